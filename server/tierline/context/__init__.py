@@ -1,0 +1,1 @@
+"""Pure domain: items, tokens, file context, budget, plans and prompt assembly."""

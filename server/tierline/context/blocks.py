@@ -1,0 +1,75 @@
+"""Content blocks: the provider-neutral pieces that messages and prompts are made of.
+
+Shapes follow Anthropic's Messages API (text, image, tool_use, tool_result), which is the richer of
+the wire formats; every provider adapter maps from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from attrs import field, frozen
+
+
+@frozen
+class Text:
+    """Plain text."""
+
+    text: str
+
+
+@frozen
+class Image:
+    """A picture. ``data`` is base64 without line breaks; sizes are in pixels, None if unknown."""
+
+    media_type: str
+    data: str
+    width: int | None = None
+    height: int | None = None
+    ref: str = ""
+    """File name in ``.tierline/images/`` (content hash + suffix), empty while unsaved."""
+
+
+@frozen
+class ToolUse:
+    """A call that the model made. ``input`` is the parsed JSON object of arguments."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any] = field(factory=dict)
+
+
+@frozen
+class ToolResult:
+    """The answer to one call; belongs to the user side of the conversation."""
+
+    tool_use_id: str
+    content: tuple[Text | Image, ...] = ()
+    is_error: bool = False
+
+
+@frozen
+class Reasoning:
+    """A provider's own thinking block, opaque to us; sent back only to its own strategy."""
+
+    strategy: str
+    data: Mapping[str, Any] = field(factory=dict)
+
+
+Block: TypeAlias = Text | Image | ToolUse | ToolResult | Reasoning
+Role: TypeAlias = Literal["user", "assistant"]
+
+
+def visible(block: Block) -> bool:
+    """True if the block may be sent and may carry a cache marker: text with a visible character.
+
+    Providers refuse text blocks that are empty or hold only white space or zero-width characters.
+    """
+    return not isinstance(block, Text) or bool(block.text.strip(_INVISIBLE))
+
+
+_INVISIBLE = (
+    " \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005"
+    "\u2006\u2007\u2008\u2009\u200a\u200b\u200c\u200d\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+)

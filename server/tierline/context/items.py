@@ -1,0 +1,66 @@
+"""Items: everything that can enter a prompt, in one shape."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from tierline.context.prompt import PromptMessage
+
+
+class Section(StrEnum):
+    """The budget's sections; their token counts sum to the total."""
+
+    TOOLS = "tools"
+    SYSTEM = "system"
+    MEMOS = "memos"
+    STATE = "state"
+    SYMBOLS = "symbols"
+    FILES = "files"
+    URLS = "urls"
+    RETRIEVED = "retrieved"
+    SUMMARIES = "summaries"
+    HISTORY = "history"
+    PROMPT = "prompt"
+
+
+class Pin(StrEnum):
+    """How firmly an item is held (seed 003, "Pin"): by the user, by a lease, as a hook, or not."""
+
+    STICKY = "sticky"
+    LEASED = "leased"
+    EPHEMERAL = "ephemeral"
+    NONE = "none"
+
+
+@frozen
+class Item:
+    """A candidate for the prompt: the smallest unit that may be included, moved or dropped.
+
+    A text item fills ``text``; a history atom (a tool call with its result, or a whole turn) fills
+    ``messages``. ``tokens`` is the count of the item as it is rendered, wrapper included.
+    """
+
+    key: str
+    section: Section
+    sha256: str
+    """Hash of the content as rendered; two items with one key and one hash are interchangeable."""
+    tokens: int
+    text: str = ""
+    messages: tuple[PromptMessage, ...] = ()
+    priority: int = 50
+    """0 (dropped first) to 100 (dropped last)."""
+    pin: Pin = Pin.NONE
+    required: bool = False
+    """True for what can never be shed: system head, tools, the active user request."""
+    volatile: bool = False
+    """True for what changes every request (clock, selection, snippets): always placed last."""
+    group: str = ""
+    """History: the turn's group id; atoms of one group are kept or dropped as the plan decides."""
+    depends: tuple[str, ...] = ()
+    """Keys of items without which this one makes no sense: all of them are in, or none."""
+    origin: str = ""
+    """Where it comes from, in words for a person (``added by you``, ``BM25 rank 2``)."""
+    path: str = ""
+    """Files: workspace-relative POSIX path, root-qualified in multi-root workspaces."""

@@ -1,0 +1,58 @@
+"""The neutral prompt: what the engine hands to a provider adapter, before any wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from attrs import field, frozen
+
+from tierline.context.blocks import Block, Role
+
+Ttl: TypeAlias = Literal["5m", "1h"]
+
+
+@frozen
+class PromptBlock:
+    """One block as it will be sent, with the item that it comes from and its cache marker."""
+
+    block: Block
+    key: str
+    """Stable key of the item (``file:src/a.py``, ``history:<message id>``, ``prompt``)."""
+    mark: Ttl | None = None
+    """A cache breakpoint after this block, with its time to live; None for no breakpoint."""
+
+
+@frozen
+class PromptMessage:
+    """One message: a role and its blocks, in order."""
+
+    role: Role
+    blocks: tuple[PromptBlock, ...]
+
+
+@frozen
+class ToolSpec:
+    """A tool that the model may call. ``input_schema`` is a JSON Schema object."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any] = field(factory=dict)
+    builtin: bool = True
+    """Built-in tools are rendered before dynamic ones, so that adding one keeps their prefix."""
+
+
+@frozen
+class Prompt:
+    """A whole request in neutral form. Block order is the order of bytes in the cached prefix:
+    tools, then system, then messages.
+    """
+
+    model: str
+    system: tuple[PromptBlock, ...]
+    messages: tuple[PromptMessage, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tools_mark: Ttl | None = None
+    max_output_tokens: int = 4096
+    cache_key: str = ""
+    """Stable routing key for providers with automatic prefix caching (one per session)."""

@@ -1,0 +1,1 @@
+"""Stability policies: which bytes stay as they were sent, and where breakpoints go."""

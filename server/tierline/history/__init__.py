@@ -1,0 +1,1 @@
+"""Pure domain: messages, groups, selection, truncation, isolation, STATE, branches."""

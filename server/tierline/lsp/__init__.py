@@ -1,0 +1,1 @@
+"""The protocol edge: parses, calls the session, answers. It decides nothing."""

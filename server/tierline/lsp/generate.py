@@ -1,0 +1,219 @@
+"""Generates ``vscode-client/src/protocol.ts`` and ``docs/protocol.md`` from ``protocol.py``.
+
+``python -m tierline.lsp.generate`` writes both, ``--check`` fails if either has drifted. Field
+documentation is read from the source, because Python drops it at run time.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tierline.lsp import protocol
+
+ROOT = Path(__file__).resolve().parents[3]
+TYPESCRIPT = ROOT / "vscode-client" / "src" / "protocol.ts"
+MARKDOWN = ROOT / "docs" / "protocol.md"
+
+
+def camel(name: str) -> str:
+    """``max_input_tokens`` on the wire is ``maxInputTokens``."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+def classes() -> list[type]:
+    """The protocol's value classes in source order, without the registry's own."""
+    internal = (protocol.Method, protocol.ErrorCode)
+    return [
+        value
+        for value in vars(protocol).values()
+        if inspect.isclass(value) and attrs.has(value) and value not in internal
+    ]
+
+
+def field_docs() -> dict[str, dict[str, str]]:
+    """Class name -> field name -> the docstring that follows the field in the source."""
+    docs: dict[str, dict[str, str]] = {}
+    for node in ast.parse(inspect.getsource(protocol)).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        fields = docs.setdefault(node.name, {})
+        for before, after in zip(node.body, node.body[1:], strict=False):
+            if (
+                isinstance(before, ast.AnnAssign)
+                and isinstance(before.target, ast.Name)
+                and isinstance(after, ast.Expr)
+                and isinstance(after.value, ast.Constant)
+                and isinstance(after.value.value, str)
+            ):
+                fields[before.target.id] = " ".join(after.value.value.split())
+    return docs
+
+
+def ts_type(hint: Any) -> str:
+    """The TypeScript spelling of a type annotation."""
+    simple = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+    origin = typing.get_origin(hint)
+    args = typing.get_args(hint)
+    if hint in simple:
+        return simple[hint]
+    if origin is typing.Literal:
+        return " | ".join(f"'{value}'" for value in args)
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(ts_type(arg) for arg in args)
+    if origin is list:
+        inner = ts_type(args[0])
+        return f"({inner})[]" if "|" in inner else f"{inner}[]"
+    if origin is dict:
+        return f"Record<{ts_type(args[0])}, {ts_type(args[1])}>"
+    if inspect.isclass(hint):
+        return hint.__name__
+    raise TypeError(f"protocol.py uses {hint!r}, for which there is no TypeScript spelling")
+
+
+def typescript() -> str:
+    """The whole of ``protocol.ts``."""
+    docs = field_docs()
+    inputs = input_classes()
+    out = ["// Generated from server/tierline/lsp/protocol.py by `make docs-gen`. Do not edit.", ""]
+    for cls in classes():
+        hints = typing.get_type_hints(cls)
+        out += [f"/** {_one_line(cls.__doc__)} */", f"export interface {cls.__name__} {{"]
+        for item in attrs.fields(cls):
+            if doc := docs.get(cls.__name__, {}).get(item.name):
+                out.append(f"  /** {doc} */")
+            optional = cls in inputs and item.default is not attrs.NOTHING
+            mark = "?" if optional else ""
+            out.append(f"  {camel(item.name)}{mark}: {ts_type(hints[item.name])};")
+        out += ["}", ""]
+    union = " | ".join(cls.__name__ for cls in typing.get_args(protocol.EventBody))
+    out += [f"export type EventBody = {union};", ""]
+    out += [f"export const EVENT = '{protocol.EVENT}';", ""]
+    out += ["/** Wire name of each request, with its parameters and result. */"]
+    out += ["export interface Requests {"]
+    for method in protocol.METHODS:
+        out.append(f"  /** {method.doc} */")
+        out.append(f"  '{method.name}': [{method.params.__name__}, {method.result.__name__}];")
+    out += ["}", "", "export const ERRORS = {"]
+    out += [f"  {error.code}: {error.number}," for error in protocol.ERRORS]
+    out += ["} as const;", ""]
+    return "\n".join(out)
+
+
+def input_classes() -> set[type]:
+    """Classes that a client sends: there, fields with a default may be left out."""
+    seen: set[type] = set()
+
+    def visit(hint: Any) -> None:
+        for arg in typing.get_args(hint):
+            visit(arg)
+        if inspect.isclass(hint) and attrs.has(hint) and hint not in seen:
+            seen.add(hint)
+            for inner in typing.get_type_hints(hint).values():
+                visit(inner)
+
+    for method in protocol.METHODS:
+        visit(method.params)
+    return seen
+
+
+def markdown() -> str:
+    """The whole of ``docs/protocol.md``."""
+    docs = field_docs()
+    out = [
+        "# Protocol",
+        "",
+        "<!-- Generated from server/tierline/lsp/protocol.py by `make docs-gen`. Do not edit. -->",
+        "",
+        "Requests go over LSP's JSON-RPC. Each is also a server command with dots in place of",
+        "slashes (`workspace/executeCommand`), whose one argument is the same parameters object.",
+        "Names are camelCase on the wire. Fields marked *optional* may be left out.",
+        "",
+        "## Requests",
+        "",
+        "| request | command | parameters | result | what it does |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    out += [
+        f"| `{method.name}` | `{method.command}` | {_link(method.params)} "
+        f"| {_link(method.result)} | {method.doc} |"
+        for method in protocol.METHODS
+    ]
+    out += [
+        "",
+        "## Events",
+        "",
+        f"The server sends `{protocol.EVENT}` notifications with an [Event](#event). `seq`",
+        "grows by one with each event; a client that sees a gap asks for `tierline/state/get`, whose `seq`",
+        "says which events it already contains.",
+        "",
+        "| kind | what it says |",
+        "| --- | --- |",
+    ]
+    for cls in typing.get_args(protocol.EventBody):
+        out.append(
+            f"| [`{attrs.fields(cls).kind.default}`](#{cls.__name__.lower()}) "
+            f"| {_one_line(cls.__doc__)} |"
+        )
+    out += [
+        "",
+        "## Errors",
+        "",
+        "A JSON-RPC error carries a number, a sentence that says what happened, and in `data` a",
+        "stable `code` and an `advice` sentence that says what to do.",
+        "",
+        "| number | code | meaning |",
+        "| --- | --- | --- |",
+    ]
+    out += [f"| {error.number} | `{error.code}` | {error.doc} |" for error in protocol.ERRORS]
+    out += ["", "## Types", ""]
+    inputs = input_classes()
+    for cls in classes():
+        hints = typing.get_type_hints(cls)
+        out += [f"### {cls.__name__}", "", " ".join((cls.__doc__ or "").split()), ""]
+        if not attrs.fields(cls):
+            continue
+        out += ["| field | type | meaning |", "| --- | --- | --- |"]
+        for item in attrs.fields(cls):
+            kind = ts_type(hints[item.name]).replace("|", "\\|")
+            doc = docs.get(cls.__name__, {}).get(item.name, "")
+            if cls in inputs and item.default is not attrs.NOTHING:
+                doc = f"*optional* {doc}".strip()
+            out.append(f"| `{camel(item.name)}` | `{kind}` | {doc} |")
+        out.append("")
+    return "\n".join(out)
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def _link(cls: type) -> str:
+    return f"[{cls.__name__}](#{cls.__name__.lower()})"
+
+
+def main(arguments: list[str]) -> int:
+    """Write both files, or with ``--check`` only compare. Returns the exit status."""
+    stale = []
+    for path, text in ((TYPESCRIPT, typescript()), (MARKDOWN, markdown())):
+        if "--check" in arguments:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                stale.append(path.relative_to(ROOT).as_posix())
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"Out of date: {', '.join(stale)}. Run `make docs-gen`.")  # noqa: T201
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

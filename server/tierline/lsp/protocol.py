@@ -1,0 +1,577 @@
+"""Every custom method of Tierline: name, parameters, result. The single source.
+
+``docs/protocol.md`` and ``vscode-client/src/protocol.ts`` are generated from this module by
+``python -m tierline.lsp.generate``; a test fails when they drift. On the wire, names are camelCase.
+Each request ``tierline/<area>/<verb>`` is also the server command ``tierline.<area>.<verb>``, whose
+single argument is the same parameters object, so that an editor needs no code of ours.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from attrs import define, field
+
+PinKind: TypeAlias = Literal["sticky", "leased", "ephemeral", "none"]
+ContextMode: TypeAlias = Literal["off", "light", "heavy"]
+FileState: TypeAlias = Literal["ok", "missing", "refused", "shed"]
+Accuracy: TypeAlias = Literal["exact", "calibrated", "estimated"]
+MessageStatus: TypeAlias = Literal["ok", "tool_call", "dropped", "interrupted", "error"]
+TurnOutcome: TypeAlias = Literal["ok", "interrupted", "error"]
+
+
+# --- shared values -------------------------------------------------------------------------------
+
+
+@define
+class NoParams:
+    """A request without parameters."""
+
+
+@define
+class Ok:
+    """Done; nothing to report."""
+
+    ok: bool = True
+
+
+@define
+class ImageInput:
+    """A picture that the user attached."""
+
+    media_type: str
+    """MIME type: image/png, image/jpeg, image/gif or image/webp."""
+    data: str
+    """Base64 of the bytes, without a data-URI prefix."""
+
+
+@define
+class FileInfo:
+    """One entry of the file context."""
+
+    path: str
+    """Workspace-relative POSIX path, root-qualified in multi-root workspaces."""
+    uri: str
+    tokens: int
+    pin: PinKind
+    state: FileState
+    reason: str = ""
+    """Why it is missing, refused or shed, and what to do; empty when all is well."""
+    tier: str = ""
+    """Stability tier in the last plan: L0 to L3, log or active; empty before the first request."""
+    aliases: list[str] = field(factory=list)
+    """Other names of the same file (links, relative spellings) that were given for it."""
+    origin: str = ""
+    dirty: bool = False
+    """True if the text comes from an unsaved editor buffer."""
+
+
+@define
+class BudgetSection:
+    """One part of the next request. The sections' tokens sum exactly to ``used``."""
+
+    name: str
+    tokens: int
+    detail: str = ""
+
+
+@define
+class UsageInfo:
+    """What the provider itself reported for one request, in tokens."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@define
+class Budget:
+    """The size of the next request as it would be sent now. Token counts throughout."""
+
+    model: str
+    provider: str
+    used: int
+    max_input_tokens: int
+    max_output_tokens: int
+    remaining: int
+    percent: float
+    """0 to 100."""
+    sections: list[BudgetSection]
+    accuracy: Accuracy
+    margin_percent: float
+    """Error margin that enforcement adds; never part of ``used``."""
+    limit_source: str
+    """Where the window size comes from: table, user, provider or default."""
+    history_tokens: int = 0
+    compaction_trigger_tokens: int = 0
+    last_reported: UsageInfo | None = None
+    lifetime_input_tokens: int = 0
+    lifetime_output_tokens: int = 0
+
+
+@define
+class ChatMessage:
+    """One message as a client shows it."""
+
+    id: str
+    group_id: str
+    role: Literal["user", "assistant", "tool", "system"]
+    text: str
+    status: MessageStatus
+    timestamp: str
+    """ISO 8601, UTC."""
+    tokens: int = 0
+    """Snapshot weight of the request that produced it (prompt + completion); 0 if unknown."""
+    images: list[str] = field(factory=list)
+    """Data URIs."""
+    files: list[str] = field(factory=list)
+    note: str = ""
+    """A line under the message: why it was interrupted, what context went with it."""
+
+
+@define
+class ProviderInfo:
+    """A provider and whether it can be used now."""
+
+    name: str
+    available: bool
+    model: str
+    why: str
+    """Why it was chosen, or why it cannot be used and what to do."""
+    models: list[str] = field(factory=list)
+    active: bool = False
+    needs_consent: bool = False
+    """A server was found on this machine; it is used only after the user agreed."""
+    base_url: str = ""
+
+
+@define
+class State:
+    """Everything that a client shows; enough to draw itself whole after a reconnect."""
+
+    seq: int
+    """Sequence number of the newest event that this state already contains."""
+    session_id: str
+    branch: str
+    messages: list[ChatMessage]
+    files: list[FileInfo]
+    budget: Budget
+    mode: ContextMode
+    provider: ProviderInfo
+    busy_turn: str = ""
+    """Id of the turn that is running; empty when idle."""
+    partial_text: str = ""
+    """What the running turn has streamed so far."""
+    version: str = ""
+    root: str = ""
+    compacting: bool = False
+
+
+# --- chat ----------------------------------------------------------------------------------------
+
+
+@define
+class ChatSendParams:
+    """A prompt. ``@path`` mentions in the text add files for this turn."""
+
+    text: str
+    images: list[ImageInput] = field(factory=list)
+    active_uri: str = ""
+    """The document that the user looks at; only its name is used, unless it is in the context."""
+    selection: str = ""
+    """Selected text, sent at the end of the prompt as volatile context."""
+    force: bool = False
+    """Send even if the same prompt has just been sent and got no reply."""
+
+
+@define
+class ChatSendResult:
+    """The turn runs on; its events carry this id."""
+
+    turn_id: str
+    message_id: str
+    queued: bool = False
+    """True if another turn or a compaction is running; this one starts after it."""
+    notices: list[str] = field(factory=list)
+
+
+@define
+class ChatCancelParams:
+    """Cancel one turn, or whatever runs when ``turn_id`` is empty."""
+
+    turn_id: str = ""
+
+
+@define
+class ChatCancelResult:
+    """Whether something was running and has been told to stop."""
+
+    cancelled: bool
+    turn_id: str = ""
+
+
+@define
+class ChatRetryParams:
+    """Ask again: the group's prompt is sent anew after the group is removed from the history."""
+
+    group_id: str = ""
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@define
+class FileParams:
+    """A file, by ``path`` (relative or absolute) or ``uri``. A folder means the files in it."""
+
+    path: str = ""
+    uri: str = ""
+    confirm: bool = False
+    """The user saw the warning and wants it all the same (ignored or secret files)."""
+
+
+@define
+class FilesResult:
+    """The file context after the change, and what was refused."""
+
+    files: list[FileInfo]
+    refused: list[FileInfo] = field(factory=list)
+    notices: list[str] = field(factory=list)
+
+
+# --- plans ---------------------------------------------------------------------------------------
+
+
+@define
+class PlanParams:
+    """A plan by id; the newest when empty."""
+
+    plan_id: str = ""
+
+
+@define
+class PlanListParams:
+    """How many plans, newest first."""
+
+    limit: int = 20
+
+
+@define
+class PlanExplainParams:
+    """Ask why ``key`` (``file:src/a.py``, or just a path) is in or out."""
+
+    key: str
+    plan_id: str = ""
+
+
+@define
+class PlanExplainResult:
+    """One sentence."""
+
+    key: str
+    included: bool
+    sentence: str
+    plan_id: str
+
+
+@define
+class PlanDiffParams:
+    """Two plans to compare, the older first."""
+
+    a: str
+    b: str
+
+
+@define
+class PlanDiffResult:
+    """What changed between two plans, line by line, and what broke the cached prefix."""
+
+    lines: list[str]
+    first_break: str = ""
+
+
+@define
+class PlanEntryInfo:
+    """One item of a plan."""
+
+    key: str
+    section: str
+    tier: str
+    tokens: int
+    included: bool
+    code: str
+    reason: str
+
+
+@define
+class PlanInfo:
+    """A stored plan."""
+
+    plan_id: str
+    session_id: str
+    turn_id: str
+    created: str
+    model: str
+    mode: ContextMode
+    total_tokens: int
+    request_sha256: str = ""
+    entries: list[PlanEntryInfo] = field(factory=list)
+
+
+@define
+class PlanListResult:
+    """Newest first, without entries."""
+
+    plans: list[PlanInfo]
+
+
+@define
+class PromptTextResult:
+    """The exact assembled context as a person can read it."""
+
+    text: str
+    plan_id: str = ""
+
+
+# --- mode and provider ---------------------------------------------------------------------------
+
+
+@define
+class ModeParams:
+    """The context mode; empty cycles off, light, heavy."""
+
+    mode: Literal["off", "light", "heavy", ""] = ""
+
+
+@define
+class ModeResult:
+    """The mode now in force."""
+
+    mode: ContextMode
+
+
+@define
+class ProviderListResult:
+    """All providers, the active one marked."""
+
+    providers: list[ProviderInfo]
+
+
+@define
+class ProviderSelectParams:
+    """Choose a provider and model for this session; empty name returns to the automatic choice."""
+
+    name: str = ""
+    model: str = ""
+    base_url: str = ""
+    consent: bool = False
+    """The user agrees to use the server found on this machine."""
+
+
+@define
+class ProviderKeyParams:
+    """A key from the editor's secret storage. Kept in memory only, never written, never logged."""
+
+    provider: Literal["anthropic", "openai"]
+    key: str
+    """Empty forgets the key."""
+
+
+# --- events --------------------------------------------------------------------------------------
+
+
+@define
+class TurnStarted:
+    """The request is on its way."""
+
+    turn_id: str
+    message: ChatMessage
+    context_line: str = ""
+    """The budget meter's line under the user message, e.g. ``2 files · 2.1k tokens · CTX light``"""
+    kind: Literal["turnStarted"] = "turnStarted"
+
+
+@define
+class TextDelta:
+    """More of the reply."""
+
+    turn_id: str
+    text: str
+    kind: Literal["textDelta"] = "textDelta"
+
+
+@define
+class ReasoningDelta:
+    """More of the model's thinking."""
+
+    turn_id: str
+    text: str
+    kind: Literal["reasoningDelta"] = "reasoningDelta"
+
+
+@define
+class Waiting:
+    """Nothing has streamed yet, or a retry is due; shown as the turn's status."""
+
+    turn_id: str
+    text: str
+    seconds: float = 0
+    kind: Literal["waiting"] = "waiting"
+
+
+@define
+class Notice:
+    """Something that the user should know."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+    code: str = ""
+    turn_id: str = ""
+    kind: Literal["notice"] = "notice"
+
+
+@define
+class TurnFinished:
+    """The reply is complete, stopped or failed; the message holds what there is."""
+
+    turn_id: str
+    outcome: TurnOutcome
+    message: ChatMessage | None = None
+    usage: UsageInfo | None = None
+    code: str = ""
+    """Error code when the outcome is ``error``."""
+    error: str = ""
+    advice: str = ""
+    kind: Literal["turnFinished"] = "turnFinished"
+
+
+@define
+class BudgetChanged:
+    """The budget as it is now."""
+
+    budget: Budget
+    kind: Literal["budgetChanged"] = "budgetChanged"
+
+
+@define
+class FilesChanged:
+    """The file context as it is now."""
+
+    files: list[FileInfo]
+    kind: Literal["filesChanged"] = "filesChanged"
+
+
+@define
+class StateChanged:
+    """The conversation was replaced (session loaded, undo, branch switch): ask for the state."""
+
+    reason: str
+    kind: Literal["stateChanged"] = "stateChanged"
+
+
+@define
+class ModeChanged:
+    """Another context mode."""
+
+    mode: ContextMode
+    kind: Literal["modeChanged"] = "modeChanged"
+
+
+@define
+class ProviderChanged:
+    """Another provider or model is in force."""
+
+    provider: ProviderInfo
+    kind: Literal["providerChanged"] = "providerChanged"
+
+
+EventBody: TypeAlias = (
+    TurnStarted
+    | TextDelta
+    | ReasoningDelta
+    | Waiting
+    | Notice
+    | TurnFinished
+    | BudgetChanged
+    | FilesChanged
+    | StateChanged
+    | ModeChanged
+    | ProviderChanged
+)
+
+
+@define
+class Event:
+    """One step of what happens. ``seq`` grows by one; a gap means: ask for the state."""
+
+    seq: int
+    session_id: str
+    body: EventBody
+
+
+# --- registry ------------------------------------------------------------------------------------
+
+
+@define
+class Method:
+    """A request: its wire name, what goes in, what comes out."""
+
+    name: str
+    params: type
+    result: type
+    doc: str
+
+    @property
+    def command(self) -> str:
+        """The same capability as a server command."""
+        return self.name.replace("/", ".")
+
+
+EVENT = "tierline/chat/event"
+"""The one notification from server to client."""
+
+METHODS: tuple[Method, ...] = (
+    Method("tierline/chat/send", ChatSendParams, ChatSendResult, "Send a prompt."),
+    Method("tierline/chat/cancel", ChatCancelParams, ChatCancelResult, "Stop a reply at once."),
+    Method("tierline/chat/retry", ChatRetryParams, ChatSendResult, "Send the last prompt again."),
+    Method("tierline/files/add", FileParams, FilesResult, "Add a file or folder to the context."),
+    Method("tierline/files/remove", FileParams, FilesResult, "Take a file out of the context."),
+    Method("tierline/files/list", NoParams, FilesResult, "List the file context."),
+    Method("tierline/files/clear", NoParams, FilesResult, "Empty the file context."),
+    Method("tierline/files/pin", FileParams, FilesResult, "Pin a file: it is shed last."),
+    Method("tierline/files/unpin", FileParams, FilesResult, "Unpin a file; it stays in context."),
+    Method("tierline/budget/get", NoParams, Budget, "The next request's size by section."),
+    Method("tierline/state/get", NoParams, State, "Everything that a client shows."),
+    Method("tierline/mode/set", ModeParams, ModeResult, "Set or cycle the context mode."),
+    Method("tierline/provider/list", NoParams, ProviderListResult, "Providers and their state."),
+    Method("tierline/provider/select", ProviderSelectParams, ProviderInfo, "Choose a provider."),
+    Method("tierline/provider/setKey", ProviderKeyParams, ProviderInfo, "Hand over a key."),
+    Method("tierline/plan/get", PlanParams, PlanInfo, "A stored plan with all its entries."),
+    Method("tierline/plan/list", PlanListParams, PlanListResult, "Stored plans, newest first."),
+    Method("tierline/plan/explain", PlanExplainParams, PlanExplainResult, "Why is this in or out?"),
+    Method("tierline/plan/diff", PlanDiffParams, PlanDiffResult, "What changed between two plans."),
+    Method("tierline/plan/show", PlanParams, PromptTextResult, "The exact context, readable."),
+)
+
+
+@define
+class ErrorCode:
+    """A JSON-RPC error that a method may answer with; ``data`` carries ``{code, advice}``."""
+
+    number: int
+    code: str
+    doc: str
+
+
+ERRORS: tuple[ErrorCode, ...] = (
+    ErrorCode(-32602, "invalid_params", "The parameters do not have the method's shape."),
+    ErrorCode(-32800, "cancelled", "The client cancelled the request."),
+    ErrorCode(-32001, "no_provider", "No language model can be reached; names the ways to get one"),
+    ErrorCode(-32002, "not_found", "No such turn, plan, session, group or file."),
+    ErrorCode(-32003, "fixed_part_too_large", "What cannot be shed does not fit into the window."),
+    ErrorCode(-32004, "storage", "The conversation could not be written."),
+    ErrorCode(-32005, "conflict", "Not possible in the present state (a turn is running)."),
+    ErrorCode(-32006, "empty_prompt", "The prompt has no visible text and no picture."),
+    ErrorCode(-32007, "duplicate_prompt", "The same prompt was just sent and got no reply."),
+)

@@ -1,0 +1,1 @@
+"""Pure domain: memory levels, summaries and memos."""

@@ -1,0 +1,142 @@
+"""What every provider adapter offers, and the events and errors that a stream can give."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from attrs import field, frozen
+
+from tierline.context.prompt import Prompt
+
+
+@frozen
+class RenderedRequest:
+    """An exact request body. ``payload`` is its canonical JSON; ``sha256`` its hash."""
+
+    provider: str
+    strategy: str
+    model: str
+    body: Mapping[str, Any]
+    payload: bytes
+    sha256: str
+
+
+@frozen
+class TextDelta:
+    """More visible text of the reply."""
+
+    text: str
+
+
+@frozen
+class ReasoningDelta:
+    """More of the model's thinking, for display only."""
+
+    text: str
+
+
+@frozen
+class ReasoningDone:
+    """A whole opaque thinking block that must be sent back unchanged to the same provider."""
+
+    data: Mapping[str, Any]
+
+
+@frozen
+class ToolCall:
+    """A complete call. ``error`` is set if its arguments were not a JSON object."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any] = field(factory=dict)
+    error: str = ""
+
+
+@frozen
+class Usage:
+    """Token figures as the provider reports them; None where it says nothing.
+
+    ``input_tokens`` counts the whole prompt: cached, written and uncached together.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+@frozen
+class Retrying:
+    """The request failed in a way that may pass; the adapter waits and tries again."""
+
+    attempt: int
+    of: int
+    wait_seconds: float
+    reason: str
+
+
+@frozen
+class Malformed:
+    """A stream event that could not be parsed was skipped."""
+
+    detail: str
+
+
+@frozen
+class Stop:
+    """The reply's end. ``reason``: ``end``, ``output_limit``, ``tool_use``, ``filtered``, ``other``
+    or ``incomplete`` (the connection closed without an end event). ``raw`` is the provider's word.
+    """
+
+    reason: str
+    raw: str = ""
+
+
+StreamEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | ReasoningDone | ToolCall | Usage | Retrying | Malformed | Stop
+)
+
+
+class ProviderError(Exception):
+    """A request failed.
+
+    ``code`` is stable: ``auth``, ``rate_limited``, ``overloaded``, ``overflow`` (the input is too
+    large), ``bad_request``, ``stalled``, ``network``, ``unavailable``, ``protocol``. ``message``
+    says what happened in one sentence, ``advice`` what to do. No key is ever in either.
+    """
+
+    def __init__(
+        self, code: str, message: str, advice: str, *, http_status: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.advice = advice
+        self.http_status = http_status
+
+
+class Provider(Protocol):
+    """A language-model service. Adapters know wire formats and nothing of policy."""
+
+    name: str
+    strategy: str
+    """The ``parsing_strategy`` that its messages are tagged with: ``anthropic`` or ``openai``."""
+
+    def render(self, prompt: Prompt) -> RenderedRequest:
+        """Turn a prompt into an exact body. Pure: the same prompt gives the same bytes."""
+        ...
+
+    def stream(self, request: RenderedRequest) -> AsyncIterator[StreamEvent]:
+        """Send and stream. Ends with Stop; raises ProviderError. Closing the iterator cancels the
+        request at once (the caller uses ``aclosing``).
+        """
+        ...
+
+    async def count_tokens(self, request: RenderedRequest) -> int | None:
+        """The provider's own count of the input, or None if it has no such endpoint."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections and child processes."""
+        ...

@@ -1,0 +1,1 @@
+"""The application layer: one Session per workspace; runs turns and publishes events."""

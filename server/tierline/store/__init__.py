@@ -1,0 +1,1 @@
+"""Persistence: the append-only log (the truth) and the SQLite index (rebuildable)."""

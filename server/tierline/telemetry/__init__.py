@@ -1,0 +1,1 @@
+"""Usage reports, metrics and traces; nothing leaves the machine."""

@@ -1,0 +1,1 @@
+"""The file system and the editor's buffers: roots, paths, ignore rules, secrets."""

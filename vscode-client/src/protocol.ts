@@ -1,0 +1,431 @@
+// Generated from server/tierline/lsp/protocol.py by `make docs-gen`. Do not edit.
+
+/** A request without parameters. */
+export interface NoParams {
+}
+
+/** Done; nothing to report. */
+export interface Ok {
+  ok: boolean;
+}
+
+/** A picture that the user attached. */
+export interface ImageInput {
+  /** MIME type: image/png, image/jpeg, image/gif or image/webp. */
+  mediaType: string;
+  /** Base64 of the bytes, without a data-URI prefix. */
+  data: string;
+}
+
+/** One entry of the file context. */
+export interface FileInfo {
+  /** Workspace-relative POSIX path, root-qualified in multi-root workspaces. */
+  path: string;
+  uri: string;
+  tokens: number;
+  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
+  state: 'ok' | 'missing' | 'refused' | 'shed';
+  /** Why it is missing, refused or shed, and what to do; empty when all is well. */
+  reason: string;
+  /** Stability tier in the last plan: L0 to L3, log or active; empty before the first request. */
+  tier: string;
+  /** Other names of the same file (links, relative spellings) that were given for it. */
+  aliases: string[];
+  origin: string;
+  /** True if the text comes from an unsaved editor buffer. */
+  dirty: boolean;
+}
+
+/** One part of the next request. The sections' tokens sum exactly to ``used``. */
+export interface BudgetSection {
+  name: string;
+  tokens: number;
+  detail: string;
+}
+
+/** What the provider itself reported for one request, in tokens. */
+export interface UsageInfo {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+}
+
+/** The size of the next request as it would be sent now. Token counts throughout. */
+export interface Budget {
+  model: string;
+  provider: string;
+  used: number;
+  maxInputTokens: number;
+  maxOutputTokens: number;
+  remaining: number;
+  /** 0 to 100. */
+  percent: number;
+  sections: BudgetSection[];
+  accuracy: 'exact' | 'calibrated' | 'estimated';
+  /** Error margin that enforcement adds; never part of ``used``. */
+  marginPercent: number;
+  /** Where the window size comes from: table, user, provider or default. */
+  limitSource: string;
+  historyTokens: number;
+  compactionTriggerTokens: number;
+  lastReported: UsageInfo | null;
+  lifetimeInputTokens: number;
+  lifetimeOutputTokens: number;
+}
+
+/** One message as a client shows it. */
+export interface ChatMessage {
+  id: string;
+  groupId: string;
+  role: 'user' | 'assistant' | 'tool' | 'system';
+  text: string;
+  status: 'ok' | 'tool_call' | 'dropped' | 'interrupted' | 'error';
+  /** ISO 8601, UTC. */
+  timestamp: string;
+  /** Snapshot weight of the request that produced it (prompt + completion); 0 if unknown. */
+  tokens: number;
+  /** Data URIs. */
+  images: string[];
+  files: string[];
+  /** A line under the message: why it was interrupted, what context went with it. */
+  note: string;
+}
+
+/** A provider and whether it can be used now. */
+export interface ProviderInfo {
+  name: string;
+  available: boolean;
+  model: string;
+  /** Why it was chosen, or why it cannot be used and what to do. */
+  why: string;
+  models: string[];
+  active: boolean;
+  /** A server was found on this machine; it is used only after the user agreed. */
+  needsConsent: boolean;
+  baseUrl: string;
+}
+
+/** Everything that a client shows; enough to draw itself whole after a reconnect. */
+export interface State {
+  /** Sequence number of the newest event that this state already contains. */
+  seq: number;
+  sessionId: string;
+  branch: string;
+  messages: ChatMessage[];
+  files: FileInfo[];
+  budget: Budget;
+  mode: 'off' | 'light' | 'heavy';
+  provider: ProviderInfo;
+  /** Id of the turn that is running; empty when idle. */
+  busyTurn: string;
+  /** What the running turn has streamed so far. */
+  partialText: string;
+  version: string;
+  root: string;
+  compacting: boolean;
+}
+
+/** A prompt. ``@path`` mentions in the text add files for this turn. */
+export interface ChatSendParams {
+  text: string;
+  images?: ImageInput[];
+  /** The document that the user looks at; only its name is used, unless it is in the context. */
+  activeUri?: string;
+  /** Selected text, sent at the end of the prompt as volatile context. */
+  selection?: string;
+  /** Send even if the same prompt has just been sent and got no reply. */
+  force?: boolean;
+}
+
+/** The turn runs on; its events carry this id. */
+export interface ChatSendResult {
+  turnId: string;
+  messageId: string;
+  /** True if another turn or a compaction is running; this one starts after it. */
+  queued: boolean;
+  notices: string[];
+}
+
+/** Cancel one turn, or whatever runs when ``turn_id`` is empty. */
+export interface ChatCancelParams {
+  turnId?: string;
+}
+
+/** Whether something was running and has been told to stop. */
+export interface ChatCancelResult {
+  cancelled: boolean;
+  turnId: string;
+}
+
+/** Ask again: the group's prompt is sent anew after the group is removed from the history. */
+export interface ChatRetryParams {
+  groupId?: string;
+}
+
+/** A file, by ``path`` (relative or absolute) or ``uri``. A folder means the files in it. */
+export interface FileParams {
+  path?: string;
+  uri?: string;
+  /** The user saw the warning and wants it all the same (ignored or secret files). */
+  confirm?: boolean;
+}
+
+/** The file context after the change, and what was refused. */
+export interface FilesResult {
+  files: FileInfo[];
+  refused: FileInfo[];
+  notices: string[];
+}
+
+/** A plan by id; the newest when empty. */
+export interface PlanParams {
+  planId?: string;
+}
+
+/** How many plans, newest first. */
+export interface PlanListParams {
+  limit?: number;
+}
+
+/** Ask why ``key`` (``file:src/a.py``, or just a path) is in or out. */
+export interface PlanExplainParams {
+  key: string;
+  planId?: string;
+}
+
+/** One sentence. */
+export interface PlanExplainResult {
+  key: string;
+  included: boolean;
+  sentence: string;
+  planId: string;
+}
+
+/** Two plans to compare, the older first. */
+export interface PlanDiffParams {
+  a: string;
+  b: string;
+}
+
+/** What changed between two plans, line by line, and what broke the cached prefix. */
+export interface PlanDiffResult {
+  lines: string[];
+  firstBreak: string;
+}
+
+/** One item of a plan. */
+export interface PlanEntryInfo {
+  key: string;
+  section: string;
+  tier: string;
+  tokens: number;
+  included: boolean;
+  code: string;
+  reason: string;
+}
+
+/** A stored plan. */
+export interface PlanInfo {
+  planId: string;
+  sessionId: string;
+  turnId: string;
+  created: string;
+  model: string;
+  mode: 'off' | 'light' | 'heavy';
+  totalTokens: number;
+  requestSha256: string;
+  entries: PlanEntryInfo[];
+}
+
+/** Newest first, without entries. */
+export interface PlanListResult {
+  plans: PlanInfo[];
+}
+
+/** The exact assembled context as a person can read it. */
+export interface PromptTextResult {
+  text: string;
+  planId: string;
+}
+
+/** The context mode; empty cycles off, light, heavy. */
+export interface ModeParams {
+  mode?: 'off' | 'light' | 'heavy' | '';
+}
+
+/** The mode now in force. */
+export interface ModeResult {
+  mode: 'off' | 'light' | 'heavy';
+}
+
+/** All providers, the active one marked. */
+export interface ProviderListResult {
+  providers: ProviderInfo[];
+}
+
+/** Choose a provider and model for this session; empty name returns to the automatic choice. */
+export interface ProviderSelectParams {
+  name?: string;
+  model?: string;
+  baseUrl?: string;
+  /** The user agrees to use the server found on this machine. */
+  consent?: boolean;
+}
+
+/** A key from the editor's secret storage. Kept in memory only, never written, never logged. */
+export interface ProviderKeyParams {
+  provider: 'anthropic' | 'openai';
+  /** Empty forgets the key. */
+  key: string;
+}
+
+/** The request is on its way. */
+export interface TurnStarted {
+  turnId: string;
+  message: ChatMessage;
+  /** The budget meter's line under the user message, e.g. ``2 files · 2.1k tokens · CTX light`` */
+  contextLine: string;
+  kind: 'turnStarted';
+}
+
+/** More of the reply. */
+export interface TextDelta {
+  turnId: string;
+  text: string;
+  kind: 'textDelta';
+}
+
+/** More of the model's thinking. */
+export interface ReasoningDelta {
+  turnId: string;
+  text: string;
+  kind: 'reasoningDelta';
+}
+
+/** Nothing has streamed yet, or a retry is due; shown as the turn's status. */
+export interface Waiting {
+  turnId: string;
+  text: string;
+  seconds: number;
+  kind: 'waiting';
+}
+
+/** Something that the user should know. */
+export interface Notice {
+  level: 'info' | 'warning' | 'error';
+  text: string;
+  code: string;
+  turnId: string;
+  kind: 'notice';
+}
+
+/** The reply is complete, stopped or failed; the message holds what there is. */
+export interface TurnFinished {
+  turnId: string;
+  outcome: 'ok' | 'interrupted' | 'error';
+  message: ChatMessage | null;
+  usage: UsageInfo | null;
+  /** Error code when the outcome is ``error``. */
+  code: string;
+  error: string;
+  advice: string;
+  kind: 'turnFinished';
+}
+
+/** The budget as it is now. */
+export interface BudgetChanged {
+  budget: Budget;
+  kind: 'budgetChanged';
+}
+
+/** The file context as it is now. */
+export interface FilesChanged {
+  files: FileInfo[];
+  kind: 'filesChanged';
+}
+
+/** The conversation was replaced (session loaded, undo, branch switch): ask for the state. */
+export interface StateChanged {
+  reason: string;
+  kind: 'stateChanged';
+}
+
+/** Another context mode. */
+export interface ModeChanged {
+  mode: 'off' | 'light' | 'heavy';
+  kind: 'modeChanged';
+}
+
+/** Another provider or model is in force. */
+export interface ProviderChanged {
+  provider: ProviderInfo;
+  kind: 'providerChanged';
+}
+
+/** One step of what happens. ``seq`` grows by one; a gap means: ask for the state. */
+export interface Event {
+  seq: number;
+  sessionId: string;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged;
+}
+
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged;
+
+export const EVENT = 'tierline/chat/event';
+
+/** Wire name of each request, with its parameters and result. */
+export interface Requests {
+  /** Send a prompt. */
+  'tierline/chat/send': [ChatSendParams, ChatSendResult];
+  /** Stop a reply at once. */
+  'tierline/chat/cancel': [ChatCancelParams, ChatCancelResult];
+  /** Send the last prompt again. */
+  'tierline/chat/retry': [ChatRetryParams, ChatSendResult];
+  /** Add a file or folder to the context. */
+  'tierline/files/add': [FileParams, FilesResult];
+  /** Take a file out of the context. */
+  'tierline/files/remove': [FileParams, FilesResult];
+  /** List the file context. */
+  'tierline/files/list': [NoParams, FilesResult];
+  /** Empty the file context. */
+  'tierline/files/clear': [NoParams, FilesResult];
+  /** Pin a file: it is shed last. */
+  'tierline/files/pin': [FileParams, FilesResult];
+  /** Unpin a file; it stays in context. */
+  'tierline/files/unpin': [FileParams, FilesResult];
+  /** The next request's size by section. */
+  'tierline/budget/get': [NoParams, Budget];
+  /** Everything that a client shows. */
+  'tierline/state/get': [NoParams, State];
+  /** Set or cycle the context mode. */
+  'tierline/mode/set': [ModeParams, ModeResult];
+  /** Providers and their state. */
+  'tierline/provider/list': [NoParams, ProviderListResult];
+  /** Choose a provider. */
+  'tierline/provider/select': [ProviderSelectParams, ProviderInfo];
+  /** Hand over a key. */
+  'tierline/provider/setKey': [ProviderKeyParams, ProviderInfo];
+  /** A stored plan with all its entries. */
+  'tierline/plan/get': [PlanParams, PlanInfo];
+  /** Stored plans, newest first. */
+  'tierline/plan/list': [PlanListParams, PlanListResult];
+  /** Why is this in or out? */
+  'tierline/plan/explain': [PlanExplainParams, PlanExplainResult];
+  /** What changed between two plans. */
+  'tierline/plan/diff': [PlanDiffParams, PlanDiffResult];
+  /** The exact context, readable. */
+  'tierline/plan/show': [PlanParams, PromptTextResult];
+}
+
+export const ERRORS = {
+  invalid_params: -32602,
+  cancelled: -32800,
+  no_provider: -32001,
+  not_found: -32002,
+  fixed_part_too_large: -32003,
+  storage: -32004,
+  conflict: -32005,
+  empty_prompt: -32006,
+  duplicate_prompt: -32007,
+} as const;
