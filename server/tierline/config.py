@@ -1,0 +1,260 @@
+"""One typed settings tree.
+
+Precedence, weakest first: defaults, the user's file, the workspace's ``.tierline/config.toml``, the
+editor's settings, the environment (``TIERLINE_<SECTION>_<NAME>``). Keys and other secrets are never
+settings: they come from the environment or the editor's secret storage.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+from attrs import field, frozen, validators
+
+_POSITIVE: Any = validators.gt(0)
+_NOT_NEGATIVE: Any = validators.ge(0)
+
+
+@frozen
+class ProviderConfig:
+    """Which language model answers."""
+
+    name: Literal["auto", "anthropic", "openai", "local"] = "auto"
+    """auto: a key from the environment or the editor, else a server found on this machine that you
+    agreed to, else the embedded model."""
+    model: str = ""
+    """Model name; empty for the provider's default."""
+    base_url: str = ""
+    """Address of an OpenAI-compatible (or Anthropic-compatible) server."""
+    local_model_path: str = ""
+    """A GGUF file for the embedded model; empty for the one that the package brings."""
+    use_local_server: bool = False
+    """Use an Ollama or LM Studio server found on this machine without asking."""
+    stall_seconds: float = field(default=60.0, validator=_POSITIVE)
+    """Give up when nothing has arrived for this long in the middle of a reply."""
+    first_byte_seconds: float = field(default=300.0, validator=_POSITIVE)
+    """Give up when the reply has not begun after this long."""
+    max_retries: int = field(default=4, validator=_NOT_NEGATIVE)
+    """Attempts after the first on overload, rate limit or a lost connection."""
+
+
+@frozen
+class ContextConfig:
+    """What may enter the prompt."""
+
+    mode: Literal["off", "light", "heavy"] = "light"
+    """How much context is retrieved by itself."""
+    max_input_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
+    """Overrides the model's window, in tokens; 0 takes it from the model table."""
+    max_output_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
+    """Longest reply, in tokens; 0 takes a quarter of the window or 8192, whichever is less."""
+    default_window: int = field(default=32000, validator=_POSITIVE)
+    """Window assumed for a model that the table does not know, in tokens."""
+    shed_at_percent: float = field(default=90.0, validator=[_POSITIVE, validators.le(100)])
+    """Files leave the request when its estimate exceeds this share of the window."""
+    max_file_bytes: int = field(default=5_000_000, validator=_POSITIVE)
+    """Larger files are refused."""
+    max_file_tokens: int = field(default=100_000, validator=_POSITIVE)
+    """Longer files are cut, with a visible mark."""
+
+
+@frozen
+class CacheConfig:
+    """Stability tiers and cache breakpoints."""
+
+    policy: Literal["log_structured", "counter", "fixed"] = "log_structured"
+    """How the order of the prompt is kept stable (docs/tiers.md)."""
+    ttl: Literal["auto", "5m", "1h"] = "auto"
+    """Time to live of cache writes; auto decides by the gaps between your prompts."""
+    min_tokens: int = field(default=1024, validator=_NOT_NEGATIVE)
+    """A tier holding less than this is merged with its neighbour; the model's minimum also counts.
+    """
+    keep_alive: bool = False
+    """Send tiny requests to keep a warm cache warm while you are at the keyboard."""
+
+
+@frozen
+class CompactionConfig:
+    """When history is summarised (seed 004, "Configuration"). Token counts."""
+
+    enabled: bool = True
+    """False: history is never summarised, only truncated when it must be."""
+    compaction_trigger_tokens: int = field(default=24_000, validator=_POSITIVE)
+    """History above this is compacted after the reply."""
+    verbatim_window_tokens: int = field(default=4_000, validator=_NOT_NEGATIVE)
+    """The newest history of about this size is kept word for word."""
+    summary_budget_tokens: int = field(default=500, validator=_POSITIVE)
+    """Longest summary."""
+    min_verbatim_exchanges: int = field(default=2, validator=_NOT_NEGATIVE)
+    """At least so many exchanges are kept word for word."""
+
+
+@frozen
+class HistoryConfig:
+    """How the conversation is kept and selected."""
+
+    strategy: Literal["full", "window", "ranked"] = "full"
+    """full: all of it; window: the newest groups; ranked: the most relevant ones."""
+    window: int = field(default=0, validator=_NOT_NEGATIVE)
+    """Groups in the window or the ranked selection; 0 for all."""
+    state_anchor: Literal["auto", "on", "off"] = "auto"
+    """Ask the model to keep a STATE block; auto: only with windows of 16,000 tokens and more."""
+    restore: bool = True
+    """Open the newest session at start, with its files and pins."""
+
+
+@frozen
+class PrivacyConfig:
+    """What is written down."""
+
+    redact_persisted: bool = True
+    """Replace credential shapes by placeholders before anything is written to disk."""
+
+
+@frozen
+class Settings:
+    """All settings."""
+
+    provider: ProviderConfig = field(factory=ProviderConfig)
+    context: ContextConfig = field(factory=ContextConfig)
+    cache: CacheConfig = field(factory=CacheConfig)
+    compaction: CompactionConfig = field(factory=CompactionConfig)
+    history: HistoryConfig = field(factory=HistoryConfig)
+    privacy: PrivacyConfig = field(factory=PrivacyConfig)
+
+
+SECTIONS: dict[str, type] = {
+    "provider": ProviderConfig,
+    "context": ContextConfig,
+    "cache": CacheConfig,
+    "compaction": CompactionConfig,
+    "history": HistoryConfig,
+    "privacy": PrivacyConfig,
+}
+
+
+@frozen
+class Problem:
+    """A setting that could not be used: which, from where, and what to do. The rest counts."""
+
+    where: str
+    message: str
+
+
+def load(
+    workspace: Path | None,
+    editor: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+    user_file: Path | None = None,
+) -> tuple[Settings, list[Problem]]:
+    """Read and merge every source. A bad value is reported and skipped, never fatal.
+
+    ``editor`` may be nested (``{"provider": {"name": …}}``), camelCase or snake_case.
+    """
+    problems: list[Problem] = []
+    merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
+    layers: list[tuple[str, Mapping[str, Any]]] = []
+    files = [user_file if user_file is not None else default_user_file()]
+    if workspace is not None:
+        files.append(workspace / ".tierline" / "config.toml")
+    for path in files:
+        try:
+            layers.append((str(path), tomllib.loads(path.read_text(encoding="utf-8"))))
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            problems.append(Problem(str(path), f"The file was not read: {error}. Mend or move it."))
+    layers.append(("editor settings", editor or {}))
+    layers.append(("environment", _from_environment(os.environ if env is None else env)))
+    for where, values in layers:
+        for section, name, value in _flatten(values, where, problems):
+            try:
+                converted = _convert(SECTIONS[section], name, value)
+                SECTIONS[section](**{**merged[section], name: converted})
+            except (ValueError, TypeError) as error:
+                problems.append(Problem(where, f"{section}.{name} = {value!r} is ignored: {error}"))
+            else:
+                merged[section][name] = converted
+    sections = {name: SECTIONS[name](**values) for name, values in merged.items()}
+    return Settings(**sections), problems
+
+
+def default_user_file() -> Path:
+    """The user's own settings file, in the platform's configuration folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("tierline", appauthor=False)) / "config.toml"
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for section, cls in SECTIONS.items():
+        for item in attrs.fields(cls):
+            value = env.get(f"TIERLINE_{section}_{item.name}".upper())
+            if value:
+                found.setdefault(section, {})[item.name] = value
+    return found
+
+
+def _flatten(
+    values: Mapping[str, Any], where: str, problems: list[Problem]
+) -> typing.Iterator[tuple[str, str, Any]]:
+    for raw_section, content in values.items():
+        section = _snake(raw_section)
+        if section not in SECTIONS or not isinstance(content, Mapping):
+            problems.append(
+                Problem(where, f"There is no section [{raw_section}]; see docs/configuration.md.")
+            )
+            continue
+        known = {item.name for item in attrs.fields(SECTIONS[section])}
+        for raw_name, value in content.items():
+            name = _snake(raw_name)
+            if name in known:
+                yield section, name, value
+            else:
+                problems.append(
+                    Problem(where, f"There is no setting {raw_section}.{raw_name}; it is ignored.")
+                )
+
+
+def _convert(cls: type, name: str, value: Any) -> Any:  # noqa: PLR0911
+    hint = typing.get_type_hints(cls)[name]
+    if typing.get_origin(hint) is typing.Literal:
+        allowed = typing.get_args(hint)
+        if value not in allowed:
+            raise ValueError(f"use one of {', '.join(map(str, allowed))}")
+        return value
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        raise TypeError("union settings are not supported")
+    if hint is bool:
+        if isinstance(value, str) and value.lower() in ("1", "true", "yes", "on"):
+            return True
+        if isinstance(value, str) and value.lower() in ("0", "false", "no", "off"):
+            return False
+        if not isinstance(value, bool):
+            raise ValueError("use true or false")
+        return value
+    if hint in (int, float) and (
+        isinstance(value, bool) or not isinstance(value, int | float | str)
+    ):
+        raise ValueError("use a number")
+    if hint is int:
+        if isinstance(value, float) and not value.is_integer():
+            raise ValueError("use a whole number")
+        return int(value)
+    if hint is float:
+        return float(value)
+    if not isinstance(value, str):
+        raise ValueError("use text")
+    return value
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

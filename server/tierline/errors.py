@@ -1,0 +1,17 @@
+"""Errors that reach the user: a stable code, what happened, what to do."""
+
+from __future__ import annotations
+
+
+class TierlineError(Exception):
+    """Something that the user asked for could not be done.
+
+    ``code`` is one of the codes in ``lsp/protocol.py``; ``message`` says what happened in one
+    sentence, ``advice`` what to do.
+    """
+
+    def __init__(self, code: str, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.advice = advice

@@ -1,0 +1,74 @@
+"""JSON in and out for the custom methods: camelCase on the wire, snake_case in Python."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from typing import Any
+
+import attrs
+from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+from pygls.protocol import default_converter
+
+from tierline.lsp import protocol
+from tierline.lsp.generate import camel
+
+_OURS = {value for value in vars(protocol).values() if inspect.isclass(value) and attrs.has(value)}
+
+
+def make_converter() -> Converter:
+    """The converter of pygls, which also knows our own types. Hooks are made on first use of a type."""
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]
+    converter.register_structure_hook_factory(_OURS.__contains__, _structure_factory(converter))
+    converter.register_unstructure_hook_factory(_OURS.__contains__, _unstructure_factory(converter))
+    return converter
+
+
+def _structure_factory(converter: Converter) -> Any:
+    def factory(cls: type) -> Any:
+        names = {f.name: override(rename=camel(f.name)) for f in attrs.fields(cls)}
+        structure = make_dict_structure_fn(cls, converter, **names)  # type: ignore[arg-type, var-annotated]
+
+        def hook(value: Any, target: Any) -> Any:
+            if value is None:
+                value = {}
+            if not isinstance(value, dict):
+                raise TypeError(f"{cls.__name__} must be an object, not {type(value).__name__}")
+            _check_scalars(cls, value)
+            return structure(value, target)
+
+        return hook
+
+    return factory
+
+
+def _unstructure_factory(converter: Converter) -> Any:
+    def factory(cls: type) -> Any:
+        names = {f.name: override(rename=camel(f.name)) for f in attrs.fields(cls)}
+        return make_dict_unstructure_fn(cls, converter, **names)  # type: ignore[arg-type]
+
+    return factory
+
+
+@lru_cache
+def _scalars(cls: type) -> dict[str, type | tuple[type, ...]]:
+    """Wire name -> the JSON types that a scalar field takes. cattrs would coerce 5 to "5"."""
+    kinds: dict[type, type | tuple[type, ...]] = {
+        str: str,
+        bool: bool,
+        int: int,
+        float: (int, float),
+    }
+    hints = inspect.get_annotations(cls, eval_str=True)
+    return {camel(name): kinds[hint] for name, hint in hints.items() if hint in kinds}
+
+
+def _check_scalars(cls: type, value: dict[str, Any]) -> None:
+    for name, kind in _scalars(cls).items():
+        if name not in value:
+            continue
+        given = value[name]
+        if not isinstance(given, kind) or (kind is not bool and isinstance(given, bool)):
+            wanted = kind.__name__ if isinstance(kind, type) else "number"
+            raise TypeError(f"{cls.__name__}.{name} must be {wanted}, not {type(given).__name__}")
