@@ -1,0 +1,278 @@
+"""The history log: one append-only JSONL file, the truth of every conversation.
+
+Seed 004, "Persistent History Store": one file per workspace; lines that cannot be parsed are
+skipped with a warning. Beyond the seed, several processes may append at once, and no crash, torn
+write, full disk or foreign line ever costs a record that was acknowledged.
+
+Format: UTF-8, one JSON object per physical line, ended by ``\n``. The writer escapes everything
+outside ASCII, so that no separator, no lone surrogate and no cut character can break a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+import filelock
+from attrs import field, frozen
+
+from tierline.store.errors import StorageError
+
+MAX_LINE_BYTES = 256 * 1024 * 1024
+"""Longer lines are skipped piecewise, so that a NUL-filled gigabyte cannot exhaust memory."""
+
+Problem: TypeAlias = Literal["torn", "encoding", "json", "not_object", "too_long"]
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@frozen
+class Line:
+    """One physical line. ``start`` and ``end`` are byte offsets; ``end`` is behind the newline."""
+
+    start: int
+    end: int
+    record: Mapping[str, Any] | None
+    problem: Problem | None = None
+    complete: bool = True
+    """False for a tail without its newline that is not a whole record: it may still grow, so an
+    incremental reader must not step over it."""
+
+
+@frozen
+class Appended:
+    """Where records landed. ``recreated``: the file had vanished while we were running."""
+
+    start: int
+    end: int
+    recreated: bool = False
+
+
+@frozen
+class Scan:
+    """All readable records of a file, and what was skipped."""
+
+    records: tuple[Mapping[str, Any], ...]
+    skipped: int
+    problems: Mapping[str, int] = field(factory=dict)
+    end: int = 0
+
+
+class HistoryLog:
+    """Append-only JSONL with an inter-process lock.
+
+    A record is acknowledged when :meth:`append` returns. It is then whole on its own line in the
+    page cache, where a killed process cannot take it back; with ``durable=True`` it has also been
+    fsynced, so that not even a power cut can.
+
+    The lock is a ``.lock`` file beside the log, taken through ``filelock``: it works on POSIX and
+    Windows, and the operating system releases it when its holder dies.
+    """
+
+    def __init__(self, path: Path, *, lock_timeout: float = 10.0) -> None:
+        """``lock_timeout`` is in seconds."""
+        self.path = path
+        self._threads = threading.Lock()
+        self._lock = filelock.FileLock(
+            path.with_name(path.name + ".lock"),
+            timeout=lock_timeout,
+            mode=0o600,
+            thread_local=False,
+            poll_interval=0.004,
+        )
+        self._existed = path.exists()
+
+    def append(
+        self, records: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, durable: bool = False
+    ) -> Appended:
+        """Write records with one ``write``, each on its own physical line.
+
+        Raises:
+            StorageError: nothing was acknowledged. A part of the last line may be on disk; the next
+                append starts on a line of its own.
+        """
+        batch = [records] if isinstance(records, Mapping) else list(records)
+        data = b"".join(encode_line(record) for record in batch)
+        with self._threads, self._locked():
+            try:
+                return self._write(data, durable)
+            except OSError as error:
+                raise _write_error(self.path, error) from error
+
+    def read(self, offset: int = 0, end: int | None = None) -> Iterator[Line]:
+        """Stream lines from a byte offset (a line's start) to ``end`` or the end of the file.
+
+        Blank lines are passed over. A missing file has no lines.
+
+        Raises:
+            StorageError: the file exists but cannot be read.
+        """
+        try:
+            with self.path.open("rb") as stream:
+                stream.seek(offset)
+                yield from _lines(stream, offset, end)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StorageError(
+                f"{self.path.name} cannot be read: {error.strerror or error}.",
+                "Check the permissions of the .tierline folder; the file is left as it is.",
+            ) from error
+
+    def record_at(self, offset: int) -> Mapping[str, Any] | None:
+        """The record whose line starts at this byte, or None if there is none."""
+        for line in self.read(offset):
+            return line.record if line.start == offset else None
+        return None
+
+    def scan(self) -> Scan:
+        """Read the whole file; for tests, tools and small files. Big files: use :meth:`read`."""
+        records: list[Mapping[str, Any]] = []
+        problems: dict[str, int] = {}
+        end = 0
+        for line in self.read():
+            end = line.end if line.complete else line.start
+            if line.record is not None:
+                records.append(line.record)
+            elif line.problem is not None:
+                problems[line.problem] = problems.get(line.problem, 0) + 1
+        return Scan(tuple(records), sum(problems.values()), problems, end)
+
+    def size(self) -> int:
+        """Length in bytes; 0 if the file does not exist."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+        except filelock.Timeout as error:
+            raise StorageError(
+                f"Another program holds the lock of {self.path.name} and does not let go.",
+                "Close other editor windows on this folder, then send again.",
+            ) from error
+        except (OSError, NotImplementedError) as error:
+            raise _write_error(self.path, error) from error
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                self._lock.release()
+
+    def _write(self, data: bytes, durable: bool) -> Appended:
+        fd, created = self._open()
+        try:
+            size = os.fstat(fd).st_size
+            if size and _last_byte(fd) != b"\n":
+                data = b"\n" + data
+            recreated = created and self._existed
+            written = os.write(fd, data)
+            if written != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if durable:
+                os.fsync(fd)
+                if created:
+                    _sync_directory(self.path.parent)
+            self._existed = True
+            return Appended(size, size + written, recreated)
+        finally:
+            os.close(fd)
+
+    def _open(self) -> tuple[int, bool]:
+        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            return os.open(self.path, flags), False
+        except FileNotFoundError:
+            return os.open(self.path, flags | os.O_CREAT, 0o600), True
+
+
+def encode_line(record: Mapping[str, Any]) -> bytes:
+    """A record as one physical line. Never raises for odd text; unknown objects become strings."""
+    text = json.dumps(record, ensure_ascii=True, separators=(",", ":"), default=str)
+    return text.encode("ascii") + b"\n"
+
+
+def _lines(stream: BinaryIO, position: int, end: int | None) -> Iterator[Line]:
+    while end is None or position < end:
+        raw = stream.readline(MAX_LINE_BYTES)
+        if not raw:
+            return
+        start, position = position, position + len(raw)
+        if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
+            while piece := stream.readline(MAX_LINE_BYTES):
+                position += len(piece)
+                if piece.endswith(b"\n"):
+                    break
+            yield Line(start, position, None, "too_long")
+            continue
+        terminated = raw.endswith(b"\n")
+        # After a power cut, file systems may fill what was not yet written with NUL bytes; a record
+        # that another writer put behind them on the same line is still good.
+        body = raw.strip(b"\0 \t\r\n")
+        if start == 0:
+            body = body.removeprefix(_BOM)
+        if not body:
+            if b"\0" in raw:
+                yield Line(start, position, None, "json" if terminated else "torn", terminated)
+            continue
+        record, problem = _parse(body)
+        if record is None and not terminated:
+            yield Line(start, position, None, "torn", complete=False)
+            return
+        yield Line(start, position, record, problem)
+
+
+def _last_byte(fd: int) -> bytes:
+    os.lseek(fd, -1, os.SEEK_END)
+    return os.read(fd, 1)
+
+
+def _parse(body: bytes) -> tuple[Mapping[str, Any] | None, Problem | None]:
+    try:
+        value = json.loads(body)
+    except UnicodeDecodeError:
+        return None, "encoding"
+    except (ValueError, RecursionError):
+        return None, "json"
+    if not isinstance(value, dict):
+        return None, "not_object"
+    return value, None
+
+
+def _sync_directory(path: Path) -> None:
+    """Make a new file's name survive a power cut; not offered on Windows."""
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _write_error(path: Path, error: OSError | NotImplementedError) -> StorageError:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return StorageError(
+            f"The disk is full: the message was not written to {path.name}.",
+            "Free some space, then send again; earlier messages are intact.",
+        )
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StorageError(
+            f"The folder of {path.name} is read-only: the message was not written.",
+            "Make the .tierline folder writable; until then the chat lives in memory only.",
+        )
+    what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return StorageError(
+        f"The message was not written to {path.name}: {what or type(error).__name__}.",
+        "Check the .tierline folder; until then the chat lives in memory only.",
+    )
