@@ -34,6 +34,10 @@ export interface FileInfo {
   origin: string;
   /** True if the text comes from an unsaved editor buffer. */
   dirty: boolean;
+  /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty when all is well. */
+  code: string;
+  /** True if asking again with ``confirm`` would take a refused file. */
+  confirmable: boolean;
 }
 
 /** One part of the next request. The sections' tokens sum exactly to ``used``. */
@@ -134,7 +138,7 @@ export interface ChatSendParams {
   activeUri?: string;
   /** Selected text, sent at the end of the prompt as volatile context. */
   selection?: string;
-  /** Send even if the same prompt has just been sent and got no reply. */
+  /** Write the prompt down again even if the same one was the last and got no reply. */
   force?: boolean;
 }
 
@@ -427,5 +431,4 @@ export const ERRORS = {
   storage: -32004,
   conflict: -32005,
   empty_prompt: -32006,
-  duplicate_prompt: -32007,
 } as const;

@@ -1,0 +1,53 @@
+// Builds the extension host bundle and the webview bundle into dist/.
+import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { context } from 'esbuild';
+
+const production = process.argv.includes('--production');
+const watch = process.argv.includes('--watch');
+
+/** @type {import('esbuild').BuildOptions} */
+const common = {
+  bundle: true,
+  minify: production,
+  sourcemap: production ? false : 'linked',
+  legalComments: 'none',
+  logLevel: 'info',
+};
+
+const builds = [
+  {
+    ...common,
+    entryPoints: { extension: 'src/extension/main.ts' },
+    outdir: 'dist',
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    external: ['vscode'],
+  },
+  {
+    ...common,
+    entryPoints: { webview: 'src/webview/main.tsx' },
+    outdir: 'dist',
+    platform: 'browser',
+    format: 'iife',
+    target: 'chrome128',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+  },
+];
+
+await rm('dist', { recursive: true, force: true });
+await mkdir('dist', { recursive: true });
+await Promise.all(
+  ['codicon.css', 'codicon.ttf'].map((name) =>
+    copyFile(`node_modules/@vscode/codicons/dist/${name}`, `dist/${name}`),
+  ),
+);
+for (const options of builds) {
+  const build = await context(options);
+  if (watch) await build.watch();
+  else {
+    await build.rebuild();
+    await build.dispose();
+  }
+}

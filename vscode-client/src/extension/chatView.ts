@@ -1,0 +1,294 @@
+/** The sidebar: carries messages between the webview and the session. */
+import { randomBytes } from 'node:crypto';
+import * as vscode from 'vscode';
+import { parseLink } from '../shared/links';
+import { type Connection, parseToHost, type ToHost, type ToWebview } from '../shared/messages';
+import { activeFile, type Files } from './files';
+import { openFileLink } from './openFile';
+import { describeError } from './server/errors';
+import type { Session } from './session';
+import type { WorkspaceFiles } from './workspaceFiles';
+
+export interface Selection {
+  text: string;
+  label: string;
+  uri: string;
+}
+
+export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
+  static readonly id = 'tierline.chat';
+
+  private view: vscode.WebviewView | null = null;
+  /** The webview has drawn itself and listens. */
+  private listening = false;
+  private selection: Selection | null = null;
+  private wantsFocus = false;
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly session: Session,
+    private readonly files: Files,
+    private readonly workspaceFiles: WorkspaceFiles,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.subscriptions = [
+      vscode.window.registerWebviewViewProvider(ChatView.id, this),
+      session.server.onConnection((connection) => this.post({ type: 'connection', connection })),
+      session.onChange(({ event }) => {
+        if (event === null) this.postState();
+        else this.post({ type: 'event', event });
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    this.listening = false;
+    const dist = vscode.Uri.joinPath(this.extension, 'dist');
+    view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
+    view.webview.html = page(view.webview, dist);
+    view.webview.onDidReceiveMessage((value: unknown) => {
+      const message = parseToHost(value);
+      if (message === null) this.log.warn('The chat view sent a message that is not understood.');
+      else void this.handle(message);
+    });
+    view.onDidDispose(() => {
+      this.view = null;
+      this.listening = false;
+    });
+    view.onDidChangeVisibility(() => {
+      // A hidden webview is thrown away; it says "ready" again when it is shown.
+      if (!view.visible) this.listening = false;
+    });
+  }
+
+  async focus(): Promise<void> {
+    this.wantsFocus = true;
+    await vscode.commands.executeCommand(`${ChatView.id}.focus`);
+    this.post({ type: 'focusInput' });
+  }
+
+  /** The next prompt carries this text; the user sees that and can take it away. */
+  async attach(selection: Selection): Promise<void> {
+    this.selection = selection;
+    this.postSelection();
+    await this.focus();
+  }
+
+  private post(message: ToWebview): void {
+    if (this.listening) void this.view?.webview.postMessage(message);
+  }
+
+  private postConnection(connection: Connection): void {
+    this.post({ type: 'connection', connection });
+  }
+
+  private postState(): void {
+    const model = this.session.model;
+    if (model === null) return;
+    this.post({
+      type: 'state',
+      state: {
+        ...model,
+        messages: model.messages.map((message) => ({ ...message })),
+        files: [...model.files],
+        busyTurn: model.turn?.id ?? '',
+        partialText: model.turn?.text ?? '',
+      },
+    });
+  }
+
+  private postSelection(): void {
+    this.post({
+      type: 'selection',
+      selection:
+        this.selection === null
+          ? null
+          : { label: this.selection.label, characters: this.selection.text.length },
+    });
+  }
+
+  private async handle(message: ToHost): Promise<void> {
+    try {
+      await this.dispatch(message);
+    } catch (error) {
+      const { message: text, advice } = describeError(error);
+      this.log.warn(`${message.type}: ${text}`);
+      this.post({ type: 'hint', level: 'error', text: `${text} ${advice}`.trim() });
+    }
+  }
+
+  private async dispatch(message: ToHost): Promise<void> {
+    const { server } = this.session;
+    switch (message.type) {
+      case 'ready':
+        this.listening = true;
+        this.postConnection(server.connection);
+        this.postState();
+        this.postSelection();
+        if (this.wantsFocus) this.post({ type: 'focusInput' });
+        this.wantsFocus = false;
+        return;
+      case 'resync':
+        await this.session.refresh();
+        return;
+      case 'send':
+        await this.send(message);
+        return;
+      case 'stop':
+        await server.request('tierline/chat/cancel', {});
+        return;
+      case 'retry':
+        await server.request('tierline/chat/retry', { groupId: message.groupId });
+        return;
+      case 'file':
+        await this.file(message.verb, message.path);
+        return;
+      case 'addCurrentFile': {
+        const uri = activeFile();
+        if (uri !== undefined) await this.files.apply('add', [{ uri: uri.toString() }]);
+        else await this.files.command('add');
+        return;
+      }
+      case 'dropped':
+        await this.files.apply(
+          'add',
+          message.uris.filter((uri) => /^file:/i.test(uri)).map((uri) => ({ uri })),
+        );
+        return;
+      case 'dropSelection':
+        this.selection = null;
+        this.postSelection();
+        return;
+      case 'complete':
+        this.post({
+          type: 'completions',
+          ticket: message.ticket,
+          items: await this.workspaceFiles.complete(message.query),
+        });
+        return;
+      case 'copy':
+        await vscode.env.clipboard.writeText(message.text);
+        return;
+      case 'insert':
+        await insert(message.text);
+        return;
+      case 'openLink':
+        await this.openLink(message.href);
+        return;
+      case 'openSettings':
+        await vscode.commands.executeCommand('workbench.action.openSettings', 'tierline');
+        return;
+      default:
+        // The rest are commands of the same name.
+        await vscode.commands.executeCommand(`tierline.${message.type}`);
+    }
+  }
+
+  private async send(message: Extract<ToHost, { type: 'send' }>): Promise<void> {
+    const { ticket } = message;
+    const selection = this.selection;
+    try {
+      const result = await this.session.server.request('tierline/chat/send', {
+        text: message.text,
+        images: message.images,
+        activeUri: selection?.uri || (activeFile()?.toString() ?? ''),
+        selection: selection?.text ?? '',
+        force: message.force,
+      });
+      if (this.selection === selection) this.selection = null;
+      this.postSelection();
+      this.post({
+        type: 'sent',
+        ticket,
+        turnId: result.turnId,
+        messageId: result.messageId,
+        queued: result.queued,
+        notices: result.notices,
+      });
+    } catch (error) {
+      const { code, message: text, advice } = describeError(error);
+      this.post({ type: 'refused', ticket, code, error: text, advice });
+    }
+  }
+
+  private async file(verb: Extract<ToHost, { type: 'file' }>['verb'], path: string): Promise<void> {
+    const known = this.session.model?.files.find((file) => file.path === path);
+    if (verb === 'open' || verb === 'explain') {
+      const uri = known === undefined ? null : vscode.Uri.parse(known.uri);
+      if (uri === null) await openFileLink({ kind: 'file', path, line: null, column: null });
+      else if (verb === 'open') await vscode.commands.executeCommand('vscode.open', uri);
+      else await vscode.commands.executeCommand('tierline.explainContext', uri);
+      return;
+    }
+    await this.files.apply(verb, [known === undefined ? { path } : { uri: known.uri }]);
+  }
+
+  private async openLink(href: string): Promise<void> {
+    const link = parseLink(href);
+    if (link === null) {
+      this.post({
+        type: 'hint',
+        level: 'warning',
+        text: vscode.l10n.t('This link is not opened: {0}', href.slice(0, 200)),
+      });
+    } else if (link.kind === 'external') {
+      await vscode.env.openExternal(vscode.Uri.parse(link.url));
+    } else if (!(await openFileLink(link))) {
+      this.post({
+        type: 'hint',
+        level: 'warning',
+        text: vscode.l10n.t('{0} is not in the workspace.', link.path),
+      });
+    }
+  }
+}
+
+/** At the cursor of the editor that was used last, or into a new document. */
+async function insert(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (editor === undefined) {
+    const document = await vscode.workspace.openTextDocument({ content: text });
+    await vscode.window.showTextDocument(document);
+    return;
+  }
+  await editor.edit((edit) => {
+    for (const selection of editor.selections) edit.replace(selection, text);
+  });
+  await vscode.window.showTextDocument(editor.document, editor.viewColumn);
+}
+
+function page(webview: vscode.Webview, dist: vscode.Uri): string {
+  const nonce = randomBytes(18).toString('base64');
+  const asset = (name: string): string =>
+    webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src ${webview.cspSource}`,
+    `font-src ${webview.cspSource}`,
+    'img-src data:',
+    "form-action 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${asset('codicon.css')}">
+<link rel="stylesheet" href="${asset('webview.css')}">
+<title>Tierline</title>
+</head>
+<body>
+<div id="root"></div>
+<script nonce="${nonce}" src="${asset('webview.js')}"></script>
+</body>
+</html>`;
+}

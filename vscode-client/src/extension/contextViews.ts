@@ -1,0 +1,123 @@
+/** Looking into the context: the exact text, why a file is in or out, and the budget's parts. */
+import * as vscode from 'vscode';
+import { exact, percent, rows, summary } from '../shared/budget';
+import { activeFile, resources } from './files';
+import { describeError } from './server/errors';
+import type { Session } from './session';
+import { accuracy } from './statusBar';
+
+const SCHEME = 'tierline';
+const CONTEXT = vscode.Uri.parse(`${SCHEME}:/Exact context.md`);
+
+export class ContextViews implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  private readonly registration = vscode.workspace.registerTextDocumentContentProvider(
+    SCHEME,
+    this,
+  );
+
+  readonly onDidChange = this.changed.event;
+
+  constructor(private readonly session: Session) {}
+
+  async provideTextDocumentContent(): Promise<string> {
+    try {
+      const { text } = await this.session.server.request('tierline/plan/show', {});
+      return text;
+    } catch (error) {
+      const { message, advice } = describeError(error);
+      return `${message}\n\n${advice}\n`;
+    }
+  }
+
+  /** "Show exact context": a read-only document, fetched anew each time. */
+  async showContext(): Promise<void> {
+    this.changed.fire(CONTEXT);
+    const document = await vscode.workspace.openTextDocument(CONTEXT);
+    await vscode.window.showTextDocument(document, { preview: true });
+  }
+
+  async explain(uri?: unknown, uris?: unknown): Promise<void> {
+    const t = vscode.l10n.t;
+    const target = resources(uri, uris)[0];
+    const key = target === undefined ? await this.chooseKey() : this.keyOf(target);
+    if (key === undefined) return;
+    try {
+      const { sentence } = await this.session.server.request('tierline/plan/explain', { key });
+      const show = t('Show Exact Context');
+      if ((await vscode.window.showInformationMessage(sentence, show)) === show) {
+        await this.showContext();
+      }
+    } catch (error) {
+      const { message, advice } = describeError(error);
+      void vscode.window.showWarningMessage(`${message} ${advice}`.trim());
+    }
+  }
+
+  async showBudget(): Promise<void> {
+    const t = vscode.l10n.t;
+    const budget = await this.session.server.request('tierline/budget/get', {});
+    const widest = exact(budget.used).length;
+    const items: (vscode.QuickPickItem & { run?: string })[] = rows(budget).map((row) => ({
+      label: `${exact(row.tokens).padStart(widest, '\u2007')}  ${row.name}`,
+      description: percent(row.share),
+      detail: row.detail,
+    }));
+    items.push(
+      { label: '', kind: vscode.QuickPickItemKind.Separator },
+      {
+        label: `${exact(budget.used)}  ${t('Total')}`,
+        description: t('of {0}, {1}', exact(budget.maxInputTokens), percent(budget.percent)),
+        detail: accuracy(budget),
+      },
+      { label: '', kind: vscode.QuickPickItemKind.Separator },
+      { label: `$(open-preview) ${t('Show exact context')}`, run: 'tierline.showContext' },
+      { label: `$(question) ${t('Why is a file in or out?')}`, run: 'tierline.explainContext' },
+      { label: `$(layers) ${t('Change the context mode')}`, run: 'tierline.cycleMode' },
+    );
+    const chosen = await vscode.window.showQuickPick(items, {
+      title: t('Next request: {0} tokens ({1})', summary(budget), budget.model),
+      matchOnDetail: true,
+    });
+    if (chosen?.run !== undefined) await vscode.commands.executeCommand(chosen.run);
+  }
+
+  dispose(): void {
+    this.registration.dispose();
+    this.changed.dispose();
+  }
+
+  private keyOf(uri: vscode.Uri): string {
+    return this.session.file(uri)?.path ?? vscode.workspace.asRelativePath(uri);
+  }
+
+  private async chooseKey(): Promise<string | undefined> {
+    const t = vscode.l10n.t;
+    const active = activeFile();
+    const items = new Map<string, vscode.QuickPickItem & { key: string }>();
+    const add = (key: string, label: string, description: string): void => {
+      if (!items.has(key)) items.set(key, { label, description, key });
+    };
+    if (active !== undefined) {
+      const path = this.keyOf(active);
+      add(`file:${path}`, path, t('the active editor'));
+    }
+    for (const file of this.session.model?.files ?? []) {
+      add(`file:${file.path}`, file.path, file.state === 'ok' ? '' : file.state);
+    }
+    try {
+      const plan = await this.session.server.request('tierline/plan/get', {});
+      for (const entry of plan.entries) {
+        const label = entry.key.replace(/^file:/, '');
+        add(entry.key, label, `${entry.section} · ${entry.included ? t('in') : t('out')}`);
+      }
+    } catch {
+      // Before the first request there is no plan.
+    }
+    const chosen = await vscode.window.showQuickPick([...items.values()], {
+      title: t('Why is it in or out of the context?'),
+      matchOnDescription: true,
+    });
+    return chosen?.key;
+  }
+}

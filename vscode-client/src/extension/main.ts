@@ -1,0 +1,75 @@
+/** The extension's entry: puts the parts together and registers the commands. */
+import * as vscode from 'vscode';
+import { ChatView } from './chatView';
+import { askAboutSelection, cycleMode, newSession } from './commands';
+import { ContextViews } from './contextViews';
+import { Decorations } from './decorations';
+import { Files } from './files';
+import { Keys } from './keys';
+import { Models } from './models';
+import { ServerController } from './server/controller';
+import { describeError } from './server/errors';
+import { Session } from './session';
+import { StatusBar } from './statusBar';
+import { WorkspaceFiles } from './workspaceFiles';
+
+let server: ServerController | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel('Tierline', { log: true });
+  server = new ServerController(context, log);
+  const controller = server;
+  const session = new Session(controller, log);
+  const keys = new Keys(context.secrets, controller, log);
+  const models = new Models(session, context.globalState, log);
+  const files = new Files(session);
+  const views = new ContextViews(session);
+  const chat = new ChatView(context.extensionUri, session, files, new WorkspaceFiles(), log);
+  controller.beforeReady = () => keys.sendAll();
+  context.subscriptions.push(
+    ...[log, controller, session, keys, views, chat],
+    new StatusBar(session),
+    new Decorations(session),
+    controller.onConnection(({ kind }) => {
+      if (kind === 'ready') void models.offerFound();
+    }),
+  );
+
+  const commands: Record<string, (...args: unknown[]) => unknown> = {
+    'tierline.focusChat': () => chat.focus(),
+    'tierline.newSession': () => newSession(session, chat),
+    'tierline.pinFile': (uri, uris) => files.command('pin', uri, uris),
+    'tierline.unpinFile': (uri, uris) => files.command('unpin', uri, uris),
+    'tierline.addFile': (uri, uris) => files.command('add', uri, uris),
+    'tierline.removeFile': (uri, uris) => files.command('remove', uri, uris),
+    'tierline.askSelection': () => askAboutSelection(chat),
+    'tierline.explainContext': (uri, uris) => views.explain(uri, uris),
+    'tierline.showContext': () => views.showContext(),
+    'tierline.cycleMode': () => cycleMode(session),
+    'tierline.stop': () => controller.request('tierline/chat/cancel', {}),
+    'tierline.showBudget': () => views.showBudget(),
+    'tierline.selectModel': () => models.select(),
+    'tierline.setApiKey': () => keys.set(),
+    'tierline.clearApiKey': () => keys.clear(),
+    'tierline.restart': () => controller.restart(),
+    'tierline.showLog': () => log.show(),
+  };
+  for (const [id, run] of Object.entries(commands)) {
+    context.subscriptions.push(
+      vscode.commands.registerCommand(id, async (...args: unknown[]) => {
+        try {
+          await run(...args);
+        } catch (error) {
+          const { message, advice } = describeError(error);
+          log.error(`${id}: ${message}`);
+          void vscode.window.showErrorMessage(`${message} ${advice}`.trim());
+        }
+      }),
+    );
+  }
+  void controller.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.stop();
+}

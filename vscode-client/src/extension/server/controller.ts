@@ -1,0 +1,279 @@
+/** The life of the server: one client for all folders, started again a bounded number of times. */
+import * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+  TransportKind,
+} from 'vscode-languageclient/node';
+import { EVENT, type Event, type Requests } from '../../protocol';
+import { type Connection, parseEvent } from '../../shared/messages';
+import { serverSettings } from '../settings';
+import { NotConnectedError } from './errors';
+import { type LaunchContext, LaunchError, resolveLaunch } from './launch';
+import { RestartBudget } from './restarts';
+
+export class ServerController implements vscode.Disposable {
+  private readonly connectionChanged = new vscode.EventEmitter<Connection>();
+  private readonly received = new vscode.EventEmitter<Event>();
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private readonly restarts = new RestartBudget();
+  private client: LanguageClient | null = null;
+  private current: Connection = { kind: 'starting', text: '', advice: '' };
+  /** Starts, stops and restarts happen one after the other. */
+  private queue: Promise<void> = Promise.resolve();
+  private retryTimer: NodeJS.Timeout | undefined;
+  private disposed = false;
+
+  readonly onConnection = this.connectionChanged.event;
+  readonly onEvent = this.received.event;
+  /** What is to happen between the connection and the first question, e.g. handing over keys. */
+  beforeReady: () => Promise<void> = async () => {};
+
+  constructor(
+    private readonly extension: vscode.ExtensionContext,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.subscriptions.push(
+      this.connectionChanged,
+      this.received,
+      vscode.workspace.onDidChangeConfiguration((change) => this.configurationChanged(change)),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.restart()),
+    );
+  }
+
+  get connection(): Connection {
+    return this.current;
+  }
+
+  get ready(): boolean {
+    return this.current.kind === 'ready';
+  }
+
+  start(): Promise<void> {
+    return this.enqueue(() => this.open());
+  }
+
+  /** At the user's wish: the count of crashes begins anew. */
+  restart(): Promise<void> {
+    clearTimeout(this.retryTimer);
+    this.restarts.reset();
+    return this.enqueue(async () => {
+      await this.close();
+      await this.open();
+    });
+  }
+
+  async request<M extends keyof Requests>(
+    method: M,
+    params: Requests[M][0],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests[M][1]> {
+    return await this.raw(method, params, token);
+  }
+
+  /** A request that the generated protocol does not declare (yet). */
+  async raw<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R> {
+    const client = this.client;
+    if (client === null) {
+      throw new NotConnectedError(vscode.l10n.t('The Tierline server is not running.'));
+    }
+    return token === undefined
+      ? await client.sendRequest<R>(method, params)
+      : await client.sendRequest<R>(method, params, token);
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    clearTimeout(this.retryTimer);
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  /** For ``deactivate``: lets the server write what it holds. */
+  stop(): Promise<void> {
+    this.disposed = true;
+    clearTimeout(this.retryTimer);
+    return this.enqueue(() => this.close());
+  }
+
+  private enqueue(task: () => Promise<void>): Promise<void> {
+    const run = this.queue.then(task);
+    this.queue = run.catch((error) => this.log.error(String(error)));
+    return this.queue;
+  }
+
+  private async open(): Promise<void> {
+    if (this.disposed || this.client !== null) return;
+    this.set({ kind: 'starting', text: '', advice: '' });
+    let client: LanguageClient | null = null;
+    try {
+      const launch = await resolveLaunch(this.launchContext());
+      this.set({ kind: 'starting', text: '', advice: '' });
+      this.log.info(`Starting ${[launch.command, ...launch.args].join(' ')}`);
+      const opened: LanguageClient = new LanguageClient(
+        'tierline',
+        'Tierline',
+        {
+          command: launch.command,
+          args: launch.args,
+          transport: TransportKind.stdio,
+          options: { cwd: launch.cwd, env: launch.env },
+        },
+        this.clientOptions(() => this.crashed(opened)),
+      );
+      client = opened;
+      client.onNotification(EVENT, (value: unknown) => {
+        const event = parseEvent(value);
+        if (event === null) this.log.warn('The server sent an event that is not understood.');
+        else this.received.fire(event);
+      });
+      this.client = client;
+      await client.start();
+      await this.beforeReady();
+      this.set({ kind: 'ready', text: '', advice: '' });
+    } catch (error) {
+      // A crash while starting has been dealt with by ``crashed``.
+      if (client !== null && this.client !== client) return;
+      this.client = null;
+      this.failed(error);
+    }
+  }
+
+  private async close(): Promise<void> {
+    const client = this.client;
+    this.client = null;
+    if (client === null) return;
+    try {
+      await client.dispose(2_000);
+    } catch (error) {
+      this.log.warn(`While stopping the server: ${String(error)}`);
+    }
+  }
+
+  private crashed(client: LanguageClient): void {
+    if (this.disposed || this.client !== client) return;
+    this.client = null;
+    const wait = this.restarts.next(Date.now());
+    if (wait === null) {
+      this.report(
+        new LaunchError(
+          'failed',
+          vscode.l10n.t('The Tierline server crashed repeatedly and is not started again.'),
+          vscode.l10n.t('The log says why. Your conversation is saved.'),
+        ),
+      );
+      return;
+    }
+    this.log.warn(`The server ended unexpectedly; it is started again in ${wait} ms.`);
+    this.set({
+      kind: 'restarting',
+      text: vscode.l10n.t('The server ended unexpectedly and is being started again.'),
+      advice: '',
+    });
+    this.retryTimer = setTimeout(() => void this.start(), wait);
+  }
+
+  private failed(error: unknown): void {
+    if (this.disposed) return;
+    if (error instanceof LaunchError) {
+      this.report(error);
+      return;
+    }
+    this.log.error(error instanceof Error ? error : String(error));
+    this.report(
+      new LaunchError(
+        'failed',
+        vscode.l10n.t('The Tierline server did not start: {0}', String(error)),
+        vscode.l10n.t('The log says why. Restart the server when that is mended.'),
+      ),
+    );
+  }
+
+  private report(error: LaunchError): void {
+    this.log.error(`${error.message} ${error.advice}`);
+    this.set({ kind: error.kind, text: error.message, advice: error.advice });
+    if (error.kind === 'stopped') return;
+    void this.offer(error);
+  }
+
+  private async offer(error: LaunchError): Promise<void> {
+    const t = vscode.l10n.t;
+    const [settings, restart, showLog, download] = [
+      t('Open Settings'),
+      t('Restart'),
+      t('Show Log'),
+      t('Get Python'),
+    ];
+    const buttons = error.kind === 'noPython' ? [settings, restart] : [restart, showLog];
+    if (error.download !== '') buttons.unshift(download);
+    const chosen = await vscode.window.showErrorMessage(
+      `${error.message} ${error.advice}`,
+      ...buttons,
+    );
+    if (chosen === settings) {
+      await vscode.commands.executeCommand('workbench.action.openSettings', 'tierline.python');
+    } else if (chosen === restart) await this.restart();
+    else if (chosen === showLog) this.log.show();
+    else if (chosen === download) await vscode.env.openExternal(vscode.Uri.parse(error.download));
+  }
+
+  private set(connection: Connection): void {
+    this.current = connection;
+    if (!this.disposed) this.connectionChanged.fire(connection);
+  }
+
+  private launchContext(): LaunchContext {
+    return {
+      storage: this.extension.globalStorageUri,
+      extension: this.extension.extensionUri,
+      version: String(this.extension.extension.packageJSON.version),
+      log: this.log,
+      installing: (text) => this.set({ kind: 'installing', text, advice: '' }),
+    };
+  }
+
+  private clientOptions(closed: () => void): LanguageClientOptions {
+    return {
+      documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
+      outputChannel: this.log,
+      traceOutputChannel: this.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationOptions: () => ({
+        settings: serverSettings(),
+        trusted: vscode.workspace.isTrusted,
+      }),
+      initializationFailedHandler: () => false,
+      middleware: {
+        workspace: {
+          configuration: (params) =>
+            params.items.map((item) => (item.section === 'tierline' ? serverSettings() : null)),
+        },
+      },
+      errorHandler: {
+        error: (_error, _message, count) => ({
+          action: (count ?? 0) <= 3 ? ErrorAction.Continue : ErrorAction.Shutdown,
+          handled: true,
+        }),
+        closed: () => {
+          closed();
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+    };
+  }
+
+  private configurationChanged(change: vscode.ConfigurationChangeEvent): void {
+    if (
+      change.affectsConfiguration('tierline.python') ||
+      change.affectsConfiguration('tierline.serverPath')
+    ) {
+      void this.restart();
+    } else if (change.affectsConfiguration('tierline') && this.ready) {
+      void this.client?.sendNotification('workspace/didChangeConfiguration', {
+        settings: { tierline: serverSettings() },
+      });
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/** The editor's settings in the server's form. Only what the user has set is sent, so that the
+ * workspace's ``.tierline/config.toml`` counts where the editor says nothing. */
+import * as vscode from 'vscode';
+
+/** Editor setting → section and name in the server's settings tree. */
+export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>> = {
+  provider: ['provider', 'name'],
+  model: ['provider', 'model'],
+  baseUrl: ['provider', 'baseUrl'],
+  localModelPath: ['provider', 'localModelPath'],
+  contextMode: ['context', 'mode'],
+  maxInputTokens: ['context', 'maxInputTokens'],
+  maxOutputTokens: ['context', 'maxOutputTokens'],
+  stabilityPolicy: ['cache', 'policy'],
+};
+
+export type ServerSettings = Record<string, Record<string, unknown>>;
+
+export function serverSettings(): ServerSettings {
+  const configuration = vscode.workspace.getConfiguration('tierline');
+  return nest((name) => {
+    const found = configuration.inspect(name);
+    const set =
+      found?.globalValue !== undefined ||
+      found?.workspaceValue !== undefined ||
+      found?.workspaceFolderValue !== undefined;
+    return set ? configuration.get(name) : undefined;
+  });
+}
+
+/** Pure part: nests the values that are set. */
+export function nest(value: (name: string) => unknown): ServerSettings {
+  const settings: ServerSettings = {};
+  for (const [name, [section, key]] of Object.entries(SERVER_SETTINGS)) {
+    const found = value(name);
+    if (found === undefined || found === null) continue;
+    settings[section] = { ...settings[section], [key]: found };
+  }
+  return settings;
+}

@@ -1,0 +1,61 @@
+/** Token counts as people read them, and how full the window is. */
+import type { Budget } from '../protocol';
+
+/** 999 → "999", 12400 → "12.4k", 200000 → "200k", 1250000 → "1.25M". */
+export function tokens(count: number): string {
+  if (!Number.isFinite(count) || count < 0) return '0';
+  if (count < 1_000) return String(Math.round(count));
+  if (count < 999_500) return `${trim(count / 1_000, count < 99_950 ? 1 : 0)}k`;
+  return `${trim(count / 1_000_000, 2)}M`;
+}
+
+function trim(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  return digits === 0 ? text : text.replace(/\.?0+$/, '');
+}
+
+export type Level = 'normal' | 'warning' | 'error';
+
+/** Warning from 75 %, error from 90 % of the window. */
+export function level(percent: number): Level {
+  if (percent >= 90) return 'error';
+  if (percent >= 75) return 'warning';
+  return 'normal';
+}
+
+/** Whole percent, but never 0 for something and never 100 for less than all. */
+export function percent(value: number): string {
+  if (!(value > 0)) return '0 %';
+  if (value < 1) return '<1 %';
+  if (value < 100 && value > 99) return '99 %';
+  return `${Math.round(value)} %`;
+}
+
+/** "12.4k / 200k". */
+export function summary(budget: Budget): string {
+  return `${tokens(budget.used)} / ${tokens(budget.maxInputTokens)}`;
+}
+
+/** "12,400": exact, so that a column of them can be added up. */
+export function exact(count: number): string {
+  return Math.round(count).toLocaleString('en-US');
+}
+
+export interface BudgetRow {
+  name: string;
+  tokens: number;
+  share: number;
+  detail: string;
+}
+
+/** The sections that hold something, with their share of the window; their sum is ``used``. */
+export function rows(budget: Budget): BudgetRow[] {
+  return budget.sections
+    .filter((section) => section.tokens !== 0)
+    .map((section) => ({
+      name: section.name,
+      tokens: section.tokens,
+      share: budget.maxInputTokens > 0 ? (100 * section.tokens) / budget.maxInputTokens : 0,
+      detail: section.detail,
+    }));
+}

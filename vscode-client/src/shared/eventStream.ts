@@ -1,0 +1,83 @@
+/**
+ * Keeps a model in step with the server: applies events in order, and asks for the whole state
+ * when one is missing. Events that arrive while the state is on its way wait for it.
+ */
+import type { Event, State } from '../protocol';
+import { apply, fromState, type Model } from './model';
+
+export interface StreamListener {
+  /** The model changed. ``event`` is null when it was replaced by a state. */
+  changed(model: Model, event: Event | null): void;
+  /** Ask the server for its state and hand it to ``EventStream.reset``. */
+  stateNeeded(): void;
+}
+
+/** Enough for minutes of streaming; when more waits, the state will contain it. */
+const MAX_WAITING = 10_000;
+
+export class EventStream {
+  private current: Model | null = null;
+  private waiting: Event[] = [];
+  private asked = false;
+  /** Sessions whose events are not of the one shown: asking again would not change that. */
+  private foreign = new Set<string>();
+
+  constructor(private readonly listener: StreamListener) {}
+
+  get model(): Model | null {
+    return this.current;
+  }
+
+  /** The connection is new: events that waited belong to the old one. */
+  disconnected(): void {
+    this.waiting = [];
+    this.asked = false;
+    this.foreign.clear();
+  }
+
+  push(event: Event): void {
+    if (this.current === null || this.asked) {
+      this.waiting.push(event);
+      if (this.waiting.length > MAX_WAITING) this.waiting.shift();
+      if (!this.asked) this.ask();
+      return;
+    }
+    if (this.foreign.has(event.sessionId) && event.seq === this.current.seq + 1) {
+      this.current = { ...this.current, seq: event.seq };
+      this.listener.changed(this.current, event);
+      return;
+    }
+    const step = apply(this.current, event);
+    if (step.resync) {
+      this.waiting.push(event);
+      this.ask();
+      return;
+    }
+    if (step.model === this.current) return;
+    this.current = step.model;
+    this.listener.changed(step.model, event);
+  }
+
+  reset(state: State): void {
+    this.asked = false;
+    const waiting = this.waiting;
+    this.waiting = [];
+    this.current = fromState(state, this.current ?? undefined);
+    this.foreign.delete(state.sessionId);
+    for (const event of waiting) {
+      if (event.sessionId !== state.sessionId) this.foreign.add(event.sessionId);
+    }
+    this.listener.changed(this.current, null);
+    for (const event of waiting) this.push(event);
+  }
+
+  /** The state could not be had; the next event asks again. */
+  failed(): void {
+    this.asked = false;
+  }
+
+  private ask(): void {
+    this.asked = true;
+    this.listener.stateNeeded();
+  }
+}

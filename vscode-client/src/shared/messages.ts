@@ -1,0 +1,176 @@
+/**
+ * What the webview and the extension host say to each other. Both sides validate what they
+ * receive with these schemas; anything else is dropped.
+ */
+import * as v from 'valibot';
+import type { Event, State } from '../protocol';
+import { IMAGE_TYPES, MAX_IMAGE_BASE64, MAX_IMAGES } from './images';
+
+const MAX_TEXT = 2_000_000;
+const MAX_NAME = 4_096;
+
+const name = v.pipe(v.string(), v.maxLength(MAX_NAME));
+const text = v.pipe(v.string(), v.maxLength(MAX_TEXT));
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+const image = v.strictObject({
+  mediaType: v.picklist(IMAGE_TYPES),
+  data: v.pipe(v.string(), v.maxLength(MAX_IMAGE_BASE64), v.regex(/^[A-Za-z0-9+/]+={0,2}$/)),
+});
+
+const toHost = v.variant('type', [
+  /** The webview is drawn and wants everything. */
+  v.strictObject({ type: v.literal('ready') }),
+  /** The webview missed an event. */
+  v.strictObject({ type: v.literal('resync') }),
+  v.strictObject({
+    type: v.literal('send'),
+    /** Chosen by the webview; comes back in ``sent`` or ``refused``. */
+    ticket: count,
+    text,
+    images: v.pipe(v.array(image), v.maxLength(MAX_IMAGES)),
+    force: v.boolean(),
+  }),
+  v.strictObject({ type: v.literal('stop') }),
+  v.strictObject({ type: v.literal('retry'), groupId: name }),
+  v.strictObject({ type: v.literal('newSession') }),
+  v.strictObject({ type: v.literal('cycleMode') }),
+  v.strictObject({ type: v.literal('selectModel') }),
+  v.strictObject({ type: v.literal('showBudget') }),
+  v.strictObject({ type: v.literal('showContext') }),
+  v.strictObject({ type: v.literal('showLog') }),
+  v.strictObject({ type: v.literal('restart') }),
+  v.strictObject({ type: v.literal('openSettings') }),
+  v.strictObject({ type: v.literal('addCurrentFile') }),
+  v.strictObject({
+    type: v.literal('file'),
+    verb: v.picklist(['pin', 'unpin', 'remove', 'open', 'explain']),
+    path: name,
+  }),
+  v.strictObject({ type: v.literal('dropped'), uris: v.pipe(v.array(name), v.maxLength(200)) }),
+  v.strictObject({ type: v.literal('dropSelection') }),
+  v.strictObject({ type: v.literal('complete'), ticket: count, query: name }),
+  v.strictObject({ type: v.literal('copy'), text }),
+  v.strictObject({ type: v.literal('insert'), text }),
+  v.strictObject({ type: v.literal('openLink'), href: name }),
+]);
+
+export type ToHost = v.InferOutput<typeof toHost>;
+
+const looseEvent = v.pipe(
+  v.looseObject({
+    seq: count,
+    sessionId: v.string(),
+    body: v.looseObject({ kind: v.string() }),
+  }),
+  v.transform((value) => value as unknown as Event),
+);
+
+const message = v.looseObject({
+  id: v.string(),
+  groupId: v.string(),
+  role: v.string(),
+  text: v.string(),
+  status: v.string(),
+});
+
+const looseState = v.pipe(
+  v.looseObject({
+    seq: count,
+    sessionId: v.string(),
+    messages: v.array(message),
+    files: v.array(v.looseObject({ path: v.string(), uri: v.string() })),
+    budget: v.looseObject({
+      used: v.number(),
+      maxInputTokens: v.number(),
+      sections: v.array(v.looseObject({ name: v.string(), tokens: v.number() })),
+    }),
+    mode: v.string(),
+    provider: v.looseObject({ name: v.string(), model: v.string() }),
+  }),
+  v.transform((value) => value as unknown as State),
+);
+
+/** How the server is; what the sidebar says while there is no conversation to show. */
+const connection = v.strictObject({
+  kind: v.picklist([
+    'starting',
+    'installing',
+    'ready',
+    'restarting',
+    'noPython',
+    'failed',
+    'stopped',
+  ]),
+  /** What is going on or what went wrong, in a sentence; empty when all is well. */
+  text: v.string(),
+  /** What to do about it; empty when nothing. */
+  advice: v.string(),
+});
+
+export type Connection = v.InferOutput<typeof connection>;
+
+const toWebview = v.variant('type', [
+  v.strictObject({ type: v.literal('connection'), connection }),
+  v.strictObject({ type: v.literal('state'), state: looseState }),
+  v.strictObject({ type: v.literal('event'), event: looseEvent }),
+  v.strictObject({
+    type: v.literal('sent'),
+    ticket: count,
+    turnId: v.string(),
+    messageId: v.string(),
+    queued: v.boolean(),
+    notices: v.array(v.string()),
+  }),
+  v.strictObject({
+    type: v.literal('refused'),
+    ticket: count,
+    code: v.string(),
+    error: v.string(),
+    advice: v.string(),
+  }),
+  v.strictObject({
+    type: v.literal('completions'),
+    ticket: count,
+    items: v.array(v.strictObject({ path: v.string(), detail: v.string() })),
+  }),
+  /** The selection that goes with the next prompt; null when none. */
+  v.strictObject({
+    type: v.literal('selection'),
+    selection: v.nullable(v.strictObject({ label: v.string(), characters: count })),
+  }),
+  v.strictObject({ type: v.literal('focusInput') }),
+  /** Something that the user should read here, not in the server's stream. */
+  v.strictObject({
+    type: v.literal('hint'),
+    level: v.picklist(['info', 'warning', 'error']),
+    text: v.string(),
+  }),
+]);
+
+export type ToWebview = v.InferOutput<typeof toWebview>;
+export type Completion = Extract<ToWebview, { type: 'completions' }>['items'][number];
+
+/** A message from the webview, or null if it is not one of ours. */
+export function parseToHost(value: unknown): ToHost | null {
+  const result = v.safeParse(toHost, value);
+  return result.success ? result.output : null;
+}
+
+/** A message from the host, or null if it is not one of ours. */
+export function parseToWebview(value: unknown): ToWebview | null {
+  const result = v.safeParse(toWebview, value);
+  return result.success ? result.output : null;
+}
+
+/** An event from the server, or null if it has not the shape of one. */
+export function parseEvent(value: unknown): Event | null {
+  const result = v.safeParse(looseEvent, value);
+  return result.success ? result.output : null;
+}
+
+/** A state from the server, or null if it has not the shape of one. */
+export function parseState(value: unknown): State | null {
+  const result = v.safeParse(looseState, value);
+  return result.success ? result.output : null;
+}

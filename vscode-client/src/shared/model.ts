@@ -1,0 +1,257 @@
+/**
+ * What the chat shows, as a pure function of the server's state and its events.
+ *
+ * The extension host and the webview reduce the same stream; neither invents state of its own.
+ */
+import type {
+  Budget,
+  ChatMessage,
+  Event,
+  EventBody,
+  FileInfo,
+  Notice,
+  ProviderInfo,
+  State,
+  TurnFinished,
+  UsageInfo,
+} from '../protocol';
+
+export type Mode = State['mode'];
+
+/** A message with what is known about the turn that it belongs to. */
+export interface ShownMessage extends ChatMessage {
+  /** Stays the same while a reply turns from streaming to finished, so its element is kept. */
+  key: string;
+  contextLine: string;
+  error: string;
+  advice: string;
+  code: string;
+  usage: UsageInfo | null;
+}
+
+export interface RunningTurn {
+  id: string;
+  text: string;
+  reasoning: string;
+  /** Why nothing streams, e.g. a retry that is due; empty while text arrives. */
+  waiting: string;
+}
+
+export interface ShownNotice {
+  id: number;
+  level: Notice['level'];
+  text: string;
+  code: string;
+  /** Key of the message after which it appeared; empty at the top. */
+  after: string;
+}
+
+export interface Model {
+  seq: number;
+  sessionId: string;
+  branch: string;
+  messages: readonly ShownMessage[];
+  files: readonly FileInfo[];
+  budget: Budget;
+  mode: Mode;
+  provider: ProviderInfo;
+  turn: RunningTurn | null;
+  notices: readonly ShownNotice[];
+  compacting: boolean;
+  version: string;
+  root: string;
+}
+
+/** The model after an event. ``resync``: it no longer matches the server; ask for the state. */
+export interface Step {
+  model: Model;
+  resync: boolean;
+}
+
+const MAX_NOTICES = 30;
+
+export function turnKey(turnId: string): string {
+  return `turn:${turnId}`;
+}
+
+/**
+ * The model for a fresh state. Notices, errors and context lines of messages that are still
+ * there are carried over from ``previous``, since the state does not repeat them.
+ */
+export function fromState(state: State, previous?: Model): Model {
+  const same = previous !== undefined && previous.sessionId === state.sessionId;
+  const known = new Map(same ? previous.messages.map((message) => [message.id, message]) : []);
+  const messages = state.messages.map((message) => shown(message, known.get(message.id)));
+  const keys = new Set(messages.map((message) => message.key));
+  return {
+    seq: state.seq,
+    sessionId: state.sessionId,
+    branch: state.branch,
+    messages,
+    files: state.files,
+    budget: state.budget,
+    mode: state.mode,
+    provider: state.provider,
+    turn: state.busyTurn
+      ? {
+          id: state.busyTurn,
+          text: state.partialText,
+          reasoning: same && previous.turn?.id === state.busyTurn ? previous.turn.reasoning : '',
+          waiting: '',
+        }
+      : null,
+    notices: same
+      ? previous.notices.filter((notice) => notice.after === '' || keys.has(notice.after))
+      : [],
+    compacting: state.compacting,
+    version: state.version,
+    root: state.root,
+  };
+}
+
+/** One event. Events that the state already contains are ignored; a gap asks for the state. */
+export function apply(model: Model, event: Event): Step {
+  if (event.seq <= model.seq) return { model, resync: false };
+  if (event.seq !== model.seq + 1) return { model, resync: true };
+  const next = { ...model, seq: event.seq };
+  if (event.sessionId !== model.sessionId && event.body.kind !== 'stateChanged') {
+    return { model: next, resync: true };
+  }
+  return reduce(next, event.body);
+}
+
+function reduce(model: Model, body: EventBody): Step {
+  const done = (changed: Partial<Model>): Step => ({
+    model: { ...model, ...changed },
+    resync: false,
+  });
+  switch (body.kind) {
+    case 'turnStarted':
+      return done({
+        messages: upsert(model.messages, {
+          ...shown(body.message),
+          contextLine: body.contextLine || body.message.note,
+        }),
+        turn: { id: body.turnId, text: '', reasoning: '', waiting: '' },
+      });
+    case 'textDelta':
+      return withTurn(model, body.turnId, (turn) => ({
+        ...turn,
+        text: turn.text + body.text,
+        waiting: '',
+      }));
+    case 'reasoningDelta':
+      return withTurn(model, body.turnId, (turn) => ({
+        ...turn,
+        reasoning: turn.reasoning + body.text,
+        waiting: '',
+      }));
+    case 'waiting':
+      return withTurn(model, body.turnId, (turn) => ({ ...turn, waiting: body.text }));
+    case 'notice':
+      return done({ notices: addNotice(model, body) });
+    case 'turnFinished':
+      return done(finish(model, body));
+    case 'budgetChanged':
+      return done({ budget: body.budget });
+    case 'filesChanged':
+      return done({ files: body.files });
+    case 'modeChanged':
+      return done({ mode: body.mode });
+    case 'providerChanged':
+      return done({ provider: body.provider });
+    case 'stateChanged':
+      return { model, resync: true };
+    default:
+      // A newer server may say more than this client knows.
+      return { model, resync: false };
+  }
+}
+
+function withTurn(model: Model, id: string, change: (turn: RunningTurn) => RunningTurn): Step {
+  const turn = model.turn?.id === id ? model.turn : { id, text: '', reasoning: '', waiting: '' };
+  return { model: { ...model, turn: change(turn) }, resync: false };
+}
+
+function finish(model: Model, body: TurnFinished): Partial<Model> {
+  const turn = model.turn?.id === body.turnId ? model.turn : null;
+  const key = turnKey(body.turnId);
+  const details = {
+    key,
+    error: body.error,
+    advice: body.advice,
+    code: body.code,
+    usage: body.usage,
+  };
+  const rest = { turn: turn === null ? model.turn : null };
+  if (body.message !== null) {
+    return {
+      ...rest,
+      messages: upsert(model.messages, { ...shown(body.message), ...details }),
+    };
+  }
+  if (body.outcome === 'ok') return rest;
+  const asked = model.messages.findLast((message) => message.role === 'user');
+  const placeholder: ShownMessage = {
+    id: key,
+    groupId: asked?.groupId ?? '',
+    role: 'assistant',
+    text: turn?.text ?? '',
+    status: body.outcome,
+    timestamp: '',
+    tokens: 0,
+    images: [],
+    files: [],
+    note: '',
+    contextLine: '',
+    ...details,
+  };
+  return { ...rest, messages: upsert(model.messages, placeholder) };
+}
+
+function shown(message: ChatMessage, previous?: ShownMessage): ShownMessage {
+  return {
+    ...message,
+    key: previous?.key ?? message.id,
+    contextLine: previous?.contextLine || (message.role === 'user' ? message.note : ''),
+    error: previous?.error ?? '',
+    advice: previous?.advice ?? '',
+    code: previous?.code ?? '',
+    usage: previous?.usage ?? null,
+  };
+}
+
+function upsert(messages: readonly ShownMessage[], message: ShownMessage): ShownMessage[] {
+  const at = messages.findIndex((known) => known.id === message.id);
+  if (at < 0) return [...messages, message];
+  return messages.map((known, index) => (index === at ? message : known));
+}
+
+function addNotice(model: Model, body: Notice): ShownNotice[] {
+  const last = model.notices.at(-1);
+  const after =
+    model.turn !== null && model.turn.text !== ''
+      ? turnKey(model.turn.id)
+      : (model.messages.at(-1)?.key ?? '');
+  if (last !== undefined && last.text === body.text && last.after === after) {
+    return [...model.notices];
+  }
+  const notice: ShownNotice = {
+    id: model.seq,
+    level: body.level,
+    text: body.text,
+    code: body.code,
+    after,
+  };
+  return [...model.notices, notice].slice(-MAX_NOTICES);
+}
+
+/** The group that a retry would send again: that of a last prompt without a complete reply. */
+export function retryGroup(model: Model): string | null {
+  if (model.turn !== null) return null;
+  const last = model.messages.findLast((message) => message.role !== 'system');
+  if (last === undefined) return null;
+  const unanswered = last.role === 'user' && last.status !== 'dropped';
+  const failed = last.status === 'error' || last.status === 'interrupted';
+  return unanswered || failed ? last.groupId : null;
+}

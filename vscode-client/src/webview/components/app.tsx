@@ -1,0 +1,104 @@
+/** The whole sidebar. */
+import type { JSX } from 'preact';
+import type { ProviderInfo } from '../../protocol';
+import type { Store, View } from '../store';
+import { texts } from '../texts';
+import { Composer } from './composer';
+import { Box, Button, Icon, IconButton } from './parts';
+import { Transcript } from './transcript';
+
+export function App({ view, store }: { view: View; store: Store }): JSX.Element {
+  return (
+    <main class="app" data-connection={view.connection.kind}>
+      <header class="top">
+        <ProviderChip provider={view.model?.provider ?? null} store={store} />
+        <IconButton
+          icon="add"
+          label={texts.newSession}
+          testId="new-session"
+          onClick={() => store.post({ type: 'newSession' })}
+        />
+      </header>
+      <Transcript model={view.model} pending={view.pending} store={store} />
+      <ConnectionBox view={view} store={store} />
+      {view.hints.map((hint) => (
+        <div class="hint" key={hint.id}>
+          <Box level={hint.level} testId="notice">
+            {hint.text}
+            {hint.force && (
+              <Button secondary onClick={() => store.send(true)}>
+                {texts.sendAnyway}
+              </Button>
+            )}
+          </Box>
+          <IconButton icon="close" label={texts.dismiss} onClick={() => store.dismiss(hint.id)} />
+        </div>
+      ))}
+      <Composer view={view} store={store} />
+      <div class="visually-hidden" role="log" aria-live="polite" aria-relevant="additions">
+        {view.announcements.map(({ id, text }) => (
+          <p key={id}>{text}</p>
+        ))}
+      </div>
+    </main>
+  );
+}
+
+function ProviderChip(props: { provider: ProviderInfo | null; store: Store }): JSX.Element {
+  const { provider, store } = props;
+  const label =
+    provider === null || provider.name === ''
+      ? texts.noProvider
+      : provider.model === ''
+        ? provider.name
+        : `${provider.name} · ${provider.model}`;
+  const missing = provider !== null && !provider.available;
+  return (
+    <button
+      type="button"
+      class={missing ? 'flat provider missing' : 'flat provider'}
+      data-testid="provider-chip"
+      title={[texts.provider(label), provider?.why ?? ''].filter((part) => part !== '').join('\n')}
+      onClick={() => store.post({ type: 'selectModel' })}
+    >
+      <Icon name={missing ? 'warning' : 'chip'} />
+      <span class="provider-name">{label}</span>
+      <Icon name="chevron-down" />
+    </button>
+  );
+}
+
+function ConnectionBox({ view, store }: { view: View; store: Store }): JSX.Element | null {
+  const { kind, text, advice } = view.connection;
+  if (kind === 'ready') return null;
+  if (kind === 'starting' || kind === 'installing' || kind === 'restarting') {
+    const line =
+      kind === 'installing' ? texts.installing(text) : text === '' ? texts.connecting : text;
+    return (
+      <div class="connecting" role="status" data-testid="connection">
+        <Icon name="loading codicon-modifier-spin" />
+        <span>{line}</span>
+      </div>
+    );
+  }
+  return (
+    <div class="connection-problem" data-testid="connection">
+      <Box level="error">
+        <p>{text}</p>
+        {advice !== '' && <p>{advice}</p>}
+        <div class="box-actions">
+          <Button onClick={() => store.post({ type: 'restart' })}>{texts.restart}</Button>
+          {kind === 'noPython' ? (
+            <Button secondary onClick={() => store.post({ type: 'openSettings' })}>
+              {texts.settings}
+            </Button>
+          ) : (
+            <Button secondary onClick={() => store.post({ type: 'showLog' })}>
+              {texts.showLog}
+            </Button>
+          )}
+        </div>
+      </Box>
+    </div>
+  );
+}

@@ -1,0 +1,310 @@
+/** The input: prompt, mentions, pictures, the files of the context, mode and size. */
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { level, percent, summary } from '../../shared/budget';
+import type { Model } from '../../shared/model';
+import { droppedUris } from '../attachments';
+import { complete, type Mention, mentionAt } from '../mentions';
+import type { Store, View } from '../store';
+import { texts } from '../texts';
+import { FileChips } from './files';
+import { Icon, IconButton } from './parts';
+
+const LIST_ID = 'mentions';
+
+export function Composer({ view, store }: { view: View; store: Store }): JSX.Element {
+  const input = useRef<HTMLTextAreaElement>(null);
+  const [mention, setMention] = useState<Mention | null>(null);
+  const [active, setActive] = useState(0);
+  const recall = useRecall(view.model, store);
+  const caret = useRef<number | null>(null);
+  const { draft, images, completions, focusRequests, model } = view;
+  const open = mention !== null && completions.length > 0;
+  const busy = model !== null && model.turn !== null;
+
+  useEffect(() => input.current?.focus(), [focusRequests]);
+  useLayoutEffect(() => {
+    if (caret.current !== null) input.current?.setSelectionRange(caret.current, caret.current);
+    caret.current = null;
+  });
+
+  const look = (): void => {
+    const element = input.current;
+    if (element === null) return;
+    const found = mentionAt(element.value, element.selectionStart);
+    if (found?.query !== mention?.query || (found === null) !== (mention === null)) {
+      setActive(0);
+      store.askCompletions(found === null ? null : found.query);
+    }
+    setMention(found);
+  };
+  const close = (): void => {
+    setMention(null);
+    store.askCompletions(null);
+  };
+  const choose = (path: string): void => {
+    if (mention === null) return;
+    const done = complete(draft, mention, path);
+    caret.current = done.caret;
+    store.edit(done.text);
+    close();
+    input.current?.focus();
+  };
+  const send = (): void => {
+    recall.reset();
+    close();
+    store.send();
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    // While an input method composes, Enter and the arrows are its own.
+    if (event.isComposing) return;
+    const { key } = event;
+    if (open && ['ArrowDown', 'ArrowUp', 'Enter', 'Tab', 'Escape'].includes(key)) {
+      event.preventDefault();
+      const count = completions.length;
+      if (key === 'ArrowDown') setActive((active + 1) % count);
+      else if (key === 'ArrowUp') setActive((active + count - 1) % count);
+      else if (key === 'Escape') close();
+      else choose(completions[active]?.path ?? '');
+    } else if (key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    } else if (key === 'Escape' && busy) {
+      event.preventDefault();
+      store.stop();
+    } else if (key === 'ArrowUp' || key === 'ArrowDown') {
+      const text = recall.move(key === 'ArrowUp' ? -1 : 1, input.current, draft);
+      if (text === null) return;
+      event.preventDefault();
+      caret.current = text.length;
+      store.edit(text);
+    }
+  };
+
+  return (
+    <Drop store={store}>
+      {model !== null && <FileChips files={model.files} store={store} />}
+      {view.selection !== null && (
+        <div class="chip selection" data-testid="selection-chip">
+          <Icon name="selection" />
+          <span
+            class="chip-name"
+            title={texts.selection(view.selection.label, view.selection.characters)}
+          >
+            {view.selection.label}
+          </span>
+          <IconButton
+            icon="close"
+            label={texts.removeSelection}
+            onClick={() => store.post({ type: 'dropSelection' })}
+          />
+        </div>
+      )}
+      {images.length > 0 && (
+        <ul class="attached">
+          {images.map((source, index) => (
+            <li key={source.slice(-64)}>
+              <img src={source} alt={texts.attachedImage} />
+              <IconButton
+                icon="close"
+                label={texts.removeImage}
+                onClick={() => store.removeImage(index)}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="input-frame">
+        {open && <Mentions view={view} active={active} choose={choose} />}
+        <textarea
+          ref={input}
+          data-testid="chat-input"
+          rows={2}
+          value={draft}
+          placeholder={texts.promptPlaceholder}
+          aria-label={texts.prompt}
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-controls={open ? LIST_ID : undefined}
+          aria-activedescendant={open ? `${LIST_ID}-${active}` : undefined}
+          onInput={(event) => {
+            store.edit(event.currentTarget.value);
+            recall.reset();
+            look();
+          }}
+          onKeyDown={pressed}
+          onKeyUp={(event) => {
+            if (['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key)) look();
+          }}
+          onClick={look}
+          onBlur={close}
+          onPaste={(event) => {
+            const files = [...(event.clipboardData?.files ?? [])];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void store.addImages(files);
+          }}
+        />
+        <div class="input-actions">
+          {busy && (
+            <IconButton
+              icon="debug-stop"
+              label={texts.stop}
+              testId="stop-button"
+              class="stop"
+              onClick={() => store.stop()}
+            />
+          )}
+          <IconButton
+            icon="send"
+            label={texts.send}
+            testId="send-button"
+            disabled={
+              (draft.trim() === '' && images.length === 0) || view.connection.kind !== 'ready'
+            }
+            onClick={send}
+          />
+        </div>
+      </div>
+      {model !== null && <StatusLine model={model} store={store} />}
+    </Drop>
+  );
+}
+
+function StatusLine({ model, store }: { model: Model; store: Store }): JSX.Element {
+  const { budget, mode } = model;
+  return (
+    <div class="status-line">
+      <button
+        type="button"
+        class="flat"
+        data-testid="context-mode"
+        data-mode={mode}
+        title={texts.modeTip[mode]}
+        onClick={() => store.post({ type: 'cycleMode' })}
+      >
+        {texts.mode(texts.modeNames[mode])}
+      </button>
+      <button
+        type="button"
+        class={`flat meter ${level(budget.percent)}`}
+        data-testid="budget-summary"
+        title={texts.budgetTip}
+        onClick={() => store.post({ type: 'showBudget' })}
+      >
+        <meter
+          min={0}
+          max={100}
+          high={75}
+          optimum={0}
+          value={Math.min(100, budget.percent)}
+          aria-hidden="true"
+        />
+        <span class="meter-figures">{summary(budget)}</span>
+        <span class="meter-percent">{percent(budget.percent)}</span>
+      </button>
+    </div>
+  );
+}
+
+interface MentionsProps {
+  view: View;
+  active: number;
+  choose: (path: string) => void;
+}
+
+function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
+  const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    list.current?.children[active]?.scrollIntoView({ block: 'nearest' });
+  }, [active]);
+  return (
+    <div class="mentions" id={LIST_ID} role="listbox" aria-label={texts.mentions} ref={list}>
+      {view.completions.map(({ path, detail }, index) => {
+        const slash = path.lastIndexOf('/') + 1;
+        return (
+          <div
+            key={path}
+            id={`${LIST_ID}-${index}`}
+            class="mention"
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === active}
+            // Before the input loses the focus, which would close the list.
+            onMouseDown={(event) => {
+              event.preventDefault();
+              choose(path);
+            }}
+          >
+            <span class="mention-name">{path.slice(slash)}</span>
+            <span class="mention-folder">{path.slice(0, slash)}</span>
+            {detail !== '' && <span class="mention-detail">{detail}</span>}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** Takes pictures and, from the explorer with Shift held, files. */
+function Drop(props: { children: ComponentChildren; store: Store }): JSX.Element {
+  const [over, setOver] = useState(false);
+  const { store } = props;
+  return (
+    <section
+      class={over ? 'composer over' : 'composer'}
+      aria-label={texts.prompt}
+      data-drop={texts.dropHere}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        const data = event.dataTransfer;
+        if (data === null) return;
+        const uris = droppedUris(data).slice(0, 200);
+        if (uris.length > 0) store.post({ type: 'dropped', uris });
+        else if (data.files.length > 0) void store.addImages([...data.files]);
+      }}
+    >
+      {props.children}
+    </section>
+  );
+}
+
+/** Arrow up in an empty input recalls earlier prompts, newest first. */
+function useRecall(
+  model: Model | null,
+  store: Store,
+): {
+  move: (by: number, input: HTMLTextAreaElement | null, draft: string) => string | null;
+  reset: () => void;
+} {
+  const at = useRef<number | null>(null);
+  const reset = (): void => {
+    at.current = null;
+  };
+  const move = (by: number, input: HTMLTextAreaElement | null, draft: string): string | null => {
+    if (input === null || model === null) return null;
+    if (at.current === null && (draft !== '' || by > 0)) return null;
+    const prompts = [
+      ...new Set(
+        [...model.messages.filter((message) => message.role === 'user'), ...store.view.pending]
+          .map((message) => message.text)
+          .filter((text) => text !== ''),
+      ),
+    ];
+    const next = (at.current ?? prompts.length) + by;
+    if (next < 0 || prompts.length === 0) return null;
+    if (next >= prompts.length) {
+      reset();
+      return '';
+    }
+    at.current = next;
+    return prompts[next] ?? null;
+  };
+  return { move, reset };
+}

@@ -1,0 +1,69 @@
+/** The files of the context as chips: which, pinned or not, and what is wrong with them. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { FileInfo } from '../../protocol';
+import { tokens } from '../../shared/budget';
+import type { Store } from '../store';
+import { texts } from '../texts';
+import { Icon, IconButton } from './parts';
+
+const SHOWN = 5;
+
+export function FileChips(props: { files: readonly FileInfo[]; store: Store }): JSX.Element | null {
+  const { files, store } = props;
+  const [all, setAll] = useState(false);
+  if (files.length === 0) return null;
+  const shown = all ? files : files.slice(0, SHOWN);
+  return (
+    <ul class="chips" aria-label={texts.files}>
+      {shown.map((file) => (
+        <FileChip key={file.uri || file.path} file={file} store={store} />
+      ))}
+      {files.length > SHOWN && (
+        <li>
+          <button type="button" class="chip more" onClick={() => setAll(!all)}>
+            {all ? texts.fewerFiles : texts.moreFiles(files.length - SHOWN)}
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function FileChip({ file, store }: { file: FileInfo; store: Store }): JSX.Element {
+  const pinned = file.pin !== 'none';
+  const name = file.path.slice(file.path.lastIndexOf('/') + 1);
+  const act = (verb: 'pin' | 'unpin' | 'remove' | 'open') => (): void =>
+    store.post({ type: 'file', verb, path: file.path });
+  return (
+    <li
+      class={`chip file ${file.state}`}
+      data-testid="file-chip"
+      data-path={file.path}
+      data-pin={file.pin}
+      data-state={file.state}
+    >
+      <IconButton
+        icon={pinned ? 'pinned' : 'pin'}
+        class={pinned ? 'on' : ''}
+        label={pinned ? texts.unpin(file.path) : texts.pin(file.path)}
+        onClick={act(pinned ? 'unpin' : 'pin')}
+      />
+      <button type="button" class="chip-name" title={tip(file)} onClick={act('open')}>
+        {file.state !== 'ok' && <Icon name="warning" />}
+        <span>{name}</span>
+        {file.dirty && <span class="dirty">●</span>}
+      </button>
+      <IconButton icon="close" label={texts.remove(file.path)} onClick={act('remove')} />
+    </li>
+  );
+}
+
+function tip(file: FileInfo): string {
+  const parts = [`${file.path} · ${tokens(file.tokens)} tokens`];
+  if (file.pin !== 'none') parts.push(file.pin);
+  if (file.tier !== '') parts.push(file.tier);
+  if (file.dirty) parts.push(texts.unsaved);
+  if (file.reason !== '') parts.push(file.reason);
+  return parts.join(' · ');
+}

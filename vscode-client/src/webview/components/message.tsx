@@ -1,0 +1,191 @@
+/** One message: a prompt, a reply (streaming or complete), or what a tool answered. */
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { tokens } from '../../shared/budget';
+import type { RunningTurn, ShownMessage } from '../../shared/model';
+import { isShowable } from '../attachments';
+import { MarkdownView } from '../markdown';
+import type { Store } from '../store';
+import { texts } from '../texts';
+import { Box, Button, Icon, IconButton } from './parts';
+
+export function Markdown(props: { text: string; final: boolean; store: Store }): JSX.Element {
+  const element = useRef<HTMLDivElement>(null);
+  const view = useRef<MarkdownView | null>(null);
+  const { text, final, store } = props;
+  useLayoutEffect(() => {
+    if (element.current === null) return;
+    view.current ??= new MarkdownView(element.current, {
+      copy: (code) => store.post({ type: 'copy', text: code }),
+      insert: (code) => store.post({ type: 'insert', text: code }),
+      open: (href) => store.post({ type: 'openLink', href }),
+    });
+    view.current.update(text, final);
+  }, [text, final, store]);
+  // Its children belong to the MarkdownView.
+  return <div class="markdown" ref={element} />;
+}
+
+interface MessageProps {
+  message: ShownMessage;
+  store: Store;
+  /** The group to ask again, if that is possible here. */
+  retry: string | null;
+}
+
+export const Message = memo(({ message, store, retry }: MessageProps): JSX.Element => {
+  if (message.role === 'tool' || message.role === 'system') return <Aside message={message} />;
+  return message.role === 'user' ? (
+    <Prompt message={message} store={store} retry={retry} />
+  ) : (
+    <Reply message={message} store={store} retry={retry} />
+  );
+});
+
+function Prompt({ message, store, retry }: MessageProps): JSX.Element {
+  return (
+    <article
+      class={`message user ${message.status}`}
+      data-testid="message"
+      data-role="user"
+      data-status={message.status}
+      data-id={message.id}
+      aria-label={texts.you}
+    >
+      <div class="bubble">
+        <Images images={message.images} />
+        <div class="prompt-text">{message.text}</div>
+      </div>
+      {message.contextLine !== '' && (
+        <button
+          type="button"
+          class="context-line"
+          data-testid="budget-line"
+          title={texts.budgetTip}
+          onClick={() => store.post({ type: 'showBudget' })}
+        >
+          <Icon name="layers" />
+          <span>{message.contextLine}</span>
+        </button>
+      )}
+      {message.status === 'dropped' && <div class="note">{texts.dropped}</div>}
+      {retry !== null && (
+        <div class="note">
+          {texts.noReply} <Retry groupId={retry} store={store} />
+        </div>
+      )}
+    </article>
+  );
+}
+
+function Reply({ message, store, retry }: MessageProps): JSX.Element {
+  const failed = message.status === 'error';
+  const stopped = message.status === 'interrupted';
+  return (
+    <article
+      class={`message assistant ${message.status}`}
+      data-testid="message"
+      data-role="assistant"
+      data-status={message.status}
+      data-id={message.id}
+      aria-label={texts.tierline}
+    >
+      <Markdown text={message.text} final store={store} />
+      {failed && (
+        <Box level="error">
+          <p>{message.error || message.note || texts.failed}</p>
+          {message.advice !== '' && <p>{message.advice}</p>}
+        </Box>
+      )}
+      {stopped && <div class="note">{message.note || message.error || texts.interrupted}</div>}
+      {!failed && !stopped && message.note !== '' && <div class="note">{message.note}</div>}
+      <footer class="actions">
+        {retry !== null && <Retry groupId={retry} store={store} />}
+        {message.text !== '' && (
+          <IconButton
+            icon="copy"
+            label={texts.copyMessage}
+            onClick={() => store.post({ type: 'copy', text: message.text })}
+          />
+        )}
+        {message.usage !== null && <Usage usage={message.usage} />}
+      </footer>
+    </article>
+  );
+}
+
+function Usage({ usage }: { usage: NonNullable<ShownMessage['usage']> }): JSX.Element {
+  const cached = usage.cacheReadTokens > 0 ? tokens(usage.cacheReadTokens) : '';
+  return (
+    <span class="usage">
+      {texts.usage(tokens(usage.inputTokens), cached, tokens(usage.outputTokens))}
+    </span>
+  );
+}
+
+function Retry({ groupId, store }: { groupId: string; store: Store }): JSX.Element {
+  return (
+    <Button secondary testId="retry" onClick={() => store.post({ type: 'retry', groupId })}>
+      <Icon name="refresh" /> {texts.retry}
+    </Button>
+  );
+}
+
+function Aside({ message }: { message: ShownMessage }): JSX.Element {
+  return (
+    <article
+      class={`message aside ${message.status}`}
+      data-testid="message"
+      data-role={message.role}
+      data-status={message.status}
+      data-id={message.id}
+    >
+      <details>
+        <summary>
+          {message.role === 'tool' ? texts.tool : texts.system}: {message.text.slice(0, 80)}
+        </summary>
+        <pre tabindex={0}>{message.text}</pre>
+      </details>
+    </article>
+  );
+}
+
+/** The reply that is being written. It has the key that the finished message will have. */
+export function Streaming({ turn, store }: { turn: RunningTurn; store: Store }): JSX.Element {
+  const status = turn.waiting || (turn.text === '' ? texts.waiting : texts.writing);
+  return (
+    <article
+      class="message assistant streaming"
+      data-testid="message"
+      data-role="assistant"
+      data-status="streaming"
+      aria-label={texts.tierline}
+      aria-busy="true"
+    >
+      {turn.reasoning !== '' && (
+        <details class="reasoning">
+          <summary>{texts.thinking}</summary>
+          <div class="reasoning-text">{turn.reasoning}</div>
+        </details>
+      )}
+      <Markdown text={turn.text} final={false} store={store} />
+      <div class="turn-status" data-testid="turn-status">
+        <span class="pulse" aria-hidden="true" />
+        {status}
+      </div>
+    </article>
+  );
+}
+
+export function Images({ images }: { images: readonly string[] }): JSX.Element | null {
+  const shown = images.filter(isShowable);
+  if (shown.length === 0) return null;
+  return (
+    <div class="images">
+      {shown.map((source) => (
+        <img key={source.slice(-64)} src={source} alt={texts.attachedImage} />
+      ))}
+    </div>
+  );
+}

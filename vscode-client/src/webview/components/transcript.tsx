@@ -1,0 +1,192 @@
+/** The conversation: follows the newest text unless the user has scrolled away from it. */
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type Model, retryGroup, type ShownNotice, turnKey } from '../../shared/model';
+import type { Pending, Store } from '../store';
+import { texts } from '../texts';
+import { Empty } from './empty';
+import { Images, Message, Streaming } from './message';
+import { Box, Icon } from './parts';
+
+/** Messages drawn at first; older ones on demand. */
+const PAGE = 60;
+/** Nearer to the end than this counts as being at it, in pixels. */
+const NEAR = 32;
+
+interface Props {
+  model: Model | null;
+  pending: readonly Pending[];
+  store: Store;
+}
+
+export function Transcript({ model, pending, store }: Props): JSX.Element {
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const { follow, away } = useFollowing(scroller, content);
+  const [pages, setPages] = useState(1);
+  const session = model?.sessionId ?? '';
+
+  useLayoutEffect(() => {
+    setPages(1);
+    follow(true);
+  }, [session]);
+  const lastTicket = pending.at(-1)?.ticket ?? 0;
+  useLayoutEffect(() => {
+    if (lastTicket > 0) follow(true);
+  }, [lastTicket]);
+  // After every drawing: new text may have moved the end.
+  useLayoutEffect(() => follow(false));
+
+  const messages = model?.messages ?? [];
+  const hidden = Math.max(0, messages.length - PAGE * pages);
+  const empty =
+    model !== null && messages.length === 0 && model.turn === null && pending.length === 0;
+  return (
+    <div class="transcript-frame">
+      <section
+        class="transcript"
+        ref={scroller}
+        aria-label={texts.conversation}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard
+        tabIndex={0}
+      >
+        <div class="transcript-content" ref={content}>
+          {hidden > 0 && (
+            <button type="button" class="earlier" onClick={() => setPages(pages + 1)}>
+              {texts.earlier(hidden)}
+            </button>
+          )}
+          {empty && <Empty store={store} />}
+          {model !== null && <Messages model={model} from={hidden} store={store} />}
+          {pending.map((prompt) => (
+            <PendingPrompt key={prompt.ticket} prompt={prompt} />
+          ))}
+        </div>
+      </section>
+      {away && (
+        <button
+          type="button"
+          class="jump"
+          title={texts.jump}
+          aria-label={texts.jump}
+          onClick={() => follow(true)}
+        >
+          <Icon name="arrow-down" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Messages(props: { model: Model; from: number; store: Store }): JSX.Element {
+  const { model, from, store } = props;
+  const retry = retryGroup(model);
+  const messages = model.messages.slice(from);
+  const last = model.messages.findLast((message) => message.role !== 'system');
+  const items: JSX.Element[] = [];
+  const notices = new Map<string, ShownNotice[]>();
+  for (const notice of model.notices) {
+    notices.set(notice.after, [...(notices.get(notice.after) ?? []), notice]);
+  }
+  const addNotices = (after: string): void => {
+    for (const notice of notices.get(after) ?? []) items.push(<Notice notice={notice} />);
+  };
+  addNotices('');
+  for (const message of messages) {
+    items.push(
+      <Message
+        key={message.key}
+        message={message}
+        store={store}
+        retry={message === last ? retry : null}
+      />,
+    );
+    addNotices(message.key);
+  }
+  if (model.turn !== null) {
+    const key = turnKey(model.turn.id);
+    items.push(<Streaming key={key} turn={model.turn} store={store} />);
+    addNotices(key);
+  }
+  if (model.compacting) {
+    items.push(
+      <div class="note" key="compacting" role="status">
+        {texts.compacting}
+      </div>,
+    );
+  }
+  return <>{items}</>;
+}
+
+function Notice({ notice }: { notice: ShownNotice }): JSX.Element {
+  return (
+    <Box level={notice.level} testId="notice" key={`notice ${notice.id}`}>
+      {notice.text}
+    </Box>
+  );
+}
+
+function PendingPrompt({ prompt }: { prompt: Pending }): JSX.Element {
+  return (
+    <article class="message user pending" data-testid="pending" aria-label={texts.you}>
+      <div class="bubble">
+        <Images images={prompt.images} />
+        <div class="prompt-text">{prompt.text}</div>
+      </div>
+      <div class="note" role="status">
+        {prompt.queued ? texts.queued : texts.sending}
+      </div>
+    </article>
+  );
+}
+
+/** Whether the end is in view is the user's choice; it is only ever changed by scrolling. */
+function useFollowing(
+  scroller: { readonly current: HTMLElement | null },
+  content: { readonly current: HTMLElement | null },
+): { follow: (force: boolean) => void; away: boolean } {
+  const following = useRef(true);
+  const [away, setAway] = useState(false);
+  const follow = (force: boolean): void => {
+    const element = scroller.current;
+    if (element === null) return;
+    if (force) following.current = true;
+    if (!following.current || (!force && selecting(element))) return;
+    element.scrollTop = element.scrollHeight;
+  };
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null || content.current === null) return;
+    const scrolled = (): void => {
+      const rest = element.scrollHeight - element.scrollTop - element.clientHeight;
+      following.current = rest < NEAR;
+      setAway(!following.current);
+    };
+    const wheel = (event: WheelEvent): void => {
+      if (event.deltaY < 0) following.current = false;
+    };
+    element.addEventListener('scroll', scrolled, { passive: true });
+    element.addEventListener('wheel', wheel, { passive: true });
+    // The size also changes without a drawing: fonts, pictures, the width of the sidebar.
+    const resized = new ResizeObserver(() => follow(false));
+    resized.observe(content.current);
+    resized.observe(element);
+    return () => {
+      element.removeEventListener('scroll', scrolled);
+      element.removeEventListener('wheel', wheel);
+      resized.disconnect();
+    };
+  }, []);
+  return { follow, away };
+}
+
+/** The user has marked text here; moving it away would be rude. */
+function selecting(element: HTMLElement): boolean {
+  const selection = document.getSelection();
+  return (
+    selection !== null &&
+    !selection.isCollapsed &&
+    selection.anchorNode !== null &&
+    element.contains(selection.anchorNode)
+  );
+}

@@ -1,0 +1,283 @@
+/** All that the chat shows, and what the user can do with it. Components only draw it. */
+import { EventStream } from '../shared/eventStream';
+import type { Completion, Connection, ToHost, ToWebview } from '../shared/messages';
+import type { Model } from '../shared/model';
+import { complete, plain } from './announcer';
+import { attach, splitDataUri } from './attachments';
+import type { HostPort } from './host';
+import { texts } from './texts';
+
+/** A prompt that was sent and has not come back as a message yet. */
+export interface Pending {
+  ticket: number;
+  text: string;
+  images: readonly string[];
+  turnId: string;
+  messageId: string;
+  queued: boolean;
+}
+
+export interface Hint {
+  id: number;
+  level: 'info' | 'warning' | 'error';
+  text: string;
+  /** The prompt can be sent all the same. */
+  force: boolean;
+}
+
+export interface View {
+  connection: Connection;
+  model: Model | null;
+  pending: readonly Pending[];
+  draft: string;
+  images: readonly string[];
+  selection: { label: string; characters: number } | null;
+  hints: readonly Hint[];
+  completions: readonly Completion[];
+  announcements: readonly { id: number; text: string }[];
+  /** Grows when the input is to be focused. */
+  focusRequests: number;
+}
+
+const MAX_HINTS = 4;
+const MAX_ANNOUNCEMENTS = 12;
+
+export class Store {
+  private current: View;
+  private readonly stream: EventStream;
+  private readonly port: HostPort;
+  private lastId = 0;
+  private completionTicket = 0;
+  private announcedTurn = '';
+  private announcedTo = 0;
+
+  constructor(
+    connect: (listen: (message: ToWebview) => void) => HostPort,
+    private readonly changed: (view: View) => void,
+  ) {
+    this.port = connect((message) => this.receive(message));
+    const saved = this.port.load();
+    this.current = {
+      connection: { kind: 'starting', text: '', advice: '' },
+      model: null,
+      pending: [],
+      draft: saved.draft,
+      images: saved.images.filter((image) => splitDataUri(image) !== null),
+      selection: null,
+      hints: [],
+      completions: [],
+      announcements: [],
+      focusRequests: 0,
+    };
+    this.stream = new EventStream({
+      changed: (model) => this.modelChanged(model),
+      stateNeeded: () => this.post({ type: 'resync' }),
+    });
+    this.post({ type: 'ready' });
+  }
+
+  get view(): View {
+    return this.current;
+  }
+
+  post(message: ToHost): void {
+    this.port.post(message);
+  }
+
+  edit(draft: string): void {
+    this.set({ draft });
+    this.save();
+  }
+
+  async addImages(files: readonly File[]): Promise<void> {
+    const { dataUris, problems } = await attach(files, this.current.images.length);
+    this.set({ images: [...this.current.images, ...dataUris] });
+    for (const problem of problems) this.hint('warning', problem);
+    this.save();
+  }
+
+  removeImage(index: number): void {
+    this.set({ images: this.current.images.filter((_, at) => at !== index) });
+    this.save();
+  }
+
+  /** Send the draft. It is kept until the server has taken it. */
+  send(force = false): void {
+    const { draft, images, pending } = this.current;
+    if (draft.trim() === '' && images.length === 0) return;
+    const ticket = ++this.lastId;
+    this.set({
+      pending: [
+        ...pending,
+        { ticket, text: draft, images, turnId: '', messageId: '', queued: false },
+      ],
+      draft: '',
+      images: [],
+      hints: [],
+      completions: [],
+    });
+    this.post({
+      type: 'send',
+      ticket,
+      text: draft,
+      images: images.map(splitDataUri).filter((image) => image !== null),
+      force,
+    });
+  }
+
+  stop(): void {
+    this.post({ type: 'stop' });
+  }
+
+  askCompletions(query: string | null): void {
+    this.completionTicket = ++this.lastId;
+    if (query === null) {
+      if (this.current.completions.length > 0) this.set({ completions: [] });
+    } else this.post({ type: 'complete', ticket: this.completionTicket, query });
+  }
+
+  dismiss(id: number): void {
+    this.set({ hints: this.current.hints.filter((hint) => hint.id !== id) });
+  }
+
+  private receive(message: ToWebview): void {
+    switch (message.type) {
+      case 'connection':
+        if (message.connection.kind !== 'ready') this.lost();
+        this.set({ connection: message.connection });
+        return;
+      case 'state':
+        this.stream.reset(message.state);
+        return;
+      case 'event':
+        this.stream.push(message.event);
+        return;
+      case 'sent':
+        for (const notice of message.notices) this.hint('info', notice);
+        this.set({
+          pending: this.current.pending.map((pending) =>
+            pending.ticket === message.ticket ? { ...pending, ...pick(message) } : pending,
+          ),
+        });
+        this.settle();
+        this.save();
+        return;
+      case 'refused':
+        this.giveBack(message.ticket);
+        this.hint(
+          'error',
+          `${message.error} ${message.advice}`.trim(),
+          message.code === 'duplicate_prompt',
+        );
+        return;
+      case 'completions':
+        if (message.ticket === this.completionTicket) this.set({ completions: message.items });
+        return;
+      case 'selection':
+        this.set({ selection: message.selection });
+        return;
+      case 'focusInput':
+        this.set({ focusRequests: this.current.focusRequests + 1 });
+        return;
+      case 'hint':
+        this.hint(message.level, message.text);
+        return;
+    }
+  }
+
+  /** The server is gone: what it had not taken yet goes back into the input. */
+  private lost(): void {
+    this.stream.disconnected();
+    for (const pending of this.current.pending) {
+      if (pending.messageId === '') this.giveBack(pending.ticket);
+    }
+    this.set({ pending: [] });
+  }
+
+  private giveBack(ticket: number): void {
+    const refused = this.current.pending.find((pending) => pending.ticket === ticket);
+    if (refused === undefined) return;
+    const { draft, images } = this.current;
+    this.set({
+      pending: this.current.pending.filter((pending) => pending.ticket !== ticket),
+      draft: draft === '' ? refused.text : `${refused.text}\n${draft}`,
+      images: [...refused.images, ...images],
+    });
+    this.save();
+  }
+
+  private modelChanged(model: Model): void {
+    this.announce(this.current.model, model);
+    this.set({ model });
+    this.settle();
+  }
+
+  /** Prompts that have come back as messages are no longer pending. */
+  private settle(): void {
+    const { model, pending } = this.current;
+    if (model === null || pending.length === 0) return;
+    const known = new Set(model.messages.map((message) => message.id));
+    const left = pending.filter(
+      ({ messageId, turnId }) =>
+        !known.has(messageId) && (turnId === '' || turnId !== model.turn?.id),
+    );
+    if (left.length !== pending.length) this.set({ pending: left });
+  }
+
+  private announce(before: Model | null, now: Model): void {
+    if (now.turn !== null) {
+      if (now.turn.id !== this.announcedTurn) {
+        this.announcedTurn = now.turn.id;
+        this.announcedTo = now.turn.text.length;
+        this.say(texts.answering);
+      }
+      const { said, next } = complete(now.turn.text, this.announcedTo);
+      this.announcedTo = next;
+      this.say(said);
+    } else if (before?.turn && before.turn.id === this.announcedTurn) {
+      const last = now.messages.at(-1);
+      if (last === undefined || last.role !== 'assistant') return;
+      this.say(plain(last.text.slice(this.announcedTo)));
+      this.say(
+        last.status === 'error'
+          ? `${texts.failed} ${last.error}`
+          : last.status === 'interrupted'
+            ? texts.stopped
+            : texts.finished,
+      );
+    }
+  }
+
+  private say(text: string): void {
+    if (text === '') return;
+    this.set({
+      announcements: [...this.current.announcements, { id: ++this.lastId, text }].slice(
+        -MAX_ANNOUNCEMENTS,
+      ),
+    });
+  }
+
+  private hint(level: Hint['level'], text: string, force = false): void {
+    const hints = this.current.hints.filter((hint) => hint.text !== text);
+    this.set({ hints: [...hints, { id: ++this.lastId, level, text, force }].slice(-MAX_HINTS) });
+  }
+
+  private set(change: Partial<View>): void {
+    this.current = { ...this.current, ...change };
+    this.changed(this.current);
+  }
+
+  /** What is on its way counts as a draft until the server has taken it. */
+  private save(): void {
+    const { draft, images, pending } = this.current;
+    const open = pending.filter((prompt) => prompt.messageId === '');
+    this.port.save({
+      draft: [...open.map((prompt) => prompt.text), draft].filter((text) => text !== '').join('\n'),
+      images: [...open.flatMap((prompt) => prompt.images), ...images],
+    });
+  }
+}
+
+function pick(message: Extract<ToWebview, { type: 'sent' }>): Partial<Pending> {
+  return { turnId: message.turnId, messageId: message.messageId, queued: message.queued };
+}
