@@ -34,7 +34,7 @@ export interface FileInfo {
   origin: string;
   /** True if the text comes from an unsaved editor buffer. */
   dirty: boolean;
-  /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty when all is well. */
+  /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well. */
   code: string;
   /** True if asking again with ``confirm`` would take a refused file. */
   confirmable: boolean;

@@ -18,7 +18,7 @@ _OURS = {value for value in vars(protocol).values() if inspect.isclass(value) an
 
 
 def make_converter() -> Converter:
-    """The converter of pygls, which also knows our own types. Hooks are made on first use of a type."""
+    """The converter of pygls, which also knows our types; hooks are made on first use of a type."""
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook_factory(_OURS.__contains__, _structure_factory(converter))
     converter.register_unstructure_hook_factory(_OURS.__contains__, _unstructure_factory(converter))

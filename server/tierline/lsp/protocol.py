@@ -64,6 +64,10 @@ class FileInfo:
     origin: str = ""
     dirty: bool = False
     """True if the text comes from an unsaved editor buffer."""
+    code: str = ""
+    """Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well."""
+    confirmable: bool = False
+    """True if asking again with ``confirm`` would take a refused file."""
 
 
 @define
@@ -182,7 +186,7 @@ class ChatSendParams:
     selection: str = ""
     """Selected text, sent at the end of the prompt as volatile context."""
     force: bool = False
-    """Send even if the same prompt has just been sent and got no reply."""
+    """Write the prompt down again even if the same one was the last and got no reply."""
 
 
 @define
@@ -573,5 +577,4 @@ ERRORS: tuple[ErrorCode, ...] = (
     ErrorCode(-32004, "storage", "The conversation could not be written."),
     ErrorCode(-32005, "conflict", "Not possible in the present state (a turn is running)."),
     ErrorCode(-32006, "empty_prompt", "The prompt has no visible text and no picture."),
-    ErrorCode(-32007, "duplicate_prompt", "The same prompt was just sent and got no reply."),
 )

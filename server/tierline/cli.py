@@ -1,0 +1,207 @@
+"""The command line: serve an editor, or chat in the terminal with the same engine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tierline import __version__
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help="Tierline decides what a language model sees when you chat about code.",
+)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+EXIT_ERROR, EXIT_NO_PROVIDER, EXIT_INTERRUPTED = 1, 3, 130
+
+_Files = Annotated[
+    list[Path] | None, typer.Option("--file", "-f", help="A file to put into the context.")
+]
+_Root = Annotated[
+    Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
+]
+_Provider = Annotated[str, typer.Option(help="auto, anthropic, openai or local.")]
+_Model = Annotated[str, typer.Option(help="Model name; the provider's default when empty.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback(invoke_without_command=True)
+def root_options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Options without a command."""
+    if version:
+        out.print(f"tierline {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def serve(
+    tcp: Annotated[
+        str, typer.Option(help="Listen on HOST:PORT instead of standard input and output.")
+    ] = "",
+) -> None:
+    """Run the language server (your editor does this)."""
+    from tierline.lsp.launch import serve as run
+
+    if not tcp:
+        run()
+        return
+    host, _, port = tcp.rpartition(":")
+    if not port.isdigit():
+        err.print(f"--tcp takes HOST:PORT, for example 127.0.0.1:7817, not {tcp!r}.")
+        raise typer.Exit(2)
+    run((host or "127.0.0.1", int(port)))
+
+
+@app.command()
+def chat(
+    question: Annotated[str, typer.Argument(help="What to ask. Use - to read standard input.")],
+    file: _Files = None,
+    root: _Root = Path(),
+    provider: _Provider = "auto",
+    model: _Model = "",
+    new: Annotated[bool, typer.Option("--new/--continue", help="Start a new session.")] = True,
+    as_json: _Json = False,
+) -> None:
+    """Ask about files and stream the answer."""
+    text = sys.stdin.read() if question == "-" else question
+    code = asyncio.run(_chat(text, file or [], root, provider, model, new, as_json))
+    raise typer.Exit(code)
+
+
+@app.command()
+def budget(
+    file: _Files = None, root: _Root = Path(), provider: _Provider = "auto", as_json: _Json = False
+) -> None:
+    """Show how large the next request would be, section by section."""
+    asyncio.run(_budget(file or [], root, provider, as_json))
+
+
+async def _open(root: Path, provider: str, model: str, *, restore: bool, sink: Any) -> Any:
+    from tierline.lsp.launch import configure_logging
+    from tierline.session.session import Session
+
+    configure_logging()
+    folder = root.resolve()  # noqa: ASYNC240 - once, at start
+    session = Session(
+        [(folder.name, folder.as_uri())],
+        editor_settings={
+            "provider": {"name": provider, "model": model},
+            "history": {"restore": restore},
+        },
+        publish=sink,
+    )
+    await session.start()
+    return session
+
+
+async def _chat(
+    text: str, files: list[Path], root: Path, provider: str, model: str, new: bool, as_json: bool
+) -> int:
+    events: asyncio.Queue[p.Event] = asyncio.Queue()
+    session = await _open(root, provider, model, restore=not new, sink=events.put_nowait)
+    try:
+        if not await _add_files(session, files):
+            return EXIT_ERROR
+        sent = await session.turns.send(p.ChatSendParams(text=text))
+        for notice in sent.notices:
+            err.print(notice, style="yellow")
+        return await _print_reply(events, sent.turn_id, as_json)
+    except TierlineError as error:
+        err.print(f"{error.message} {error.advice}", style="red")
+        return EXIT_NO_PROVIDER if error.code == "no_provider" else EXIT_ERROR
+    except asyncio.CancelledError:
+        return EXIT_INTERRUPTED
+    finally:
+        await session.close()
+
+
+async def _add_files(session: Any, files: list[Path]) -> bool:
+    for path in files:
+        result = await session.files.add(p.FileParams(path=str(path.resolve())))
+        for refused in result.refused:
+            err.print(refused.reason, style="red")
+        if result.refused and not result.files:
+            return False
+    return True
+
+
+async def _print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
+    """Print the turn's events as they come. Returns the exit code."""
+    while True:
+        body = (await events.get()).body
+        match body:
+            case p.TurnStarted() if body.context_line and not as_json:
+                err.print(body.context_line, style="dim")
+            case p.Waiting() if not as_json:
+                err.print(body.text, style="dim")
+            case p.TextDelta(turn_id=turn, text=text) if turn == turn_id and not as_json:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            case p.Notice() if body.turn_id == turn_id or body.level != "info":
+                err.print(body.text, style="yellow")
+            case p.TurnFinished(turn_id=turn) if turn == turn_id:
+                return _print_end(body, as_json)
+
+
+def _print_end(body: p.TurnFinished, as_json: bool) -> int:
+    if as_json:
+        from tierline.lsp.codec import make_converter
+
+        print(json.dumps(make_converter().unstructure(body), ensure_ascii=False))  # noqa: T201
+    elif body.message is not None:
+        sys.stdout.write("\n")
+    if body.usage is not None and not as_json:
+        usage = body.usage
+        err.print(
+            f"{usage.input_tokens:,} tokens in ({usage.cache_read_tokens:,} from cache), "
+            f"{usage.output_tokens:,} out",
+            style="dim",
+        )
+    if body.outcome == "ok":
+        return 0
+    if body.error:
+        err.print(f"{body.error} {body.advice}".strip(), style="red")
+    return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_ERROR
+
+
+async def _budget(files: list[Path], root: Path, provider: str, as_json: bool) -> None:
+    session = await _open(root, provider, "", restore=True, sink=lambda _event: None)
+    try:
+        await _add_files(session, files)
+        report = await session.budget(p.NoParams())
+    finally:
+        await session.close()
+    if as_json:
+        from tierline.lsp.codec import make_converter
+
+        print(json.dumps(make_converter().unstructure(report)))  # noqa: T201
+        return
+    table = Table(title=f"Next request to {report.model or 'no model'}", title_justify="left")
+    table.add_column("section")
+    table.add_column("tokens", justify="right")
+    for section in report.sections:
+        table.add_row(section.name, f"{section.tokens:,}")
+    table.add_section()
+    table.add_row("total", f"{report.used:,}")
+    out.print(table)
+    out.print(
+        f"{report.percent:.1f} % of {report.max_input_tokens:,} tokens "
+        f"({report.accuracy}, window from {report.limit_source})",
+        style="dim" if "NO_COLOR" not in os.environ else "",
+    )

@@ -1,0 +1,109 @@
+"""The editor's open documents, as the session reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+
+if TYPE_CHECKING:
+    from tierline.lsp.server import TierlineServer
+
+WATCHED = "tierline-watched-files"
+
+
+def text_documents(server: TierlineServer) -> Mapping[str, Any]:
+    """URI -> pygls TextDocument of every open document, notebook cells included."""
+    found: Mapping[str, Any] = server.workspace.text_documents
+    return found
+
+
+def notebook_documents(server: TierlineServer) -> Mapping[str, lsp.NotebookDocument]:
+    """URI -> every open notebook."""
+    found: Mapping[str, lsp.NotebookDocument] = server.workspace.notebook_documents
+    return found
+
+
+def register(server: TierlineServer) -> None:
+    """Tell the session when a buffer, a file on disk, a name or the set of roots changes."""
+
+    def changed(uri: str) -> None:
+        if server.session is not None:
+            server.session.documents_changed([uri])
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
+        changed(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
+        changed(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
+        changed(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
+        changed(params.text_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def notebook_did_open(params: lsp.DidOpenNotebookDocumentParams) -> None:
+        changed(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def notebook_did_change(params: lsp.DidChangeNotebookDocumentParams) -> None:
+        changed(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def notebook_did_close(params: lsp.DidCloseNotebookDocumentParams) -> None:
+        changed(params.notebook_document.uri)
+
+    files = lsp.FileOperationRegistrationOptions(
+        filters=[
+            lsp.FileOperationFilter(scheme="file", pattern=lsp.FileOperationPattern(glob="**/*"))
+        ]
+    )
+
+    @server.feature(lsp.WORKSPACE_DID_RENAME_FILES, files)
+    def did_rename(params: lsp.RenameFilesParams) -> None:
+        if server.session is not None:
+            server.session.files_renamed([(f.old_uri, f.new_uri) for f in params.files])
+
+    @server.feature(lsp.WORKSPACE_DID_DELETE_FILES, files)
+    def did_delete(params: lsp.DeleteFilesParams) -> None:
+        if server.session is not None:
+            server.session.documents_changed([f.uri for f in params.files])
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched(params: lsp.DidChangeWatchedFilesParams) -> None:
+        if server.session is not None:
+            server.session.documents_changed([change.uri for change in params.changes])
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(_params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        if server.session is not None:
+            server.session.roots_changed(server.folders())
+
+
+async def watch_files(server: TierlineServer) -> None:
+    """Ask the client to report changes on disk, if it can be asked."""
+    workspace = server.client_capabilities.workspace
+    watched = workspace.did_change_watched_files if workspace else None
+    if watched is None or not watched.dynamic_registration:
+        return
+    options = lsp.DidChangeWatchedFilesRegistrationOptions(
+        watchers=[lsp.FileSystemWatcher(glob_pattern="**/*")]
+    )
+    await server.client_register_capability_async(
+        lsp.RegistrationParams(
+            registrations=[
+                lsp.Registration(
+                    id=WATCHED,
+                    method=lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+                    register_options=options,
+                )
+            ]
+        )
+    )

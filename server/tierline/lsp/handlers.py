@@ -1,0 +1,34 @@
+"""Which session method answers which request. One line per method of ``protocol.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+Handler: TypeAlias = "Callable[[Session, Any], Awaitable[Any]]"
+
+HANDLERS: dict[str, Handler] = {
+    "tierline/chat/send": lambda session, params: session.turns.send(params),
+    "tierline/chat/cancel": lambda session, params: session.turns.cancel(params),
+    "tierline/chat/retry": lambda session, params: session.turns.retry(params),
+    "tierline/files/add": lambda session, params: session.files.add(params),
+    "tierline/files/remove": lambda session, params: session.files.remove(params),
+    "tierline/files/list": lambda session, params: session.files.list(params),
+    "tierline/files/clear": lambda session, params: session.files.clear(params),
+    "tierline/files/pin": lambda session, params: session.files.pin(params),
+    "tierline/files/unpin": lambda session, params: session.files.unpin(params),
+    "tierline/budget/get": lambda session, params: session.budget(params),
+    "tierline/state/get": lambda session, params: session.state(params),
+    "tierline/mode/set": lambda session, params: session.set_mode(params),
+    "tierline/provider/list": lambda session, params: session.models.list(params),
+    "tierline/provider/select": lambda session, params: session.models.select(params),
+    "tierline/provider/setKey": lambda session, params: session.models.set_key(params),
+    "tierline/plan/get": lambda session, params: session.plans.get(params),
+    "tierline/plan/list": lambda session, params: session.plans.list(params),
+    "tierline/plan/explain": lambda session, params: session.plans.explain(params),
+    "tierline/plan/diff": lambda session, params: session.plans.diff(params),
+    "tierline/plan/show": lambda session, params: session.plans.show(params),
+}

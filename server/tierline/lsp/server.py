@@ -1,0 +1,185 @@
+"""The language server: registers every method twice, as a request and as a command."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from tierline import __version__
+from tierline.errors import TierlineError
+from tierline.lsp import documents, parent, protocol
+from tierline.lsp.codec import make_converter
+from tierline.lsp.handlers import HANDLERS
+from tierline.lsp.stdio import UnbufferedWriter, claim_stdout
+from tierline.lsp.wire import MethodError, TierlineProtocol
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 1.5
+"""How long a goodbye may take; editors kill a server after two seconds."""
+
+
+class TierlineServer(LanguageServer):
+    """Holds the connection and the session, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            name="tierline",
+            version=__version__,
+            protocol_cls=TierlineProtocol,
+            converter_factory=make_converter,
+            notebook_document_sync=lsp.NotebookDocumentSyncOptions(
+                notebook_selector=[
+                    lsp.NotebookDocumentFilterWithNotebook(notebook="*", cells=None)
+                ],
+                save=True,
+            ),
+        )
+        self.session: Session | None = None
+        self._opening: asyncio.Task[Session] | None = None
+        self._editor_settings: Mapping[str, Any] = {}
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Write to the log only: whoever asked has had an answer, and pop-ups help nobody."""
+        if not isinstance(error, MethodError):
+            log.error("%s: %s", getattr(source, "__name__", source), error)
+
+    def folders(self) -> list[tuple[str, str]]:
+        """The workspace folders as (name, URI); the root URI alone for older clients."""
+        found = [(folder.name, folder.uri) for folder in self.workspace.folders.values()]
+        if not found and self.workspace.root_uri:
+            found = [("", self.workspace.root_uri)]
+        return found
+
+    async def ready(self) -> Session:
+        """The session, opened on first use."""
+        if self._opening is None:
+            self._opening = asyncio.ensure_future(self._open())
+        return await asyncio.shield(self._opening)
+
+    async def _open(self) -> Session:
+        from tierline.session.session import Session
+
+        session = Session(
+            folders=self.folders(),
+            editor_settings=self._editor_settings,
+            publish=lambda event: self.protocol.notify(protocol.EVENT, event),
+            text_documents=lambda: documents.text_documents(self),
+            notebook_documents=lambda: documents.notebook_documents(self),
+        )
+        await session.start()
+        self.session = session
+        return session
+
+    async def close_session(self) -> None:
+        """Stop what runs and write down what is half done."""
+        if self._opening is None:
+            return
+        opening, self._opening = self._opening, None
+        try:
+            session = await asyncio.wait_for(asyncio.shield(opening), CLOSE_SECONDS)
+            await asyncio.wait_for(session.close(), CLOSE_SECONDS)
+        except Exception:
+            log.exception("The session did not close in time")
+        self.session = None
+
+
+def build() -> TierlineServer:
+    """A server with all methods registered."""
+    server = TierlineServer()
+    documents.register(server)
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        options = params.initialization_options
+        if isinstance(options, Mapping):
+            server._editor_settings = options.get("settings") or {}
+        if params.process_id:
+            parent.watch(params.process_id, lambda: os._exit(1))
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(_params: lsp.InitializedParams) -> None:
+        await server.ready()
+        await documents.watch_files(server)
+
+    @server.feature(lsp.SHUTDOWN)
+    async def shutdown(*_args: Any) -> None:
+        await server.close_session()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configuration(params: lsp.DidChangeConfigurationParams) -> None:
+        settings = params.settings
+        if isinstance(settings, Mapping):
+            section = settings.get("tierline", settings)
+            server._editor_settings = section if isinstance(section, Mapping) else {}
+            (await server.ready()).configure(server._editor_settings)
+
+    for method in protocol.METHODS:
+        answer = _answer(server, method, HANDLERS[method.name])
+        server.feature(method.name)(_as_request(answer))
+        server.command(method.command)(_as_command(server, method, answer))
+    return server
+
+
+def _answer(
+    server: TierlineServer,
+    method: protocol.Method,
+    handler: Callable[[Any, Any], Awaitable[Any]],
+) -> Callable[[Any], Awaitable[Any]]:
+    async def answer(params: Any) -> Any:
+        try:
+            session = await server.ready()
+            return await handler(session, params if params is not None else method.params())
+        except TierlineError as error:
+            raise MethodError(error) from error
+
+    return answer
+
+
+def _as_request(answer: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+    async def request(params: Any) -> Any:
+        return await answer(params)
+
+    return request
+
+
+def _as_command(
+    server: TierlineServer, method: protocol.Method, answer: Callable[[Any], Awaitable[Any]]
+) -> Callable[..., Awaitable[Any]]:
+    async def command(*arguments: Any) -> Any:
+        raw = arguments[0] if arguments else None
+        try:
+            params = server.protocol._converter.structure(raw, method.params)
+        except Exception as error:
+            raise MethodError(
+                TierlineError(
+                    "invalid_params",
+                    f"The argument of {method.command} is not understood.",
+                    "Pass one object with the fields that docs/protocol.md lists.",
+                )
+            ) from error
+        return await answer(params)
+
+    return command
+
+
+def serve_stdio() -> None:
+    """Speak LSP on standard input and output until the client says goodbye or is gone."""
+    stream = claim_stdout()
+    server = build()
+    server.start_io(sys.stdin.buffer, UnbufferedWriter(stream))  # type: ignore[arg-type]
+
+
+def serve_tcp(host: str, port: int) -> None:
+    """Speak LSP to the first client that connects; for debugging."""
+    build().start_tcp(host, port)

@@ -1,0 +1,252 @@
+"""The file context as a service: adds, refuses, pins, follows changes, and remembers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from tierline.context.files import FileContext, FileEntry
+from tierline.context.items import Pin
+from tierline.context.refusals import Refusal
+from tierline.errors import TierlineError
+from tierline.history.events import EventKind
+from tierline.lsp import protocol as p
+from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.mentions import mentions
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+
+class FileService:
+    """Keeps a FileContext in step with buffers and disk. Used from the event loop's thread."""
+
+    def __init__(
+        self, session: Session, loader: Loader, tokens: Callable[[FileEntry], int]
+    ) -> None:
+        self._session = session
+        self._loader = loader
+        self._tokens = tokens
+        self._stale: set[str] = set()
+        self.context = FileContext()
+        self.tiers: dict[str, str] = {}
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def add(self, params: p.FileParams) -> p.FilesResult:
+        """Add a file, or the files of a folder. Refused ones come back with their reasons."""
+        return await self._add(params, pin=None)
+
+    async def pin(self, params: p.FileParams) -> p.FilesResult:
+        """Pin a file (adding it first if need be): the budget sheds it last."""
+        return await self._add(params, pin=Pin.STICKY)
+
+    async def unpin(self, params: p.FileParams) -> p.FilesResult:
+        """Take the pin away; the file stays in the context."""
+        entry = self._listed(_reference(params))
+        self.context.set_pin(entry.key, Pin.NONE)
+        return await self._changed()
+
+    async def remove(self, params: p.FileParams) -> p.FilesResult:
+        """Take a file, or all listed files of a folder, out of the context."""
+        reference = _reference(params)
+        key = self.key(reference)
+        inside = [k for k in self.context.get_files() if k.startswith(f"{key}/")]
+        if not self.context.remove_file(key) and not inside:
+            raise TierlineError(
+                "not_found", f"{reference} is not in the context.", "List the files to see what is."
+            )
+        for path in inside:
+            self.context.remove_file(path)
+        return await self._changed()
+
+    async def list(self, _params: p.NoParams) -> p.FilesResult:
+        """The context as it is now, read afresh where something changed."""
+        await self.refresh()
+        return p.FilesResult(files=self.infos())
+
+    async def clear(self, _params: p.NoParams) -> p.FilesResult:
+        """Empty the context."""
+        self.context.clear()
+        return await self._changed()
+
+    async def mention(self, text: str) -> list[str]:
+        """Add the files that a prompt mentions with ``@path``. Returns notices for the refused."""
+        notices = []
+        for found in mentions(text):
+            loaded = await asyncio.to_thread(self._loader.load, found.path)
+            if isinstance(loaded, Loaded):
+                self._put(loaded, "mentioned by you")
+            elif str(loaded.reason) != "not_found":
+                notices.append(loaded.sentence)
+        if self.context.get_files():
+            await self._changed()
+        return notices
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def paths(self) -> Sequence[str]:
+        """Keys of all listed files."""
+        return self.context.get_files()
+
+    def key(self, reference: str) -> str:
+        """The key that a path or URI leads to; the reference itself if it leads nowhere."""
+        entry = self.context.get(reference)
+        return entry.key if entry is not None else self._loader.key(reference) or reference
+
+    def info(self, reference: str) -> p.FileInfo | None:
+        """One listed file."""
+        entry = self.context.get(self.key(reference))
+        return self._info(entry) if entry is not None else None
+
+    def infos(self) -> list[p.FileInfo]:
+        """All listed files."""
+        return [self._info(entry) for entry in self.context.entries()]
+
+    # --- changes ---------------------------------------------------------------------------------
+
+    def touched(self, uris: Iterable[str]) -> bool:
+        """Note that documents may have changed. True if one of them is listed."""
+        keys = {self.key(uri) for uri in uris} & set(self.context.get_files())
+        self._stale |= keys
+        return bool(keys)
+
+    async def refresh(self, *, everything: bool = False) -> bool:
+        """Read again what may have changed. True if a text, a state or a token count did."""
+        listed = self.context.get_files()
+        stale = [key for key in listed if everything or key in self._stale]
+        self._stale.clear()
+        changed = False
+        for key, loaded in await asyncio.to_thread(self._load_all, stale):
+            entry = self.context.get(key)
+            if entry is None:
+                continue
+            if isinstance(loaded, Loaded):
+                if (
+                    loaded.content.sha256 != entry.sha256
+                    or entry.reason
+                    or loaded.dirty != entry.dirty
+                ):
+                    self.context.update(key, loaded.content, dirty=loaded.dirty)
+                    changed = True
+            elif (str(loaded.reason), loaded.sentence) != (entry.reason, entry.sentence):
+                self.context.fail(key, loaded)
+                changed = True
+        return changed
+
+    async def renamed(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """The editor renamed files or folders: entries, pins and leases follow."""
+        moved: dict[str, str] = {}
+        for old, new in pairs:
+            moved |= self.context.rename(self.key(old), self._loader.key(new) or new)
+        if moved:
+            self._stale |= set(moved.values())
+            await self._changed()
+
+    async def roots_changed(self) -> None:
+        """Folders joined or left the workspace: what is outside now says so."""
+        await self.refresh(everything=True)
+        await self._changed()
+
+    def restore(self, snapshot: Sequence[object]) -> None:
+        """Take up selection and pins of an earlier run; blocking, for start-up only."""
+
+        def read(key: str, confirmed: bool) -> object:
+            loaded = self._loader.load(key, confirm=confirmed)
+            return loaded.content if isinstance(loaded, Loaded) else loaded
+
+        self.context.restore(snapshot, read)  # type: ignore[arg-type]
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    async def _add(self, params: p.FileParams, pin: Pin | None) -> p.FilesResult:
+        reference = _reference(params)
+        listed = self.context.get(self.key(reference))
+        refused: list[p.FileInfo] = []
+        notices: list[str] = []
+        if listed is not None and listed.state != "refused":
+            found: list[Loaded | Refusal] = []
+            keys = [listed.key]
+        else:
+            found, notices = await asyncio.to_thread(
+                self._loader.load_any, reference, confirm=params.confirm
+            )
+            keys = []
+        for loaded in found:
+            if isinstance(loaded, Loaded):
+                keys.append(self._put(loaded, "added by you").key)
+            else:
+                refused.append(_refused(loaded, self._loader.uri(loaded.name)))
+        if pin is not None:
+            for key in keys:
+                self.context.set_pin(key, pin)
+        result = await self._changed()
+        return p.FilesResult(files=result.files, refused=refused, notices=notices)
+
+    def _put(self, loaded: Loaded, origin: str) -> FileEntry:
+        return self.context.put(
+            loaded.key,
+            loaded.content,
+            alias=loaded.alias,
+            origin=origin,
+            confirmed=loaded.confirmed,
+            dirty=loaded.dirty,
+        )
+
+    def _listed(self, reference: str) -> FileEntry:
+        entry = self.context.get(self.key(reference))
+        if entry is None:
+            raise TierlineError(
+                "not_found", f"{reference} is not in the context.", "Add the file first."
+            )
+        return entry
+
+    def _load_all(self, keys: Sequence[str]) -> list[tuple[str, Loaded | Refusal]]:
+        found = []
+        for key in keys:
+            entry = self.context.get(key)
+            if entry is not None:
+                found.append((key, self._loader.load(key, confirm=entry.confirmed)))
+        return found
+
+    async def _changed(self) -> p.FilesResult:
+        await self._session.conversation.event(EventKind.FILES, {"files": self.context.snapshot()})
+        infos = self.infos()
+        self._session.bus.publish(p.FilesChanged(files=infos))
+        self._session.budget_soon()
+        return p.FilesResult(files=infos)
+
+    def _info(self, entry: FileEntry) -> p.FileInfo:
+        return p.FileInfo(
+            path=entry.key,
+            uri=self._loader.uri(entry.key),
+            tokens=self._tokens(entry),
+            pin=entry.pin.value,
+            state=entry.state.value,
+            reason=entry.sentence,
+            tier=self.tiers.get(f"file:{entry.key}", ""),
+            aliases=list(entry.aliases),
+            origin=entry.origin,
+            dirty=entry.dirty,
+        )
+
+
+def _reference(params: p.FileParams) -> str:
+    reference = params.uri or params.path
+    if not reference:
+        raise TierlineError("invalid_params", "No file was named.", "Pass a path or a uri.")
+    return reference
+
+
+def _refused(refusal: Refusal, uri: str) -> p.FileInfo:
+    return p.FileInfo(
+        path=refusal.name,
+        uri=uri,
+        tokens=0,
+        pin="none",
+        state="refused",
+        reason=refusal.sentence,
+        code=str(refusal.reason),
+        confirmable=refusal.confirmable,
+    )

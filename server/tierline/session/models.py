@@ -1,0 +1,219 @@
+"""Which language model answers: the choice, the keys, the consent, and the facts of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from tierline.config import Settings
+from tierline.context.models import ModelFacts, ModelTable
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.providers.base import Provider, ProviderError
+from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+
+class ModelService:
+    """Chooses lazily: nothing is connected or loaded before the first prompt."""
+
+    def __init__(self, session: Session, table: ModelTable) -> None:
+        self._session = session
+        self._table = table
+        self._secrets: dict[str, str] = {}
+        self._override: p.ProviderSelectParams | None = None
+        self._consent = session.settings.provider.use_local_server
+        self._found: tuple[Found, ...] | None = None
+        self._provider: Provider | None = None
+        self._made_for: Choice | None = None
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def list(self, _params: p.NoParams) -> p.ProviderListResult:
+        """Every provider, whether it can be used, and what to do if not."""
+        await self._probe()
+        active = self._choice_or_none()
+        infos = []
+        for name in ("anthropic", "openai", "local"):
+            try:
+                choice = self._choose(evolve(self._settings(), kind=name))
+            except ProviderError as error:
+                infos.append(p.ProviderInfo(name, False, "", f"{error.message} {error.advice}"))
+                continue
+            infos.append(
+                p.ProviderInfo(
+                    name,
+                    True,
+                    choice.model,
+                    choice.why,
+                    active=active is not None and active.kind == name and not active.found,
+                    base_url=choice.base_url,
+                )
+            )
+        infos += [
+            p.ProviderInfo(
+                found.name,
+                self._consent,
+                found.models[0] if found.models else "",
+                f"{found.name} runs on this machine.",
+                models=list(found.models),
+                active=active is not None and active.found == found.name,
+                needs_consent=not self._consent,
+                base_url=found.base_url,
+            )
+            for found in self._found or ()
+        ]
+        return p.ProviderListResult(providers=infos)
+
+    async def select(self, params: p.ProviderSelectParams) -> p.ProviderInfo:
+        """Choose for this session; an empty name returns to the settings' choice."""
+        if self._session.turns.current is not None:
+            raise TierlineError("conflict", "A reply is still streaming.", "Stop it first.")
+        if params.consent:
+            self._consent = True
+            await self._probe()
+        self._override = params if params.name or params.model or params.base_url else None
+        try:
+            self._choose(self._settings())
+        except ProviderError as error:
+            self._override = None
+            raise TierlineError("no_provider", error.message, error.advice) from error
+        return await self._changed()
+
+    async def set_key(self, params: p.ProviderKeyParams) -> p.ProviderInfo:
+        """Take a key from the editor's secret storage; it lives in this process's memory only."""
+        if params.key:
+            self._secrets[params.provider] = params.key
+        else:
+            self._secrets.pop(params.provider, None)
+        return await self._changed()
+
+    # --- for the turn ----------------------------------------------------------------------------
+
+    async def provider(self) -> Provider:
+        """The provider to send to, made on first use.
+
+        Raises:
+            TierlineError: ``no_provider``, with the ways to get one.
+        """
+        try:
+            choice = self._choose(self._settings())
+        except ProviderError as error:
+            raise TierlineError("no_provider", error.message, error.advice) from error
+        if self._provider is None or choice != self._made_for:
+            await self.close()
+            self._provider, self._made_for = make(choice), choice
+        return self._provider
+
+    @property
+    def strategy(self) -> str:
+        """The parsing strategy of the provider in force; ``text`` without one."""
+        choice = self._choice_or_none()
+        return choice.strategy if choice is not None else "text"
+
+    def choice(self) -> Choice | None:
+        """What would be used now."""
+        return self._choice_or_none()
+
+    def facts(self) -> ModelFacts:
+        """Window, limits, prices and rules of the model in force."""
+        choice = self._choice_or_none()
+        name = choice.model if choice is not None else ""
+        context = self._session.settings.context
+        return self._table.facts(
+            name,
+            provider=choice.kind if choice is not None else "",
+            max_input_tokens=context.max_input_tokens or None,
+            default_window=context.default_window,
+        )
+
+    def info(self) -> p.ProviderInfo:
+        """The provider in force, as clients see it."""
+        try:
+            choice = self._choose(self._settings())
+        except ProviderError as error:
+            return p.ProviderInfo("none", False, "", f"{error.message} {error.advice}")
+        waiting = bool(self._found) and not self._consent and choice.kind == "local"
+        return p.ProviderInfo(
+            choice.kind,
+            True,
+            choice.model,
+            choice.why,
+            active=True,
+            base_url=choice.base_url,
+            needs_consent=waiting,
+        )
+
+    def waiting_text(self) -> str:
+        """What to show until the first token arrives."""
+        choice = self._choice_or_none()
+        if choice is not None and choice.kind == "local" and not choice.found:
+            return "The embedded model reads the context…"
+        return "Waiting for the model…"
+
+    async def close(self) -> None:
+        """Release the provider in use."""
+        if self._provider is not None:
+            provider, self._provider = self._provider, None
+            await provider.close()
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    def _settings(self) -> ProviderSettings:
+        config = self._session.settings.provider
+        settings = ProviderSettings(
+            kind=config.name,
+            model=config.model,
+            base_url=config.base_url,
+            model_path=config.local_model_path,
+            stall_seconds=config.stall_seconds,
+            first_byte_seconds=config.first_byte_seconds,
+            max_retries=config.max_retries,
+            consent_loopback=self._consent,
+        )
+        if (override := self._override) is not None:
+            known = override.name in ("anthropic", "openai", "local", "auto")
+            settings = evolve(
+                settings,
+                kind=override.name if known else "openai" if override.base_url else config.name,
+                model=override.model,
+                base_url=override.base_url,
+            )
+        return settings
+
+    def _choose(self, settings: ProviderSettings) -> Choice:
+        return choose(settings, os.environ, self._secrets, self._found or ())
+
+    def _choice_or_none(self) -> Choice | None:
+        try:
+            return self._choose(self._settings())
+        except ProviderError:
+            return None
+
+    async def _probe(self) -> None:
+        """Look for servers on loopback; a connection to this machine, no prompt goes out."""
+        self._found = tuple(await probe_loopback())
+
+    async def _changed(self) -> p.ProviderInfo:
+        info = self.info()
+        self._session.bus.publish(p.ProviderChanged(provider=info))
+        self._session.budget_soon()
+        await asyncio.sleep(0)
+        return info
+
+
+def problems(settings: Settings) -> list[str]:
+    """Settings that cannot work together, in words."""
+    found = []
+    context = settings.context
+    if 0 < context.max_input_tokens <= context.max_output_tokens:
+        found.append(
+            f"context.max_output_tokens ({context.max_output_tokens}) does not fit into "
+            f"context.max_input_tokens ({context.max_input_tokens}); a smaller reply is asked for."
+        )
+    return found

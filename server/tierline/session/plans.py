@@ -1,0 +1,152 @@
+"""Stored plans: what was sent, why, and what changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.plan import ContextPlan, diff, explain
+from tierline.context.prompt import Prompt
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.store.plans import PlanStore, StoredPlan
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+
+class PlanService:
+    """Answers about plans of earlier requests; without an id, about the next request."""
+
+    def __init__(self, session: Session, store: PlanStore) -> None:
+        self._session = session
+        self._store = store
+
+    async def get(self, params: p.PlanParams) -> p.PlanInfo:
+        """A plan with all entries; the next request's without an id."""
+        if not params.plan_id:
+            composed = await self._session.composer.preview()
+            return _info(composed.plan, "", "", "", "", entries=True)
+        return _stored_info(await self._find(params.plan_id), entries=True)
+
+    async def list(self, params: p.PlanListParams) -> p.PlanListResult:
+        """Newest first."""
+        found = await asyncio.to_thread(self._store.list, max(1, params.limit))
+        return p.PlanListResult(plans=[_stored_info(stored, entries=False) for stored in found])
+
+    async def explain(self, params: p.PlanExplainParams) -> p.PlanExplainResult:
+        """Why an item is in or out, in a sentence. A bare path means the file."""
+        if params.plan_id:
+            plan = (await self._find(params.plan_id)).plan
+        else:
+            plan = (await self._session.composer.preview()).plan
+        keys = [entry.key for entry in (*plan.included, *plan.excluded)]
+        key = params.key if params.key in keys else f"file:{self._session.files.key(params.key)}"
+        if key not in keys and (listed := self._session.files.info(params.key)) is not None:
+            return p.PlanExplainResult(key, False, listed.reason, plan.plan_id)
+        return p.PlanExplainResult(
+            key=key,
+            included=any(entry.key == key for entry in plan.included),
+            sentence=explain(plan, key),
+            plan_id=plan.plan_id,
+        )
+
+    async def diff(self, params: p.PlanDiffParams) -> p.PlanDiffResult:
+        """What changed from plan ``a`` to plan ``b``."""
+        a, b = await self._find(params.a), await self._find(params.b)
+        difference = diff(a.plan, b.plan)
+        return p.PlanDiffResult(lines=list(difference.lines), first_break=difference.first_break)
+
+    async def show(self, params: p.PlanParams) -> p.PromptTextResult:
+        """The exact context as text for a person."""
+        if params.plan_id:
+            stored = await self._find(params.plan_id)
+            prompt = await asyncio.to_thread(self._store.load_prompt, stored.plan.plan_id)
+            return p.PromptTextResult(text=readable(prompt), plan_id=params.plan_id)
+        composed = await self._session.composer.preview()
+        return p.PromptTextResult(text=readable(composed.prompt), plan_id=composed.plan.plan_id)
+
+    async def _find(self, plan_id: str) -> StoredPlan:
+        stored = await asyncio.to_thread(self._store.get, plan_id)
+        if stored is None:
+            raise TierlineError(
+                "not_found",
+                f"There is no plan {plan_id}.",
+                "List the plans; old ones are dropped to save space.",
+            )
+        return stored
+
+
+def readable(prompt: Prompt) -> str:
+    """A prompt for a person: every block under its key, cache breakpoints marked."""
+    lines = [f"# Exact context for {prompt.model}", ""]
+    if prompt.tools:
+        names = ", ".join(tool.name for tool in prompt.tools)
+        lines += ["## tools", "", names, *_mark(prompt.tools_mark), ""]
+    for block in prompt.system:
+        lines += [f"## system · {block.key}", "", _text(block.block), *_mark(block.mark), ""]
+    for message in prompt.messages:
+        for block in message.blocks:
+            head = f"## {message.role} · {block.key}"
+            lines += [head, "", _text(block.block), *_mark(block.mark), ""]
+    return "\n".join(lines)
+
+
+def _mark(ttl: str | None) -> list[str]:
+    return ["", f"———— cache breakpoint ({ttl}) ————"] if ttl else []
+
+
+def _text(block: object) -> str:
+    match block:
+        case Text(text=text):
+            return text
+        case Image():
+            return f"[picture {block.media_type}, {block.width or '?'} × {block.height or '?'}]"
+        case ToolUse():
+            return f"[call {block.name} {dict(block.input)}]"
+        case ToolResult():
+            return "\n".join(_text(part) for part in block.content) or "[no output]"
+        case Reasoning():
+            return "[the model's thinking, sent back to the same provider]"
+    return str(block)
+
+
+def _stored_info(stored: StoredPlan, *, entries: bool) -> p.PlanInfo:
+    return _info(
+        stored.plan,
+        stored.session_id,
+        stored.turn_id,
+        stored.created,
+        stored.request_sha256,
+        entries=entries,
+    )
+
+
+def _info(
+    plan: ContextPlan, session_id: str, turn_id: str, created: str, sha256: str, *, entries: bool
+) -> p.PlanInfo:
+    listed = [
+        p.PlanEntryInfo(
+            key=entry.key,
+            section=str(entry.section),
+            tier=entry.tier,
+            tokens=entry.tokens,
+            included=included,
+            code=str(entry.code),
+            reason=entry.reason,
+        )
+        for included, group in ((True, plan.included), (False, plan.excluded))
+        for entry in group
+    ]
+    return p.PlanInfo(
+        plan_id=plan.plan_id,
+        session_id=session_id,
+        turn_id=turn_id,
+        created=created,
+        model=plan.model,
+        mode=str(plan.mode),  # type: ignore[arg-type]
+        total_tokens=sum(entry.tokens for entry in plan.included),
+        request_sha256=sha256,
+        entries=listed if entries else [],
+    )

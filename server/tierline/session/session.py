@@ -1,0 +1,240 @@
+"""The session: one workspace with its conversation, its files, its model and its turns."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tierline import __version__, config
+from tierline.context.blocks import Image
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.session.composer import Composer
+from tierline.session.conversation import Conversation
+from tierline.session.counting import make_counters
+from tierline.session.events import EventBus
+from tierline.session.files import FileService
+from tierline.session.models import ModelService, problems
+from tierline.session.plans import PlanService
+from tierline.session.turn import TurnRunner
+from tierline.store.plans import PlanStore
+from tierline.store.sessions import HistoryStore
+from tierline.workspace.buffers import Buffers
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Roots
+
+log = logging.getLogger(__name__)
+
+BUDGET_DELAY_SECONDS = 0.15
+"""Edits come in bursts: the budget is counted once they pause for this long."""
+
+
+class Session:
+    """Everything between the protocol edge and the parts. Lives on the event loop's thread."""
+
+    def __init__(
+        self,
+        folders: Sequence[tuple[str, str]],
+        *,
+        editor_settings: Mapping[str, Any],
+        publish: Callable[[p.Event], None],
+        text_documents: Callable[[], Mapping[str, Any]] = dict,
+        notebook_documents: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        self.roots = Roots.from_uris(folders)
+        self.home = self._home()
+        self.settings, self._problems = config.load(self.home.parent, editor_settings)
+        self.bus = EventBus(publish)
+        self.mode: p.ContextMode = self.settings.context.mode
+        self.compacting = False
+        self._budget_task: asyncio.Task[None] | None = None
+        self._redactor = _redactor()
+        store = HistoryStore(
+            self.home,
+            redact=self._clean if self.settings.privacy.redact_persisted else None,
+        )
+        self.counters = make_counters(self.home)
+        loader = Loader(
+            self.roots,
+            Buffers(text_documents, notebook_documents),
+            max_bytes=self.settings.context.max_file_bytes,
+        )
+        self.conversation = Conversation(store)
+        self.models = ModelService(self, self.counters.table)
+        self.composer = Composer(self, PlanStore(self.home / "plans.sqlite3"))
+        self.files = FileService(self, loader, self.composer.file_tokens)
+        self.plans = PlanService(self, self.composer.store)
+        self.turns = TurnRunner(self)
+
+    # --- life ------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Take up the newest session with its files and pins. Never fails: problems are notices."""
+        if self.settings.history.restore:
+            try:
+                if await self.conversation.restore_newest():
+                    await asyncio.to_thread(self.files.restore, self.conversation.restored_files)
+            except (OSError, TierlineError) as error:
+                log.warning("The last session was not restored", exc_info=True)
+                self.notice("warning", f"The last session was not restored: {error}", "restore")
+        self.bus.session_id = self.conversation.session_id
+        self.composer.restore()
+        for problem in (*self._problems,):
+            self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
+        for text in problems(self.settings):
+            self.notice("warning", text, "settings")
+
+    async def close(self) -> None:
+        """Stop what runs, keep what there is, release everything."""
+        if self._budget_task is not None:
+            self._budget_task.cancel()
+        await self.turns.close()
+        await self.models.close()
+        self.composer.close()
+
+    def configure(self, editor_settings: Mapping[str, Any]) -> None:
+        """New settings from the editor; what a running turn uses does not change under it."""
+        before = self.settings
+        self.settings, found = config.load(self.home.parent, editor_settings)
+        for problem in found:
+            self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
+        if before.context.mode != self.settings.context.mode:
+            self.mode = self.settings.context.mode
+            self.bus.publish(p.ModeChanged(self.mode))
+        if before.provider != self.settings.provider:
+            self.bus.publish(p.ProviderChanged(self.models.info()))
+        self.budget_soon()
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def budget(self, _params: p.NoParams) -> p.Budget:
+        """The next request as it would be sent now."""
+        await self.files.refresh()
+        return (await self.composer.preview()).budget
+
+    async def state(self, _params: p.NoParams) -> p.State:
+        """Everything that a client shows."""
+        await self.files.refresh()
+        budget = (await self.composer.preview()).budget
+        turn = self.turns.current
+        return p.State(
+            seq=self.bus.seq,
+            session_id=self.conversation.session_id,
+            branch=self.conversation.branch,
+            messages=self.conversation.shown(),
+            files=self.files.infos(),
+            budget=budget,
+            mode=self.mode,
+            provider=self.models.info(),
+            busy_turn=turn.group_id if turn else "",
+            partial_text=turn.partial if turn else "",
+            version=__version__,
+            root=str(self.home.parent),
+            compacting=self.compacting,
+        )
+
+    async def set_mode(self, params: p.ModeParams) -> p.ModeResult:
+        """Set the context mode, or cycle off, light, heavy."""
+        order: tuple[p.ContextMode, ...] = ("off", "light", "heavy")
+        self.mode = params.mode or order[(order.index(self.mode) + 1) % len(order)]
+        self.bus.publish(p.ModeChanged(self.mode))
+        self.budget_soon()
+        return p.ModeResult(mode=self.mode)
+
+    # --- notifications ---------------------------------------------------------------------------
+
+    def documents_changed(self, uris: Sequence[str]) -> None:
+        """Buffers or files on disk may have changed."""
+        if self.files.touched(uris):
+            self.budget_soon(files=True)
+
+    def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """The editor renamed or moved files or folders."""
+        self._spawn(self.files.renamed(pairs))
+
+    def roots_changed(self, folders: Sequence[tuple[str, str]]) -> None:
+        """The set of workspace folders changed."""
+        self.roots.replace(folders)
+        self._spawn(self.files.roots_changed())
+
+    # --- for the parts ---------------------------------------------------------------------------
+
+    def notice(self, level: Any, text: str, code: str = "") -> None:
+        """Tell the user."""
+        self.bus.publish(p.Notice(level=level, text=text, code=code))
+
+    def redact(self, text: str) -> tuple[str, list[str]]:
+        """Replace credential shapes; says which kinds were found."""
+        clean, findings = self._redactor(text)
+        if not findings:
+            return clean, []
+        kinds = ", ".join(sorted(set(findings)))
+        return clean, [f"Replaced before sending, because it looks secret: {kinds}."]
+
+    async def check_images(
+        self, images: Sequence[p.ImageInput]
+    ) -> tuple[tuple[Image, ...], list[str]]:
+        """Pictures that may be sent, and notices about those that may not."""
+        from tierline.workspace.images import check
+
+        kept: list[Image] = []
+        notices: list[str] = []
+        for given in images:
+            checked = await asyncio.to_thread(check, given.data, given.media_type)
+            if isinstance(checked, Image):
+                kept.append(checked)
+            else:
+                notices.append(checked.sentence)
+        return tuple(kept), notices
+
+    def budget_soon(self, *, files: bool = False) -> None:
+        """Publish the budget (and the files) once things are quiet."""
+        if self._budget_task is None or self._budget_task.done():
+            self._budget_task = asyncio.ensure_future(self._publish_budget(files))
+
+    async def after_turn(self) -> None:
+        """What follows a reply: leases end, the budget is published."""
+        self.budget_soon(files=True)
+
+    async def compaction_done(self) -> None:
+        """Wait until no compaction runs."""
+
+    def _clean(self, text: str) -> str:
+        return self._redactor(text)[0]
+
+    async def _publish_budget(self, files: bool) -> None:
+        await asyncio.sleep(BUDGET_DELAY_SECONDS)
+        try:
+            files = await self.files.refresh() or files
+            composed = await self.composer.preview()
+        except Exception:
+            log.exception("The budget could not be counted")
+            return
+        if files:
+            self.bus.publish(p.FilesChanged(self.files.infos()))
+        self.bus.publish(p.BudgetChanged(composed.budget))
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks = {*getattr(self, "_tasks", set()), task}
+        task.add_done_callback(lambda done: self._tasks.discard(done))
+
+    def _home(self) -> Path:
+        root = self.roots.primary
+        if root is None:
+            return Path(tempfile.mkdtemp(prefix="tierline-")) / ".tierline"
+        return root / ".tierline"
+
+
+def _redactor() -> Callable[[str], tuple[str, list[str]]]:
+    from tierline.workspace.secrets import redact
+
+    def run(text: str) -> tuple[str, list[str]]:
+        clean, findings = redact(text)
+        return clean, [str(finding.kind) for finding in findings]
+
+    return run
