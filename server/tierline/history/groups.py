@@ -62,9 +62,8 @@ def with_groups(messages: Iterable[Message]) -> tuple[Message, ...]:
         if not group:
             previous = current.get(message.session_id, "")
             group = message.id if is_prompt(message) or not previous else previous
-            message = attrs.evolve(message, group_id=group)
         current[message.session_id] = group
-        grouped.append(message)
+        grouped.append(message if message.group_id else attrs.evolve(message, group_id=group))
     return tuple(grouped)
 
 
@@ -81,10 +80,12 @@ def link_results(messages: Iterable[Message]) -> tuple[Message, ...]:
         for block in message.content:
             if isinstance(block, ToolUse):
                 queue.append(block)
-            elif isinstance(block, ToolResult):
-                block = _linked(block, queue)
-                queue[:] = [c for c in queue if c.id != block.tool_use_id]
-            content.append(block)
+            if not isinstance(block, ToolResult):
+                content.append(block)
+                continue
+            result = _linked(block, queue)
+            queue[:] = [c for c in queue if c.id != result.tool_use_id]
+            content.append(result)
         changed = tuple(content)
         linked.append(
             message if changed == message.content else attrs.evolve(message, content=changed)
