@@ -1,0 +1,360 @@
+"""Token counting (seed 004, "Token Counting"): strings, blocks, messages and lists of them.
+
+Pure: the encoder is passed in, with its vocabulary loaded (``tierline.tokenizers``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+from attrs import define, field, frozen
+
+from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.calibration import Calibration
+from tierline.context.chunks import MAX_CHUNK, chunks
+from tierline.context.images import image_tokens
+from tierline.context.models import ModelFacts
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
+from tierline.context.text import well_formed
+
+CHARS_PER_TOKEN = 4
+"""The estimate without an encoder. Characters beyond ASCII count by their bytes in UTF-8: a
+Chinese character is about one token, not a quarter."""
+FALLBACK_MARGIN = 0.35
+"""Error allowed for when tokens are estimated by length alone."""
+
+MESSAGE_OVERHEAD = 4
+"""Tokens that a message's role and frame cost (OpenAI's cookbook gives 3 to 4)."""
+CALL_OVERHEAD = 12
+"""Tokens for the frame of a tool call or result and the id that pairs them."""
+TOOL_OVERHEAD = 8
+"""Tokens for the frame of one tool's definition."""
+REQUEST_OVERHEAD = 3
+"""Tokens that prime the reply, once per request."""
+
+
+class Accuracy(StrEnum):
+    """How a count came about."""
+
+    EXACT = "exact"
+    """The model's own encoding."""
+    CALIBRATED = "calibrated"
+    """Another encoding, corrected by what the provider has reported."""
+    ESTIMATED = "estimated"
+    """Another encoding times a starting ratio, or the length alone."""
+
+
+class Encoder(Protocol):
+    """Counts the tokens of a text. May raise; then the length decides."""
+
+    @property
+    def name(self) -> str:
+        """Name of the encoding."""
+        ...
+
+    @property
+    def additive(self) -> bool:
+        """True if counts add up at the places that ``chunks`` cuts at."""
+        ...
+
+    def __call__(self, text: str) -> int:
+        """Number of tokens."""
+        ...
+
+
+Countable: TypeAlias = Any
+"""``str``, a block, ``PromptBlock``, ``PromptMessage``, ``ToolSpec``, ``Prompt``, any object with
+``role`` and ``content``, a message or block as a mapping in Anthropic's or OpenAI's shape, None, or
+an iterable of these."""
+
+
+@define
+class CountCache:
+    """Counts by content. One cache may serve several counters; keys carry the encoding.
+
+    Two layers: recent strings themselves (at most ``max_characters`` in all; an unchanged string is
+    found without hashing it again) and digests of chunks (at most ``max_entries``, each about 150
+    bytes of memory).
+    """
+
+    max_entries: int = 32_768
+    max_characters: int = 4_000_000
+    _digests: OrderedDict[tuple[str, bytes], int] = field(factory=OrderedDict, init=False)
+    _recent: OrderedDict[tuple[str, str], int] = field(factory=OrderedDict, init=False)
+    _characters: int = field(default=0, init=False)
+
+    def recent(self, encoding: str, text: str) -> int | None:
+        """The count of this very string, if it is remembered."""
+        key = (encoding, text)
+        found = self._recent.get(key)
+        if found is not None:
+            self._recent.move_to_end(key)
+        return found
+
+    def keep(self, encoding: str, text: str, tokens: int) -> None:
+        """Remember a string's count; the least recently used make room."""
+        if len(text) > self.max_characters // 2 or (encoding, text) in self._recent:
+            return
+        self._recent[encoding, text] = tokens
+        self._characters += len(text)
+        while self._characters > self.max_characters or len(self._recent) > self.max_entries:
+            (_, dropped), _ = self._recent.popitem(last=False)
+            self._characters -= len(dropped)
+
+    def digest(self, key: tuple[str, bytes]) -> int | None:
+        """The count under a digest, if it is remembered."""
+        found = self._digests.get(key)
+        if found is not None:
+            self._digests.move_to_end(key)
+        return found
+
+    def keep_digest(self, key: tuple[str, bytes], tokens: int) -> None:
+        """Remember a count under a digest."""
+        self._digests[key] = tokens
+        if len(self._digests) > self.max_entries:
+            self._digests.popitem(last=False)
+
+
+@frozen
+class Measure:
+    """A size before calibration: tokens of text, which a ratio applies to, and fixed tokens."""
+
+    text: int = 0
+    fixed: int = 0
+
+    def __add__(self, other: Measure) -> Measure:
+        return Measure(self.text + other.text, self.fixed + other.fixed)
+
+
+class TokenCounter:
+    """Counts for one model.
+
+    Counts are whole tokens without any safety margin; ``margin`` is what enforcement adds.
+    """
+
+    def __init__(
+        self,
+        model: ModelFacts,
+        encoder: Encoder | None,
+        *,
+        cache: CountCache | None = None,
+        calibration: Calibration | None = None,
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
+        self.model = model
+        self.calibration = calibration or Calibration()
+        self._encoder = encoder
+        self._cache = cache if cache is not None else CountCache()
+        self._warn = warn
+        self._failed = False
+
+    # --- what the counts are worth ---------------------------------------------------------------
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Whether counts are exact, calibrated or estimated."""
+        if self._native:
+            return Accuracy.EXACT
+        return Accuracy.CALIBRATED if self.calibration.ready else Accuracy.ESTIMATED
+
+    @property
+    def margin(self) -> float:
+        """Error to allow for as a fraction of the count (0.1 = 10 %); 0 for exact counts."""
+        if self._native:
+            return 0.0
+        if self.calibration.ready:
+            return self.calibration.margin
+        return self.model.margin if self._usable else max(self.model.margin, FALLBACK_MARGIN)
+
+    @property
+    def ratio(self) -> float:
+        """What raw counts of text are multiplied by."""
+        if self._native:
+            return 1.0
+        return self.calibration.ratio if self.calibration.ready else self.model.ratio
+
+    def with_margin(self, tokens: int) -> int:
+        """The count that enforcement works with, rounded up."""
+        return math.ceil(tokens * (1.0 + self.margin))
+
+    def learn(self, prompt: Countable, reported_input_tokens: int | None) -> bool:
+        """Calibrate by a request's own usage report. Returns True if anything changed.
+
+        Native counts and requests without a report teach nothing.
+        """
+        if self._native or not reported_input_tokens:
+            return False
+        size = self.measure(prompt)
+        before = self.calibration
+        self.calibration = before.observe(size.text, reported_input_tokens - size.fixed)
+        return self.calibration != before
+
+    @property
+    def _usable(self) -> bool:
+        return self._encoder is not None and not self._failed
+
+    @property
+    def _native(self) -> bool:
+        return (
+            self._usable
+            and self.model.native
+            and self._encoder is not None
+            and self._encoder.name == self.model.encoding
+        )
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def count(self, value: Countable, *, digest: str = "") -> int:
+        """Tokens of anything that can be part of a request. Never raises on content.
+
+        ``digest`` is a hash of a text that the caller already has; the text is then looked up by it
+        and not hashed again.
+        """
+        size = self.measure(value, digest=digest)
+        ratio = self.ratio
+        scaled = size.text if ratio == 1.0 else math.ceil(size.text * ratio)
+        return scaled + size.fixed
+
+    def measure(self, value: Countable, *, digest: str = "") -> Measure:  # noqa: PLR0911
+        """The size of a value before the ratio is applied."""
+        match value:
+            case str():
+                return Measure(self._text(value, digest))
+            case None:
+                return Measure()
+            case Text():
+                return Measure(self._text(value.text))
+            case Image():
+                return Measure(fixed=image_tokens(value, self.model.image_rule))
+            case ToolUse():
+                return Measure(self._text(value.name) + self._json(value.input), CALL_OVERHEAD)
+            case ToolResult():
+                return self._all(value.content) + Measure(fixed=CALL_OVERHEAD)
+            case Reasoning():
+                return Measure(self._json(value.data))
+            case PromptBlock():
+                return self.measure(value.block)
+            case PromptMessage():
+                return self._all(value.blocks) + Measure(fixed=MESSAGE_OVERHEAD)
+            case ToolSpec():
+                text = self._text(value.name) + self._text(value.description)
+                return Measure(text + self._json(value.input_schema), TOOL_OVERHEAD)
+            case Prompt():
+                return self._prompt(value)
+            case Mapping():
+                return self._mapping(value)
+            case bytes() | bytearray():
+                return Measure(self._text(value.decode("utf-8", "replace")))
+        if hasattr(value, "role") and hasattr(value, "content"):
+            return self.measure(value.content) + Measure(fixed=MESSAGE_OVERHEAD)
+        if isinstance(value, Iterable):
+            return self._all(value)
+        return Measure(self._text(str(value)))
+
+    def _all(self, values: Iterable[Countable]) -> Measure:
+        text = fixed = 0
+        for value in values:
+            size = self.measure(value)
+            text += size.text
+            fixed += size.fixed
+        return Measure(text, fixed)
+
+    def _prompt(self, prompt: Prompt) -> Measure:
+        fixed = REQUEST_OVERHEAD + (self.model.tools_overhead_tokens if prompt.tools else 0)
+        size = self._all(prompt.tools) + self._all(prompt.system) + self._all(prompt.messages)
+        return size + Measure(fixed=fixed)
+
+    def _mapping(self, value: Mapping[str, Any]) -> Measure:
+        """A message or a block in a provider's own shape; anything else as its JSON."""
+        if "role" in value:
+            size = self.measure(value.get("content")) + Measure(fixed=MESSAGE_OVERHEAD)
+            for call in value.get("tool_calls") or ():
+                size += Measure(self._json(call.get("function", call)), CALL_OVERHEAD)
+            return size
+        kind = value.get("type")
+        if kind in ("text", "input_text", "output_text") and isinstance(value.get("text"), str):
+            return Measure(self._text(value["text"]))
+        if kind == "tool_use":
+            text = self._text(str(value.get("name", ""))) + self._json(value.get("input", {}))
+            return Measure(text, CALL_OVERHEAD)
+        if kind == "tool_result":
+            return self.measure(value.get("content")) + Measure(fixed=CALL_OVERHEAD)
+        if kind in ("image", "image_url"):
+            return Measure(fixed=image_tokens(_image(value), self.model.image_rule))
+        return Measure(self._json(value))
+
+    def _json(self, value: Any) -> int:
+        if value in ({}, None):
+            return 1
+        return self._text(json.dumps(value, ensure_ascii=False, default=str))
+
+    # --- text ------------------------------------------------------------------------------------
+
+    def _text(self, text: str, digest: str = "") -> int:
+        if not text:
+            return 0
+        if not self._usable:
+            return by_length(text)
+        assert self._encoder is not None
+        name = self._encoder.name
+        key = (name, digest.encode()) if digest else None
+        found = self._cache.digest(key) if key else self._cache.recent(name, text)
+        if found is not None:
+            return found
+        tokens = self._encode(self._encoder, text)
+        if tokens is None:
+            return by_length(text)
+        if key:
+            self._cache.keep_digest(key, tokens)
+        else:
+            self._cache.keep(name, text, tokens)
+        return tokens
+
+    def _encode(self, encoder: Encoder, text: str) -> int | None:
+        try:
+            if len(text) <= MAX_CHUNK or not encoder.additive:
+                return encoder(well_formed(text))
+            return sum(self._chunk(encoder, part) for part in chunks(well_formed(text)))
+        except Exception as error:
+            # Whatever an encoder stumbles over, the turn goes on with an estimate.
+            if not self._failed and self._warn is not None:
+                self._warn(
+                    f"Tokens are estimated at {CHARS_PER_TOKEN} characters each: the encoding "
+                    f"{encoder.name} failed ({type(error).__name__}: {error})."
+                )
+            self._failed = True
+            return None
+
+    def _chunk(self, encoder: Encoder, part: str) -> int:
+        key = (encoder.name, hashlib.blake2b(part.encode(), digest_size=16).digest())
+        found = self._cache.digest(key)
+        if found is None:
+            found = encoder(part)
+            self._cache.keep_digest(key, found)
+        return found
+
+
+def by_length(text: str) -> int:
+    """The estimate without an encoder: 4 characters per token, rounded up."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return -(-size // CHARS_PER_TOKEN)
+
+
+def _image(value: Mapping[str, Any]) -> Image:
+    """A picture block in Anthropic's or OpenAI's shape; one without data has unknown size."""
+    source = value.get("source")
+    if isinstance(source, Mapping):
+        return Image(str(source.get("media_type", "")), str(source.get("data", "")))
+    url = value.get("image_url")
+    if isinstance(url, Mapping):
+        url = url.get("url")
+    if isinstance(url, str) and url.startswith("data:"):
+        head, _, data = url.partition(",")
+        return Image(head[5:].partition(";")[0], data)
+    return Image("", "")

@@ -1,0 +1,92 @@
+"""Token counters by model: the table, the shipped encoders, and what calibration has learnt."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tierline.config import default_user_file
+from tierline.context.calibration import Calibration
+from tierline.context.counting import TokenCounter
+from tierline.context.models import ModelFacts, ModelTable
+from tierline.tokenizers import encoder
+
+log = logging.getLogger(__name__)
+
+
+class Counters:
+    """One counter per model, with a calibration that outlives the process."""
+
+    def __init__(self, table: ModelTable, state_file: Path) -> None:
+        self.table = table
+        self._file = state_file
+        self._counters: dict[tuple[str, str], TokenCounter] = {}
+        self._calibrations = {
+            str(name): Calibration.from_json(value) for name, value in _read(state_file).items()
+        }
+
+    def counter(self, facts: ModelFacts) -> TokenCounter:
+        """The counter of a model, up to date with its calibration."""
+        key = (facts.name, facts.encoding)
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = TokenCounter(
+                encoder(facts.encoding), image_rule=facts.image_rule
+            )
+        calibration = self._calibrations.get(facts.name, Calibration())
+        if counter.accuracy != "estimated" or counter.margin == 0.0 or calibration.calibrated:
+            if facts.native_encoding:
+                counter.accuracy, counter.ratio, counter.margin = "exact", 1.0, 0.0
+            else:
+                counter.accuracy = "calibrated" if calibration.calibrated else "estimated"
+                counter.ratio = calibration.ratio(facts.ratio)
+                counter.margin = calibration.margin(facts.margin)
+        return counter
+
+    def observe(self, facts: ModelFacts, estimated: int, reported: int) -> None:
+        """Learn from one request: our estimate (with the ratio in it) and the provider's figure."""
+        if facts.native_encoding:
+            return
+        counter = self.counter(facts)
+        calibration = self._calibrations.setdefault(facts.name, Calibration())
+        if calibration.observe(round(estimated / counter.ratio), reported):
+            self._write()
+
+    def _write(self) -> None:
+        """Replace the state file whole; losing it costs only some accuracy."""
+        state = {name: value.to_json() for name, value in self._calibrations.items()}
+        partial = self._file.with_suffix(".partial")
+        try:
+            partial.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(json.dumps(state), encoding="utf-8")
+            os.replace(partial, self._file)  # noqa: PTH105
+        except OSError as error:
+            log.info("Calibration is not kept: %s", error)
+
+
+def make_counters(home: Path) -> Counters:
+    """Counters with the package's model table and the user's own ``models.toml`` over it."""
+    text = resources.files("tierline").joinpath("data", "models.toml").read_text(encoding="utf-8")
+    rows = tomllib.loads(text)["model"]
+    user_file = default_user_file().with_name("models.toml")
+    user: list[dict[str, Any]] = []
+    try:
+        user = tomllib.loads(user_file.read_text(encoding="utf-8")).get("model", [])
+    except FileNotFoundError:
+        pass
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        log.warning("%s is not used: %s", user_file, error)
+    return Counters(ModelTable(rows, user), home / "calibration.json")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,110 @@
+"""Encoders with the vocabulary that ships in the package; never the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.resources
+import logging
+import types
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from tierline.context.counting import Encoder
+
+if TYPE_CHECKING:
+    import tiktoken
+
+log = logging.getLogger(__name__)
+
+
+class VocabularyError(Exception):
+    """A vocabulary file is absent from the package or is not what tiktoken expects."""
+
+
+def encoder(name: str) -> Encoder | None:
+    """The encoder of an encoding whose vocabulary ships with Tierline (``tools/vocabulary.py``).
+
+    The first call for a name reads and checks the vocabulary, which takes about half a second: call
+    it in a thread. None if it cannot be used: a warning is logged once, and later calls answer at
+    once until ``forget``, so that nothing is retried per keystroke.
+    """
+    with _lock:
+        if name not in _loaded:
+            try:
+                _loaded[name] = _load(name)
+            except Exception as error:
+                # Whatever it is: a count is never worth a failed turn, the caller can estimate.
+                _loaded[name] = None
+                log.warning(
+                    "Tokens are estimated at 4 characters each, because the vocabulary %s cannot "
+                    "be used: %s Reinstall Tierline; in a checkout run tools/vocabulary.py.",
+                    name,
+                    error,
+                )
+        return _loaded[name]
+
+
+def ready(name: str) -> bool:
+    """True if ``encoder(name)`` answers at once."""
+    return name in _loaded
+
+
+def forget() -> None:
+    """Let the next call for an encoder that failed try again, without a restart."""
+    with _lock:
+        for name in [name for name, loaded in _loaded.items() if loaded is None]:
+            del _loaded[name]
+
+
+_loaded: dict[str, Encoder | None] = {}
+_lock = Lock()
+
+
+@frozen
+class _Tiktoken:
+    name: str
+    encoding: tiktoken.Encoding
+    additive: bool
+
+    def __call__(self, text: str) -> int:
+        # "ordinary": text that looks like a special token is text.
+        return len(self.encoding.encode_ordinary(text))
+
+
+_ADDITIVE = frozenset({"cl100k_base", "o200k_base"})
+
+
+def _load(name: str) -> Encoder:
+    import tiktoken
+    import tiktoken_ext.openai_public as public
+
+    constructor = public.ENCODING_CONSTRUCTORS[name]
+    # tiktoken's constructor knows the pattern, the special tokens and the hash of the vocabulary,
+    # but downloads it. A copy of it with our loader gives the same facts and reads our file.
+    offline = types.FunctionType(
+        constructor.__code__, {**constructor.__globals__, "load_tiktoken_bpe": _ranks}
+    )
+    facts: dict[str, Any] = offline()
+    encoding = tiktoken.Encoding(**facts)
+    return _Tiktoken(name, encoding, additive=name in _ADDITIVE)
+
+
+def _ranks(url: str, expected_hash: str) -> dict[bytes, int]:
+    """Read the file that ships in place of ``url``, in tiktoken's own format: one token per line,
+    base64, a space, its rank.
+    """
+    name = url.rsplit("/", 1)[-1]
+    file = importlib.resources.files("tierline").joinpath("data", "vocabulary", name)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise VocabularyError(f"{name} is not in the package ({error.strerror}).") from error
+    if hashlib.sha256(content).hexdigest() != expected_hash:
+        raise VocabularyError(f"{name} does not have the hash that tiktoken expects.")
+    return {
+        base64.b64decode(token): int(rank)
+        for token, rank in (line.split(b" ") for line in content.splitlines() if line)
+    }
