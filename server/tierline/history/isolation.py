@@ -1,0 +1,59 @@
+"""Tool isolation: what may cross a switch of provider (seed 000, section 2).
+
+Text goes along; calls, results and reasoning only go back to the strategy that made them. Pairs
+leave together. Only the outgoing copy changes, the log never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.history.messages import Message, Status
+from tierline.history.parser import GEMINI
+
+
+def compatible(made_by: str, active: str) -> bool:
+    """True if ``active`` understands calls that ``made_by`` wrote."""
+    return made_by == active or (made_by in GEMINI and active in GEMINI)
+
+
+def isolate(messages: Iterable[Message], active: str) -> tuple[Message, ...]:
+    """The history as the active strategy may see it.
+
+    Of a foreign message its plain text stays (in a ``tool`` message there is none); a message of
+    which nothing stays is left out. A result of our own whose call was foreign goes with the call.
+    """
+    foreign_calls: dict[str, set[str]] = {}
+    kept: list[Message] = []
+    for message in messages:
+        ours = compatible(message.parsing_strategy, active)
+        gone = foreign_calls.setdefault(message.session_id, set())
+        for block in message.content:
+            if isinstance(block, ToolUse):
+                (gone.discard if ours else gone.add)(block.id)
+        content = tuple(b for b in message.content if _may_cross(b, ours, gone, active))
+        if content == message.content:
+            kept.append(message)
+        elif content:
+            status = Status.OK if message.status is Status.TOOL_CALL else message.status
+            kept.append(attrs.evolve(message, content=content, status=status))
+    return tuple(m for m in kept if m.role != "tool" or any(_is_result(b) for b in m.content))
+
+
+def _may_cross(block: Block, ours: bool, gone: set[str], active: str) -> bool:
+    match block:
+        case Text() | Image():
+            return True
+        case ToolUse():
+            return ours
+        case ToolResult():
+            return ours and block.tool_use_id not in gone
+        case Reasoning():
+            return compatible(block.strategy, active)
+
+
+def _is_result(block: Block) -> bool:
+    return isinstance(block, ToolResult)

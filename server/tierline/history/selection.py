@@ -1,0 +1,147 @@
+"""Selection strategies: which turns of the conversation are sent.
+
+``full`` sends all (compaction keeps it in bounds); ``window`` the newest N groups (seed 000,
+section 1); ``ranked`` the N groups that fit the prompt best (seed 001, "FTS_RANKED Mode"). Order is
+always chronological, the current group and system messages are always in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+
+from tierline.history.groups import Group, groups
+from tierline.history.messages import Message
+
+Search = Callable[[Sequence[str]], Sequence[str]]
+"""Full-text search: words in, ids of matching groups out, best BM25 first."""
+
+RRF_K = 60
+BM25_WEIGHT = 1.5
+RECENCY_WEIGHT = 1.0
+SLIDE_SHARE = 4
+"""The window slides by this fraction (a quarter of N), so that the prefix survives in between."""
+
+
+class Strategy(StrEnum):
+    """The names that settings and the ``strategy`` event use."""
+
+    FULL = "full"
+    WINDOW = "window"
+    RANKED = "ranked"
+
+
+def select(
+    messages: Sequence[Message],
+    *,
+    strategy: str = Strategy.FULL,
+    size: int = 0,
+    query: str = "",
+    search: Search | None = None,
+) -> tuple[Message, ...]:
+    """Apply a strategy by name. ``size`` is in groups, 0 for all. Unknown names mean ``full``."""
+    if size <= 0 or strategy not in (Strategy.WINDOW, Strategy.RANKED):
+        return tuple(messages)
+    if strategy == Strategy.WINDOW or search is None:
+        return window(messages, size)
+    return ranked(messages, size, query=query, search=search)
+
+
+def window(
+    messages: Sequence[Message], size: int, *, chunk: int | None = None
+) -> tuple[Message, ...]:
+    """The newest ``size`` groups; 0 for all.
+
+    The start moves in steps of ``chunk`` groups (a quarter of ``size`` unless given; 1 slides every
+    turn): between two steps up to ``chunk - 1`` groups fewer than ``size`` are sent, and every
+    request begins with the bytes of the one before. The budget never sees more than ``size``.
+    """
+    if size <= 0:
+        return tuple(messages)
+    turns = groups(messages)
+    step = max(size // SLIDE_SHARE, 1) if chunk is None else max(chunk, 1)
+    excess = len(turns) - size
+    start = 0 if excess <= 0 else -(-excess // step) * step
+    start = min(start, len(turns) - 1)
+    return _only(messages, (t.id for t in turns[start:]))
+
+
+def ranked(
+    messages: Sequence[Message], size: int, *, query: str, search: Search
+) -> tuple[Message, ...]:
+    """The ``size`` groups with the best fused rank, the current one included.
+
+    Reciprocal rank fusion, ``score = sum(weight / (60 + rank))`` with BM25 weighing 1.5 and recency
+    1. If the search finds anything, recency ranks only what it found (the subset rule); if the
+    query is empty, filler or finds nothing, recency alone decides.
+    """
+    turns = groups(messages)
+    if size <= 0 or len(turns) <= size:
+        return tuple(messages)
+    current = turns[-1].id
+    order = [t.id for t in turns[:-1]]
+    words = search_words(query)
+    found = [g for g in search(words) if g in set(order)] if words else []
+    recent = list(reversed(order))
+    chosen = fuse(found, [g for g in recent if g in set(found)] if found else recent)
+    chosen += [g for g in recent if g not in set(chosen)]
+    return _only(messages, [current, *chosen[: size - 1]])
+
+
+def fuse(bm25: Sequence[str], recency: Sequence[str]) -> list[str]:
+    """Groups by falling fused score; ranks count from 1, ties go to the better BM25 rank."""
+    scores: dict[str, float] = {}
+    for weight, ranking in ((BM25_WEIGHT, bm25), (RECENCY_WEIGHT, recency)):
+        for rank, group in enumerate(ranking, start=1):
+            scores[group] = scores.get(group, 0.0) + weight / (RRF_K + rank)
+    return sorted(scores, key=lambda group: -scores[group])
+
+
+def search_words(query: str) -> tuple[str, ...]:
+    """What of a prompt is worth searching for: its words without stop-words and fillers.
+
+    "continue", "go on", "ok next" and the like leave nothing (seed 000, "Stop-Word Pollution").
+    """
+    words = re.findall(r"[^\W_](?:[\w.:'’/-]*\w)?", query.replace("’", "'"), re.UNICODE)
+    kept = dict.fromkeys(w for w in words if w.lower() not in STOP_WORDS and _long_enough(w))
+    return tuple(kept)
+
+
+def _long_enough(word: str) -> bool:
+    return len(word) > 1 or not word.isascii()
+
+
+def _only(messages: Iterable[Message], chosen: Iterable[str]) -> tuple[Message, ...]:
+    keep = set(chosen)
+    return tuple(m for m in messages if m.group_id in keep or m.role == "system")
+
+
+def group_count(messages: Iterable[Message]) -> int:
+    """How many turns there are."""
+    return len(groups(messages))
+
+
+def newest(messages: Iterable[Message], count: int) -> tuple[Group, ...]:
+    """The last ``count`` turns (the command ``list N``), oldest first."""
+    turns = groups(messages)
+    return turns[-count:] if count > 0 else turns
+
+
+STOP_WORDS = frozenset(
+    """a about above after again against ahead all also am an and another any anything are aren't as
+    at away back be because been before being below between both bring but by came can can't cannot
+    check come continue continuing could couldn't cool did didn't do does doesn't doing don't done
+    down during each else even every everything few fine finish first for from further fix get give
+    go goes going good got great had has have having he her here hers him his how however i i'd i'll
+    i'm i've if in into is isn't it it's its itself just keep know last let let's like look looks
+    lot made make makes many may maybe me mean might mine more most much must my need next nice no
+    nope not nothing now of off oh ok okay on once one only onto or other our ours out over own
+    perfect please proceed put rather really resume right same say see seems she should shouldn't
+    show since so some something soon sorry sounds start still stop such sure take tell than thank
+    thanks that that's the their theirs them then there these they thing things think this those
+    through thus to too try under until up upon us use used using very want was wasn't way we we're
+    well were what what's when where whether which while who whole whom whose why will with without
+    won't work works would wouldn't yeah yep yes yet you you're your yours""".split()  # noqa: SIM905 - a text reads better than two hundred quoted words
+)
+"""English function words and what people type to make a model go on."""

@@ -1,0 +1,185 @@
+"""STATE: the block in which the model keeps what must not be forgotten (seed 000, section 3).
+
+The model ends each reply with a ``### STATE`` block. It is taken out of the shown text, stored, and
+put before the conversation of every later request as the Global Anchor.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import define, frozen
+
+HEADING = "### STATE"
+FIELDS = ("Goal", "Context", "Resolved", "Technical Anchors")
+
+_HEADING = re.compile(r"^[ ]{0,3}#{1,6}[ \t]*STATE[ \t]*:?[ \t]*#*[ \t]*\r?$", re.MULTILINE)
+_NEXT_HEADING = re.compile(r"^[ ]{0,3}#{1,6}[ \t]+\S", re.MULTILINE)
+_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})", re.MULTILINE)
+_FIELD = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?\**(Goal|Context|Resolved|Technical Anchors)\**[ \t]*:\**[ \t]*(.*)$"
+)
+
+GUIDELINES = f"""End every reply with a block that records what must not be forgotten:
+{HEADING}
+Goal: [the current task in one sentence]
+Context: [files and classes being edited]
+Resolved: [what is finished in this session]
+Technical Anchors: [ports, addresses, constants, names that matter]
+The newest block is given back to you as the Global Anchor; rewrite it whole, keep it short. Older
+messages may be cut or missing: `query_db` reads the table `messages`
+(id, group_id, role, content, status, created_at); newest first with ORDER BY id DESC."""
+"""History guidelines: layer 2 of the context (seed 000, "The Context Layers Approach")."""
+
+
+@frozen
+class Extracted:
+    """A reply without its STATE block, and the block (heading excluded); None if there is none."""
+
+    text: str
+    state: str | None
+
+
+def extract(reply: str) -> Extracted:
+    """Take the last STATE block out of a complete reply.
+
+    The block reaches from its heading to the next heading or the end. Headings inside code fences
+    do not count, unless the fence holds nothing but the block, as models like to write it.
+    """
+    found: tuple[int, int] | None = None
+    fences = _fenced(reply)
+    for match in _HEADING.finditer(reply):
+        inside = next((f for f in fences if f[0] <= match.start() < f[1]), None)
+        if inside is None:
+            after = _NEXT_HEADING.search(reply, match.end())
+            found = (match.start(), after.start() if after else len(reply))
+        elif not any(x.strip() for x in reply[inside[0] : match.start()].splitlines()[1:]):
+            found = inside
+    if found is None:
+        return Extracted(reply, None)
+    block = reply[found[0] : found[1]]
+    lines = [x for x in block.splitlines() if not _FENCE.match(x) and not _HEADING.match(x)]
+    before, after_text = reply[: found[0]].rstrip(), reply[found[1] :].strip()
+    text = f"{before}\n\n{after_text}" if before and after_text else before or after_text
+    return Extracted(text, "\n".join(lines).strip())
+
+
+def fields(state: str) -> dict[str, str]:
+    """The four fields of a block, as far as it has them; continuation lines belong to the field."""
+    found: dict[str, list[str]] = {}
+    current = ""
+    for line in state.splitlines():
+        match = _FIELD.match(line)
+        if match:
+            current = match[1]
+            found[current] = [match[2]]
+        elif current:
+            found[current].append(line)
+    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+
+
+def anchor(state: str) -> str:
+    """The Global Anchor as it is injected; empty for no state."""
+    return f"{HEADING}\n{state.strip()}" if state.strip() else ""
+
+
+def rebuild_request(window: str) -> str:
+    """The prompt by which ``rebuild`` has the model derive a new block (seed 000, section 6)."""
+    return (
+        "Read the conversation between the lines of equals signs and write the block that records "
+        "its present state: nothing else, no introduction. Leave out whatever no longer holds.\n"
+        f"Form:\n{HEADING}\n" + "\n".join(f"{name}: ..." for name in FIELDS) + "\n"
+        f"{'=' * 20}\n{window}\n{'=' * 20}"
+    )
+
+
+@define
+class StreamFilter:
+    """Hides the STATE block while a reply streams.
+
+    Feed pieces as they come; what is returned may be shown. The beginning of a line is held back as
+    long as it could become the heading or a fence; everything else passes at once. The stored text
+    is that of :func:`extract`, which sees the whole reply.
+    """
+
+    _held: str = ""
+    """The line that is being decided about."""
+    _fence: str = ""
+    """The opening fence line, while it is not yet known whether the block follows it."""
+    _midline: bool = False
+    _hiding: bool = False
+    _in_fence: bool = False
+
+    def feed(self, piece: str) -> str:
+        """The part of the reply that may be shown now."""
+        shown: list[str] = []
+        for line in _lines(piece):
+            self._held += line
+            ended = line.endswith("\n")
+            if self._midline:
+                shown.append(self._pass(self._held))
+                self._held = ""
+            elif ended or not _undecided(self._held):
+                shown.append(self._decide(self._held))
+                self._held = ""
+            self._midline = not ended and (self._midline or not self._held)
+        return "".join(shown)
+
+    def close(self) -> str:
+        """What was still held back when the reply ended."""
+        rest, self._held = self._held, ""
+        shown = self._decide(rest) if rest else ""
+        fence, self._fence = self._fence, ""
+        return shown + fence
+
+    def _decide(self, line: str) -> str:
+        bare = line.rstrip("\r\n")
+        fence, self._fence = self._fence, ""
+        if _FENCE.match(bare):
+            self._in_fence = not self._in_fence
+            if self._hiding:
+                self._hiding = self._in_fence
+                return ""
+            if self._in_fence:
+                self._fence = line
+                return fence
+            return fence + line
+        heading = bool(_HEADING.match(bare))
+        if heading and (fence or not self._in_fence):
+            self._hiding = True
+            return ""
+        if self._hiding and not self._in_fence and _NEXT_HEADING.match(bare):
+            self._hiding = False
+        if fence and not bare.strip() and not self._hiding:
+            self._fence = fence + line
+            return ""
+        return fence + self._pass(line)
+
+    def _pass(self, text: str) -> str:
+        return "" if self._hiding else text
+
+
+def _lines(text: str) -> list[str]:
+    return [x for x in re.split(r"(?<=\n)", text) if x]
+
+
+def _undecided(start: str) -> bool:
+    """True if a line that begins like this may still be the heading or a fence."""
+    stripped = start.lstrip(" ")
+    return not stripped or (stripped[0] in "#`~" and len(start) <= 60)
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Spans of fenced code, fences included; an open fence reaches to the end."""
+    spans: list[tuple[int, int]] = []
+    opened: tuple[int, str] | None = None
+    for match in _FENCE.finditer(text):
+        if opened is None:
+            opened = (match.start(), match[1])
+        elif match[1][0] == opened[1][0] and len(match[1]) >= len(opened[1]):
+            end = text.find("\n", match.end())
+            spans.append((opened[0], len(text) if end < 0 else end))
+            opened = None
+    if opened is not None:
+        spans.append((opened[0], len(text)))
+    return spans

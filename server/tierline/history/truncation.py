@@ -1,0 +1,104 @@
+"""Tool-result truncation: full while it is needed, short afterwards, never lost.
+
+Seed 000, "Dynamic Tool Truncation": in the active group the newest five results keep 5000
+characters and older ones 1000; in finished groups all keep 300. What was cut is one ``query_db``
+call away, and the text behind the cut says exactly which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+from attrs import field, frozen, validators
+
+from tierline.context.blocks import Block, Image, Text, ToolResult
+from tierline.context.text import clip
+from tierline.history.groups import results
+from tierline.history.messages import Message
+
+
+@frozen
+class TruncationSettings:
+    """Limits in characters (Unicode code points), hint not included."""
+
+    full: int = field(default=5000, validator=validators.ge(0))
+    """Newest results of the active group."""
+    degraded: int = field(default=1000, validator=validators.ge(0))
+    """Older results of the active group."""
+    inactive: int = field(default=300, validator=validators.ge(0))
+    """Results of all other groups."""
+    recent: int = field(default=5, validator=validators.ge(0))
+    """How many results of the active group count as newest."""
+
+
+DEFAULTS = TruncationSettings()
+
+
+def hint(message_id: str) -> str:
+    """The end of a cut result: the call that returns the whole of it."""
+    quoted = message_id.replace("'", "''")
+    sql = f"SELECT content FROM messages WHERE id='{quoted}'"  # noqa: S608 - shown, not run
+    return f'... [TRUNCATED. Use query_db(sql="{sql}") to see full output]'
+
+
+def truncate(
+    messages: Sequence[Message], *, active_group: str, settings: TruncationSettings = DEFAULTS
+) -> tuple[Message, ...]:
+    """Shorten tool results by age. Everything else is left alone; the log keeps every byte."""
+    active = [
+        (m.id, place)
+        for m in messages
+        if m.group_id == active_group
+        for place, _ in enumerate(results(m))
+    ]
+    newest = set(active[-settings.recent :]) if settings.recent else set()
+    shortened: list[Message] = []
+    for message in messages:
+        limits: list[int] = []
+        for place, _ in enumerate(results(message)):
+            if message.group_id != active_group:
+                limits.append(settings.inactive)
+            else:
+                full = (message.id, place) in newest
+                limits.append(settings.full if full else settings.degraded)
+        shortened.append(_shorten(message, limits))
+    return tuple(shortened)
+
+
+def truncate_result(result: ToolResult, limit: int, message_id: str) -> ToolResult:
+    """One result with at most ``limit`` characters of text plus the hint; pictures stay.
+
+    Cuts never fall inside a character: not in a surrogate pair, nor between an emoji or a letter
+    and what modifies it.
+    """
+    total = sum(len(b.text) for b in result.content if isinstance(b, Text))
+    if total <= limit:
+        return result
+    room = limit
+    kept: list[Text | Image] = []
+    for block in result.content:
+        if isinstance(block, Image):
+            kept.append(block)
+            continue
+        piece = clip(block.text, room)
+        room = 0 if len(piece) < len(block.text) else room - len(piece)
+        if piece:
+            kept.append(Text(piece))
+    note = hint(message_id)
+    last = next((i for i in range(len(kept) - 1, -1, -1) if isinstance(kept[i], Text)), None)
+    if last is None:
+        kept.append(Text(note))
+    else:
+        end = kept[last]
+        kept[last] = Text((end.text if isinstance(end, Text) else "") + note)
+    return attrs.evolve(result, content=tuple(kept))
+
+
+def _shorten(message: Message, limits: Iterable[int]) -> Message:
+    allowed = iter(limits)
+    content: tuple[Block, ...] = tuple(
+        truncate_result(b, next(allowed), message.id) if isinstance(b, ToolResult) else b
+        for b in message.content
+    )
+    return message if content == message.content else attrs.evolve(message, content=content)
