@@ -1,0 +1,502 @@
+"""The file context: which files the conversation includes, and why one is not in the prompt.
+
+Seed 004, "File Context", with the state, pins and leases of seed 003. Pure: text arrives from the
+workspace layer through ``put``, or through the ``read`` function that ``add_file`` calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+from attrs import evolve, field, frozen
+
+from tierline.context import fences
+from tierline.context.filetext import FileFacts, FileText, file_text
+from tierline.context.items import Item, Pin, Section
+from tierline.context.refusals import Reason, Refusal, refuse
+from tierline.context.text import clip, sha256
+
+KEY_PREFIX = "file:"
+"""Item keys of files: ``file:`` and the path."""
+
+
+class Counts(Protocol):
+    """Whatever can count the tokens of a text."""
+
+    def count(self, text: str) -> int:
+        """Tokens of the text."""
+
+
+class FileState(StrEnum):
+    """What has become of a listed file."""
+
+    OK = "ok"
+    MISSING = "missing"
+    REFUSED = "refused"
+    SHED = "shed"
+
+
+@frozen
+class FileEntry:
+    """One listed file. Only an entry in state ``ok`` is sent; any other has a reason."""
+
+    key: str
+    content: FileText = field(factory=lambda: file_text(""))
+    pin: Pin = Pin.NONE
+    lease: str = ""
+    """Scope of a lease: ``turn:<id>`` or ``task:<id>`` (seed 003, "Lease Scope")."""
+    state: FileState = FileState.OK
+    reason: str = ""
+    """Stable code (``refusals.Reason``); empty when all is well."""
+    sentence: str = ""
+    """What happened and what to do; empty when all is well."""
+    aliases: tuple[str, ...] = ()
+    origin: str = ""
+    automatic: bool = False
+    """True if nobody asked for it by name: it leaves with its lease."""
+    confirmed: bool = False
+    """The user saw the warning and wants it (ignored or secret files)."""
+    once: bool = False
+    """The confirmation ends with the session: a file of secrets never comes back unasked."""
+    dirty: bool = False
+    """The text comes from an editor buffer that differs from the disk."""
+
+    @property
+    def text(self) -> str:
+        """The normalised text; empty unless the state is ``ok`` or ``shed``."""
+        return self.content.text
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the normalised text."""
+        return self.content.sha256
+
+    @property
+    def facts(self) -> FileFacts:
+        """How the text is stored."""
+        return self.content.facts
+
+
+Reader: TypeAlias = Callable[[str], FileText | Refusal]
+_STRENGTH = {Pin.NONE: 0, Pin.EPHEMERAL: 1, Pin.LEASED: 2, Pin.STICKY: 3}
+_CUT_STEPS = 12
+_PRIORITY = {Pin.NONE: 50, Pin.EPHEMERAL: 45, Pin.LEASED: 60, Pin.STICKY: 90}
+
+
+def tidy_key(path: str) -> str | None:
+    """A key from a loosely written relative path; None if it climbs out or names nothing.
+
+    Backslashes become slashes, outer slashes and ``.`` go, ``a/../b`` becomes ``b`` (seed 004,
+    "Path Normalization"). Unlike the seed's substring rule this accepts names such as
+    ``v1..v2.diff``: only a whole component ``..`` climbs.
+    """
+    parts: list[str] = []
+    for part in path.replace("\\", "/").split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts) or None
+
+
+class FileContext:
+    """The listed files by key, sorted when read.
+
+    A key is a workspace-relative POSIX path, root-qualified in multi-root workspaces. Methods that
+    take a ``path`` accept a key, an alias, or a loosely written form of either.
+    """
+
+    def __init__(self, read: Reader | None = None) -> None:
+        """``read`` gives the text of a key that is added without content."""
+        self._read = read
+        self._entries: dict[str, FileEntry] = {}
+
+    # --- the seed's operations -------------------------------------------------------------------
+
+    def add_file(self, path: str, content: str | None = None) -> FileEntry | Refusal:
+        """Add or replace a file; the text is read if ``content`` is None.
+
+        Returns the entry, or a refusal, which is false in a condition (seed 004: "missing file
+        returns false"). A refused file is not listed.
+        """
+        key = tidy_key(path)
+        if key is None:
+            return refuse(path, Reason.OUTSIDE_WORKSPACE)
+        if content is None:
+            read = self._read(key) if self._read else refuse(key, Reason.NOT_FOUND)
+            if isinstance(read, Refusal):
+                return read
+            return self.put(key, read)
+        if "\0" in content:
+            return refuse(key, Reason.BINARY)
+        return self.put(key, file_text(content))
+
+    def remove_file(self, path: str) -> bool:
+        """Take a file off the list. False if it was not on it."""
+        entry = self.get(path)
+        if entry is None:
+            return False
+        del self._entries[entry.key]
+        return True
+
+    def has_file(self, path: str) -> bool:
+        """True if the file is listed, in whatever state."""
+        return self.get(path) is not None
+
+    def get_files(self) -> list[str]:
+        """The keys, sorted."""
+        return sorted(self._entries)
+
+    def get_content(self, path: str) -> str | None:
+        """The file's text; None if it is not listed or has no text (missing, refused)."""
+        entry = self.get(path)
+        usable = entry is not None and entry.state in (FileState.OK, FileState.SHED)
+        return entry.text if entry is not None and usable else None
+
+    def clear(self) -> None:
+        """Empty the list."""
+        self._entries.clear()
+
+    def format_for_prompt(self) -> str:
+        """All files that are sent, each with its path and fenced text, in order of their keys."""
+        return "\n".join(
+            fences.render_file(entry.key, entry.text)
+            for entry in self.entries()
+            if entry.state is FileState.OK
+        )
+
+    def count_tokens(self, counter: Counts) -> int:
+        """Tokens of all files as they are rendered: the sum of ``get_tokens_by_file``."""
+        return sum(self.get_tokens_by_file(counter).values())
+
+    def get_tokens_by_file(self, counter: Counts) -> dict[str, int]:
+        """Tokens of each file as it is rendered, wrapper included; 0 for one that is not sent."""
+        return {
+            entry.key: counter.count(fences.render_file(entry.key, entry.text))
+            if entry.state is FileState.OK
+            else 0
+            for entry in self.entries()
+        }
+
+    # --- entries ---------------------------------------------------------------------------------
+
+    def get(self, path: str) -> FileEntry | None:
+        """The entry of a key, an alias, or a loosely written form of either."""
+        for name in dict.fromkeys((path, tidy_key(path) or path)):
+            if name in self._entries:
+                return self._entries[name]
+            for entry in self._entries.values():
+                if name in entry.aliases:
+                    return entry
+        return None
+
+    def entries(self) -> list[FileEntry]:
+        """All entries, sorted by key."""
+        return [self._entries[key] for key in self.get_files()]
+
+    def put(
+        self,
+        key: str,
+        content: FileText,
+        *,
+        alias: str = "",
+        origin: str = "",
+        automatic: bool = False,
+        confirmed: bool = False,
+        once: bool = False,
+        dirty: bool = False,
+    ) -> FileEntry:
+        """List a file with its current text, or give a listed one new text.
+
+        Pins, leases, aliases and confirmation of a listed file stay. A file that was listed
+        automatically and is now added by name belongs to the user from here on.
+        """
+        old = self._entries.get(key)
+        if old is None:
+            old = FileEntry(key, origin=origin, automatic=automatic)
+        elif old.automatic and not automatic:
+            old = evolve(old, automatic=False, origin=origin or old.origin)
+        aliases = old.aliases
+        if alias and alias != key and alias not in aliases:
+            aliases = (*aliases, alias)
+        entry = evolve(
+            old,
+            content=content,
+            state=FileState.OK,
+            reason="",
+            sentence="",
+            aliases=aliases,
+            confirmed=confirmed or old.confirmed,
+            once=once or old.once,
+            dirty=dirty,
+        )
+        self._entries[key] = entry
+        return entry
+
+    def update(self, key: str, content: FileText, *, dirty: bool = False) -> FileEntry:
+        """New text for a listed file, whoever listed it. Raises KeyError for an unknown key."""
+        old = self._entries[key]
+        return self.put(key, content, automatic=old.automatic, dirty=dirty)
+
+    def fail(self, key: str, refusal: Refusal) -> FileEntry:
+        """Keep a file on the list that cannot be sent now. Raises KeyError for an unknown key.
+
+        Its text is forgotten; pin and lease stay, so that it is whole again when it comes back.
+        """
+        state = FileState.MISSING if refusal.reason is Reason.NOT_FOUND else FileState.REFUSED
+        self._entries[key] = entry = evolve(
+            self._entries[key],
+            content=file_text(""),
+            state=state,
+            reason=str(refusal.reason),
+            sentence=refusal.sentence,
+            dirty=False,
+        )
+        return entry
+
+    def list_failed(self, key: str, refusal: Refusal, **facts: Any) -> FileEntry:
+        """List a file that cannot be sent (after a restart, say) so that it is not lost."""
+        self._entries.setdefault(key, FileEntry(key, **facts))
+        return self.fail(key, refusal)
+
+    def shed(self, keys: Iterable[str], detail: str = "") -> list[FileEntry]:
+        """Mark files that the budget left out of the next request; unknown keys are skipped."""
+        marked = []
+        for key in keys:
+            entry = self._entries.get(key)
+            if entry is not None and entry.state is FileState.OK:
+                why = refuse(key, Reason.SHED, detail)
+                self._entries[key] = evolve(
+                    entry, state=FileState.SHED, reason=str(why.reason), sentence=why.sentence
+                )
+                marked.append(self._entries[key])
+        return marked
+
+    def unshed(self) -> None:
+        """Make every shed file a candidate again: each plan decides anew."""
+        for key, entry in self._entries.items():
+            if entry.state is FileState.SHED:
+                self._entries[key] = evolve(entry, state=FileState.OK, reason="", sentence="")
+
+    # --- pins and leases (seed 003) --------------------------------------------------------------
+
+    def set_pin(self, path: str, pin: Pin, lease: str = "") -> FileEntry | None:
+        """Set the pin by the user's will, up or down. None if the file is not listed.
+
+        ``lease`` names the scope of a leased pin (``turn:<id>`` or ``task:<id>``).
+        """
+        entry = self.get(path)
+        if entry is None:
+            return None
+        if pin is Pin.LEASED and not lease.startswith(("turn:", "task:")):
+            raise ValueError("a lease needs a scope: turn:<id> or task:<id>")
+        entry = evolve(
+            entry,
+            pin=pin,
+            lease=lease if pin is Pin.LEASED else "",
+            automatic=entry.automatic and pin is not Pin.STICKY,
+        )
+        self._entries[entry.key] = entry
+        return entry
+
+    def hold(self, path: str, pin: Pin, lease: str = "") -> FileEntry | None:
+        """Raise the pin automatically: never lowers one and never makes one sticky."""
+        entry = self.get(path)
+        if entry is None or pin is Pin.STICKY or _STRENGTH[pin] < _STRENGTH[entry.pin]:
+            return entry
+        return self.set_pin(entry.key, pin, lease)
+
+    def promote(self, path: str, lease: str) -> FileEntry | None:
+        """Turn an ephemeral pin into a leased one, because the conversation uses the file."""
+        entry = self.get(path)
+        if entry is None or entry.pin is not Pin.EPHEMERAL:
+            return entry
+        return self.set_pin(entry.key, Pin.LEASED, lease)
+
+    def end_scope(self, scope: str) -> list[str]:
+        """End the leases of one scope. Returns the keys that left the list with their lease."""
+        gone = []
+        for key, entry in list(self._entries.items()):
+            if entry.pin is Pin.LEASED and entry.lease == scope:
+                if entry.automatic:
+                    del self._entries[key]
+                    gone.append(key)
+                else:
+                    self._entries[key] = evolve(entry, pin=Pin.NONE, lease="")
+        return sorted(gone)
+
+    # --- renames and deletes ---------------------------------------------------------------------
+
+    def rename(self, old: str, new: str) -> dict[str, str]:
+        """A file, or a folder with all that is listed in it, has moved. Returns old key: new key.
+
+        Pins and leases follow. Where two entries meet they become one, with the stronger pin.
+        """
+        moved: dict[str, str] = {}
+        for key in self.get_files():
+            if key == old:
+                moved[key] = new
+            elif key.startswith(old + "/"):
+                moved[key] = new + key[len(old) :]
+        self.rekey(moved)
+        return moved
+
+    def rekey(self, keys: Mapping[str, str]) -> None:
+        """Give entries new keys (old: new) all at once; two old keys may even change places."""
+        taken = {old: self._entries.pop(old) for old in keys if old in self._entries}
+        for old, entry in taken.items():
+            new = keys[old]
+            other = self._entries.get(new)
+            aliases = tuple(name for name in entry.aliases if name not in (old, new))
+            moved = evolve(entry, aliases=aliases)
+            self._entries[new] = evolve(_merge(moved, other) if other else moved, key=new)
+
+    def delete(self, old: str) -> list[str]:
+        """A file or folder is gone: its entries are kept as missing. Returns their keys."""
+        gone = [key for key in self.get_files() if key == old or key.startswith(old + "/")]
+        for key in gone:
+            self.fail(key, refuse(key, Reason.NOT_FOUND, "deleted"))
+        return gone
+
+    # --- for the plan ----------------------------------------------------------------------------
+
+    def to_items(self, counter: Counts, max_tokens: int = 0) -> list[Item]:
+        """Items of all files that may be sent, by key. Same content, same bytes.
+
+        A file of more than ``max_tokens`` tokens (0: no limit) is cut, with a visible mark.
+        """
+        items = []
+        for entry in self.entries():
+            if entry.state is not FileState.OK:
+                continue
+            text = fences.render_file(entry.key, entry.text)
+            tokens = counter.count(text)
+            if 0 < max_tokens < tokens:
+                text, tokens = cut_file(entry, counter, max_tokens, tokens)
+            items.append(
+                Item(
+                    key=KEY_PREFIX + entry.key,
+                    section=Section.FILES,
+                    sha256=sha256(text),
+                    tokens=tokens,
+                    text=text,
+                    priority=_PRIORITY[entry.pin],
+                    pin=entry.pin,
+                    origin=entry.origin,
+                    path=entry.key,
+                )
+            )
+        return items
+
+    # --- persistence -----------------------------------------------------------------------------
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Selection, pins, leases and confirmations as JSON values. Text is never part of it."""
+        return [
+            {
+                "key": entry.key,
+                "sha256": entry.sha256 if entry.state is not FileState.MISSING else "",
+                "pin": str(entry.pin),
+                "lease": entry.lease,
+                "aliases": list(entry.aliases),
+                "origin": entry.origin,
+                "automatic": entry.automatic,
+                "confirmed": entry.confirmed and not entry.once,
+            }
+            for entry in self.entries()
+        ]
+
+    def restore(
+        self, snapshot: Iterable[Any], read: Callable[[str, bool], FileText | Refusal]
+    ) -> None:
+        """Take up a snapshot; ``read(key, confirmed)`` gives the texts of today.
+
+        What cannot be read stays listed with its reason. Records that make no sense are skipped.
+        """
+        for record in snapshot:
+            entry = _from_record(record)
+            if entry is None:
+                continue
+            self._entries[entry.key] = entry
+            text = read(entry.key, entry.confirmed)
+            if isinstance(text, Refusal):
+                self.fail(entry.key, text)
+            else:
+                self.update(entry.key, text)
+
+
+def cut_file(entry: FileEntry, counter: Counts, max_tokens: int, tokens: int) -> tuple[str, int]:
+    """A file's beginning in at most ``max_tokens`` tokens, marked as cut with its full size.
+
+    Returns the rendered text and its tokens. Cuts by tokens, not by lines, so that one endless line
+    is cut as well; ends at the end of a line where that costs little.
+    """
+    size = len(entry.text)
+
+    def render(length: int) -> str:
+        shown = clip(entry.text, length)
+        newline = shown.rfind("\n") + 1
+        if newline > len(shown) * 0.9:
+            shown = shown[:newline]
+        note = f"cut: the first {len(shown):,} of {size:,} characters"
+        return fences.render_file(entry.key, shown, note) + (
+            f"[{fences.render_path(entry.key)} goes on; the whole file has {size:,} characters,"
+            f" about {tokens:,} tokens]\n"
+        )
+
+    low, high = 0, size
+    text = render(0)
+    best = (text, counter.count(text))
+    guess = size * max_tokens // max(tokens, 1)
+    for _ in range(_CUT_STEPS):
+        text = render(guess)
+        used = counter.count(text)
+        if used <= max_tokens:
+            low, best = guess, (text, used)
+            guess = guess * max_tokens // max(used, 1)
+        else:
+            high = guess
+            guess = (low + high) // 2
+        if best[1] >= max_tokens * 0.98 or high - low <= 1:
+            break
+        guess = min(max(guess, low + 1), high - 1)
+    return best
+
+
+def _merge(entry: FileEntry, other: FileEntry) -> FileEntry:
+    stronger = max((entry, other), key=lambda e: _STRENGTH[e.pin])
+    return evolve(
+        entry,
+        pin=stronger.pin,
+        lease=stronger.lease,
+        aliases=tuple(dict.fromkeys((*other.aliases, *entry.aliases))),
+        automatic=entry.automatic and other.automatic,
+        confirmed=entry.confirmed or other.confirmed,
+        once=entry.once or other.once,
+    )
+
+
+def _from_record(record: Any) -> FileEntry | None:
+    if not isinstance(record, Mapping) or not isinstance(record.get("key"), str):
+        return None
+    key = tidy_key(record["key"])
+    if key is None:
+        return None
+    try:
+        pin = Pin(record.get("pin", "none"))
+    except ValueError:
+        pin = Pin.NONE
+    aliases = record.get("aliases", ())
+    return FileEntry(
+        key=record["key"],
+        pin=pin,
+        lease=str(record.get("lease", "")),
+        aliases=tuple(map(str, aliases)) if isinstance(aliases, list | tuple) else (),
+        origin=str(record.get("origin", "")),
+        automatic=bool(record.get("automatic", False)),
+        confirmed=bool(record.get("confirmed", False)),
+    )

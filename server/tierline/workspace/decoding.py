@@ -1,0 +1,149 @@
+"""Bytes to text and back: byte order marks, charsets, line ends."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from tierline.context.filetext import FileFacts, FileText, LineEnd, facts_of, file_text
+from tierline.context.refusals import Reason
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BOM_OF = {encoding: mark for mark, encoding in _BOMS}
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_SAMPLE = 64 * 1024
+_CHAR = {"lf": "\n", "crlf": "\r\n", "cr": "\r", "none": "\n"}
+_LETTER = {"n": "\n", "w": "\r\n", "r": "\r"}
+FALLBACK = "cp1252"
+"""For text that is neither UTF-8 nor marked: the superset of Latin-1 that editors fall back to."""
+MAGIC = (
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"%PDF-", "a PDF"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ\x00", "xz data"),
+    (b"(\xb5/\xfd", "zstd data"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90\x00", "a program"),
+    (b"\xca\xfe\xba\xbe", "a program"),
+    (b"\xcf\xfa\xed\xfe", "a program"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x00asm", "a WebAssembly module"),
+    (b"OggS", "audio"),
+    (b"ID3", "audio"),
+    (b"fLaC", "audio"),
+    (b"wOF2", "a font"),
+    (b"wOFF", "a font"),
+)
+"""First bytes of common binary formats and what to call them."""
+
+
+def binary_kind(data: bytes) -> str:
+    """What kind of binary the data is, in words; empty for text.
+
+    A NUL byte outside UTF-16/32, a known signature, or more than 2 % other control characters in
+    the first or last 64 KiB make it binary (tab, line ends, form feed and escape are text).
+    """
+    for mark, kind in MAGIC:
+        if data.startswith(mark):
+            return kind
+    if any(data.startswith(mark) for mark, _ in _BOMS):
+        return ""
+    if b"\0" in data:
+        return "binary data"
+    for sample in (data[:_SAMPLE], data[-_SAMPLE:] if len(data) > _SAMPLE else b""):
+        if len(_CONTROLS.findall(sample)) > 0.02 * len(sample):
+            return "binary data"
+    return ""
+
+
+def decode(data: bytes) -> FileText | Reason:
+    """The text of a file's bytes, or ``binary`` or ``undecodable``.
+
+    UTF-8, or UTF-8/16/32 by their byte order mark; otherwise ``FALLBACK``, marked as guessed. What
+    the fallback cannot write back byte for byte is undecodable.
+    """
+    if binary_kind(data):
+        return Reason.BINARY
+    size = len(data)
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                raw = data[len(mark) :].decode(encoding)
+            except UnicodeDecodeError:
+                return Reason.UNDECODABLE
+            return Reason.BINARY if "\0" in raw else _made(raw, encoding, True, size)
+    try:
+        return _made(data.decode("utf-8"), "utf-8", False, size)
+    except UnicodeDecodeError:
+        pass
+    try:
+        return _made(data.decode(FALLBACK), FALLBACK, False, size, guessed=True)
+    except UnicodeDecodeError:
+        return Reason.UNDECODABLE
+
+
+def encode_back(file: FileText, new_text: str) -> bytes:
+    """The bytes of an edited version, in the file's own charset, byte order mark and line ends.
+
+    Where kinds of line ends are mixed, lines that did not change keep theirs, and new ones take
+    that of the line before. Raises UnicodeEncodeError if the file's charset lacks a character of
+    the new text: it is for the caller to ask whether to convert the file to UTF-8.
+    """
+    facts = file.facts
+    if facts.line_end == "mixed":
+        raw = _mixed(file, new_text)
+    else:
+        raw = new_text.replace("\n", _CHAR[facts.line_end])
+    mark = _BOM_OF[facts.encoding] if facts.bom else b""
+    return mark + raw.encode(facts.encoding)
+
+
+def _made(raw: str, encoding: str, bom: bool, size: int, guessed: bool = False) -> FileText:
+    from attrs import evolve
+
+    facts: FileFacts = facts_of(raw, encoding, bom, size)
+    return file_text(raw, evolve(facts, guessed=guessed) if guessed else facts)
+
+
+def _mixed(file: FileText, new_text: str) -> str:
+    """New text with the line ends of the lines that it shares with the old."""
+    from difflib import SequenceMatcher
+
+    old_lines = file.text.split("\n")
+    new_lines = new_text.split("\n")
+    ends = file.facts.line_ends
+    first = 0
+    while first < min(len(old_lines), len(new_lines)) and old_lines[first] == new_lines[first]:
+        first += 1
+    last = 0
+    while (
+        last < min(len(old_lines), len(new_lines)) - first
+        and old_lines[-1 - last] == new_lines[-1 - last]
+    ):
+        last += 1
+    letters: list[str] = [""] * len(new_lines)
+    letters[:first] = list(ends[:first]) + [""] * (first - len(ends[:first]))
+    middle_old = old_lines[first : len(old_lines) - last]
+    middle_new = new_lines[first : len(new_lines) - last]
+    matcher = SequenceMatcher(None, middle_old, middle_new, autojunk=True)
+    for a, b, length in matcher.get_matching_blocks():
+        for i in range(length):
+            letters[first + b + i] = ends[first + a + i : first + a + i + 1]
+    for i in range(last):
+        old_index = len(old_lines) - last + i
+        letters[len(new_lines) - last + i] = ends[old_index : old_index + 1]
+    common: LineEnd = "crlf" if ends.count("w") > len(ends) / 2 else "lf"
+    previous = _CHAR[common]
+    out: list[str] = []
+    for line, letter in zip(new_lines[:-1], letters, strict=False):
+        previous = _LETTER.get(letter, previous)
+        out.append(line + previous)
+    return "".join(out) + new_lines[-1]

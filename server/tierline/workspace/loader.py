@@ -1,0 +1,389 @@
+"""The one way in for files: path, boundary, secrets, ignore rules, buffer or disk, decoding."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from tierline.context.files import FileContext, FileEntry
+from tierline.context.filetext import FileText, file_text
+from tierline.context.refusals import Reason, Refusal, refuse
+from tierline.workspace import notebooks, secrets
+from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
+from tierline.workspace.decoding import binary_kind, decode
+from tierline.workspace.ignore import IgnoreRules
+from tierline.workspace.images import LoadedImage, check_image, image_type
+from tierline.workspace.paths import Resolved, Roots
+from tierline.workspace.reading import DEFAULT_CAP, Signature, read_file, signature
+from tierline.workspace.secretfiles import secret_kind
+
+_RACY_NS = 100_000_000
+"""A file that changed this shortly before it was read may change again within one clock tick."""
+_CACHED = 1000
+_MOST_FILES = 500
+"""Files that one folder may bring in."""
+
+
+@frozen
+class Loaded:
+    """A file's text, ready for ``FileContext.put(key, content, **loaded.listing)``."""
+
+    key: str
+    content: FileText
+    alias: str = ""
+    confirmed: bool = False
+    once: bool = False
+    dirty: bool = False
+    warnings: tuple[str, ...] = ()
+    """Sentences for the user: what was redacted, guessed or confirmed."""
+
+    @property
+    def listing(self) -> dict[str, Any]:
+        """Keyword arguments for ``FileContext.put``."""
+        return {
+            "alias": self.alias,
+            "confirmed": self.confirmed,
+            "once": self.once,
+            "dirty": self.dirty,
+        }
+
+
+@frozen
+class FolderLoad:
+    """What a folder brought: texts, and what was skipped and why."""
+
+    files: tuple[Loaded, ...]
+    skipped: tuple[Refusal, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@frozen
+class Changes:
+    """What became of listed files since they were last read."""
+
+    changed: dict[str, Loaded] = field(factory=dict)
+    failed: dict[str, Refusal] = field(factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.failed)
+
+
+@frozen
+class _Disk:
+    """A file as it was read last: decoded, before notebook rendering and redaction."""
+
+    signature: Signature
+    trusted: bool
+    """True if an equal signature proves that nobody wrote to the file."""
+    raw: FileText
+
+
+class Loader:
+    """Loads files of one workspace. Not thread-safe; use from one thread or under a lock."""
+
+    def __init__(
+        self,
+        roots: Roots,
+        buffers: Buffers | None = None,
+        *,
+        cap: int = DEFAULT_CAP,
+        git_excludes: str | None = None,
+    ) -> None:
+        """``cap`` in bytes; ``git_excludes`` replaces git's ``core.excludesFile``."""
+        self.roots = roots
+        self.buffers = buffers if buffers is not None else Buffers(roots)
+        self.cap = cap
+        self._git_excludes = git_excludes
+        self._ignore: dict[str, IgnoreRules] = {}
+        self._disk: OrderedDict[str, _Disk] = OrderedDict()
+        self._clean: OrderedDict[str, tuple[FileText, tuple[str, ...]]] = OrderedDict()
+
+    # --- one file --------------------------------------------------------------------------------
+
+    def load(
+        self, reference: str, *, confirm: bool = False, base: str = "", cap: int = 0
+    ) -> Loaded | LoadedImage | Refusal:
+        """The text (or picture) that a path, key or URI means, or why it is refused.
+
+        ``confirm``: the user saw the warning and wants an ignored or secret file all the same.
+        ``base`` names the workspace folder that unqualified paths are tried in first; ``cap``
+        overrides the size limit, in bytes.
+        """
+        place = self.roots.resolve(reference, base=base)
+        if isinstance(place, Refusal):
+            return place
+        return self._load(place, ignored_ok=confirm, secret_ok=confirm, cap=cap or self.cap)
+
+    def is_folder(self, reference: str) -> bool:
+        """True if the reference means a folder within the workspace."""
+        place = self.roots.resolve(reference)
+        return isinstance(place, Resolved) and os.path.isdir(place.path)
+
+    def restore_text(self, key: str, confirmed: bool) -> FileText | Refusal:
+        """For ``FileContext.restore``: secrets are never taken up again without being asked."""
+        place = self.roots.resolve(key)
+        if isinstance(place, Refusal):
+            return place
+        loaded = self._load(place, ignored_ok=True, secret_ok=confirmed, cap=self.cap)
+        if isinstance(loaded, LoadedImage):
+            return refuse(key, Reason.IS_IMAGE)
+        return loaded.content if isinstance(loaded, Loaded) else loaded
+
+    # --- folders ---------------------------------------------------------------------------------
+
+    def load_folder(self, reference: str, *, most: int = _MOST_FILES) -> FolderLoad | Refusal:
+        """All text files below a folder, by key, without what is ignored, secret or binary.
+
+        Links to folders are not followed. More than ``most`` files are left out, which is said.
+        """
+        place = self.roots.resolve(reference)
+        if isinstance(place, Refusal):
+            return place
+        if not os.path.isdir(place.path):
+            return refuse(reference, Reason.NOT_A_FILE, "not a folder")
+        files: dict[str, Loaded] = {}
+        skipped: list[Refusal] = []
+        over = 0
+        for path in self._walk(place.path, skipped):
+            if len(files) >= most:
+                over += 1
+                continue
+            found = self.roots.resolve(path)
+            loaded = (
+                found
+                if isinstance(found, Refusal)
+                else self._load(found, ignored_ok=False, secret_ok=False, cap=self.cap)
+            )
+            if isinstance(loaded, Loaded):
+                files.setdefault(loaded.key, loaded)
+            elif isinstance(loaded, Refusal):
+                skipped.append(loaded)
+        return FolderLoad(tuple(files.values()), tuple(skipped), _notices(skipped, over, most))
+
+    def _walk(self, top: str, skipped: list[Refusal]) -> Iterable[str]:
+        folders = [top]
+        while folders:
+            folder = folders.pop()
+            try:
+                with os.scandir(folder) as listing:
+                    found = sorted(listing, key=lambda item: item.name)
+            except OSError as error:
+                skipped.append(refuse(folder, Reason.UNREADABLE, error.strerror or ""))
+                continue
+            below = []
+            for item in found:
+                if item.is_dir(follow_symlinks=False):
+                    if item.name != ".git" and not self._ignored(item.path, folder=True):
+                        below.append(item.path)
+                elif not (item.is_symlink() and os.path.isdir(item.path)):
+                    yield item.path
+            folders.extend(reversed(below))
+
+    # --- changes ---------------------------------------------------------------------------------
+
+    def refresh(self, entries: Iterable[FileEntry]) -> Changes:
+        """Which listed files have another text now, or cannot be sent any more.
+
+        Judged by content hash. A file whose signature on disk is unchanged is not read again.
+        """
+        changes = Changes()
+        for entry in entries:
+            place = self.roots.resolve(entry.key)
+            loaded: Loaded | LoadedImage | Refusal
+            if isinstance(place, Refusal):
+                loaded = place
+            elif place.key != entry.key:  # a link took the file's place
+                loaded = refuse(entry.key, Reason.NOT_FOUND, f"now a link to {place.key}")
+            else:
+                loaded = self._load(place, ignored_ok=True, secret_ok=entry.confirmed, cap=self.cap)
+            if isinstance(loaded, LoadedImage):
+                loaded = refuse(entry.key, Reason.IS_IMAGE)
+            if isinstance(loaded, Refusal):
+                if entry.reason != loaded.reason:
+                    changes.failed[entry.key] = loaded
+            elif (
+                loaded.content.sha256 != entry.sha256
+                or loaded.dirty != entry.dirty
+                or entry.state in ("missing", "refused")
+            ):
+                changes.changed[entry.key] = loaded
+        return changes
+
+    def sync(self, files: FileContext) -> Changes:
+        """Bring a file context up to date; returns what changed."""
+        changes = self.refresh(files.entries())
+        for key, loaded in changes.changed.items():
+            files.update(key, loaded.content, dirty=loaded.dirty)
+        for key, refusal in changes.failed.items():
+            files.fail(key, refusal)
+        return changes
+
+    # --- the steps -------------------------------------------------------------------------------
+
+    def _load(
+        self, place: Resolved, *, ignored_ok: bool, secret_ok: bool, cap: int
+    ) -> Loaded | LoadedImage | Refusal:
+        name = place.key or place.root.name
+        if not place.key:
+            return refuse(name, Reason.NOT_A_FILE, "a folder")
+        warnings: list[str] = []
+        kind = secret_kind(place.key) or secret_kind(place.alias)
+        if kind and not secret_ok:
+            return refuse(name, Reason.SECRET, kind)
+        rule = self._ignored(place.path)
+        if rule and not ignored_ok:
+            return refuse(name, Reason.IGNORED, rule)
+        if kind:
+            warnings.append(f"{name} holds {kind} and is sent as it is, because you confirmed it.")
+        found = self._text(place, cap)
+        if isinstance(found, LoadedImage | Refusal):
+            return found
+        content, dirty = found
+        if content.facts.guessed:
+            warnings.append(f"{name} is not UTF-8; it was read as {content.facts.encoding}.")
+        if not kind:
+            content, notices = self._redacted(name, content)
+            warnings += notices
+        return Loaded(
+            key=name,
+            content=content,
+            alias=place.alias,
+            confirmed=bool(kind or rule),
+            once=bool(kind),
+            dirty=dirty,
+            warnings=tuple(warnings),
+        )
+
+    def _text(self, place: Resolved, cap: int) -> tuple[FileText, bool] | LoadedImage | Refusal:
+        """The text of buffer or disk, and whether the buffer differs from the disk."""
+        buffer = self.buffers.get(place.key)
+        disk = self._from_disk(place, cap) if buffer is None or _cheap(place, cap) else None
+        if buffer is None:
+            if isinstance(disk, FileText):
+                return _rendered(place.key, disk), False
+            return disk if disk is not None else refuse(place.key, Reason.NOT_FOUND)
+        saved = disk if isinstance(disk, FileText) else None
+        if isinstance(buffer, NotebookBuffer):
+            shown = notebooks.from_buffer(buffer, saved.text if saved else "")
+            text = _view(shown, saved, "notebook")
+            return text, saved is None or _rendered(place.key, saved).sha256 != text.sha256
+        return self._from_buffer(place, buffer, saved, cap)
+
+    def _from_buffer(
+        self, place: Resolved, buffer: Buffer, saved: FileText | None, cap: int
+    ) -> tuple[FileText, bool] | Refusal:
+        if len(buffer.text) > cap:
+            return refuse(place.key, Reason.TOO_LARGE, f"{len(buffer.text):,} characters")
+        if "\0" in buffer.text:
+            return refuse(place.key, Reason.BINARY)
+        text = file_text(buffer.text)
+        dirty = saved is None or saved.sha256 != text.sha256
+        if saved is not None:
+            kept = (
+                saved.facts
+                if not dirty
+                else evolve(
+                    saved.facts,
+                    line_end=text.facts.line_end,
+                    line_ends=text.facts.line_ends,
+                    final_newline=text.facts.final_newline,
+                )
+            )
+            text = evolve(text, facts=kept)
+        return _rendered(place.key, text), dirty
+
+    def _from_disk(self, place: Resolved, cap: int) -> FileText | LoadedImage | Refusal:
+        known = self._disk.get(place.path)
+        if known is not None and known.trusted and signature(place.path) == known.signature:
+            self._disk.move_to_end(place.path)
+            return known.raw
+        self._disk.pop(place.path, None)
+        began = time.time_ns()
+        read = read_file(
+            place.key, place.path, cap, lambda real: self.roots.inside(real) is not None
+        )
+        if isinstance(read, Refusal):
+            return read
+        if image_type(read.data):
+            return check_image(read.data, place.key, place.key)
+        raw = decode(read.data)
+        if isinstance(raw, Reason):
+            return refuse(place.key, raw, binary_kind(read.data))
+        changed = max(read.signature[3], read.signature[4])
+        trusted = os.name != "nt" and began - changed > _RACY_NS
+        self._disk[place.path] = _Disk(read.signature, trusted, raw)
+        if len(self._disk) > _CACHED:
+            self._disk.popitem(last=False)
+        return raw
+
+    def _redacted(self, name: str, content: FileText) -> tuple[FileText, tuple[str, ...]]:
+        """The text without credentials. Remembered by hash: scanning costs, texts rarely change."""
+        known = self._clean.get(content.sha256)
+        if known is None:
+            text, findings = secrets.redact(content.text)
+            notices: tuple[str, ...] = ()
+            clean = content
+            if findings:
+                kinds = ", ".join(sorted({finding.kind for finding in findings}))
+                notices = (f"Credentials in it were replaced by placeholders: {kinds}.",)
+                clean = _view(text, content, content.facts.view or "redacted")
+            known = self._clean[content.sha256] = (clean, notices)
+            if len(self._clean) > _CACHED:
+                self._clean.popitem(last=False)
+        clean, notices = known
+        if not notices:
+            return content, ()
+        facts = evolve(content.facts, view=content.facts.view or "redacted")
+        return evolve(clean, facts=facts), tuple(f"{name}: {notice}" for notice in notices)
+
+    def _ignored(self, path: str, folder: bool = False) -> str:
+        root = self.roots.inside(path)
+        if root is None:
+            return ""
+        rules = self._ignore.get(root.real)
+        if rules is None:
+            rules = self._ignore[root.real] = IgnoreRules(root.real, user_file=self._git_excludes)
+        return rules.ignored(path, folder=folder)
+
+
+def _cheap(place: Resolved, cap: int) -> bool:
+    """True if the file on disk may be read to compare it with the buffer."""
+    try:
+        return os.stat(place.path).st_size <= cap
+    except OSError:
+        return False
+
+
+def _rendered(key: str, raw: FileText) -> FileText:
+    """Notebooks as cells; any other text as it is."""
+    if not notebooks.is_notebook(key):
+        return raw
+    cells = notebooks.from_json(raw.text)
+    return raw if cells is None else _view(cells, raw, "notebook")
+
+
+def _view(text: str, of: FileText | None, kind: str) -> FileText:
+    made = file_text(text)
+    return evolve(made, facts=evolve(of.facts if of else made.facts, view=kind))
+
+
+def _notices(skipped: list[Refusal], over: int, most: int) -> tuple[str, ...]:
+    notices = []
+    for reason, what in (
+        (Reason.SECRET, "files of secrets"),
+        (Reason.IGNORED, "ignored files"),
+        (Reason.BINARY, "files that are not text"),
+        (Reason.TOO_LARGE, "files that are too large"),
+    ):
+        names = [refusal.name for refusal in skipped if refusal.reason is reason]
+        if names:
+            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            notices.append(f"Skipped {what}: {shown}.")
+    if over:
+        notices.append(f"Only the first {most} files were added; {over} more were left out.")
+    return tuple(notices)

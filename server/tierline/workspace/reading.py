@@ -1,0 +1,150 @@
+"""Reading files from disk: bounded, never hanging, never outside the workspace."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+
+from attrs import frozen
+
+from tierline.context.refusals import Reason, Refusal, refuse
+
+DEFAULT_CAP = 5_000_000
+"""Largest file that is read, in bytes (setting ``context.max_file_bytes``)."""
+
+Signature = tuple[int, int, int, int, int]
+"""(device, inode, size, mtime_ns, ctime_ns): equal as long as nobody wrote to the file. The change
+time cannot be set back, so that a rewrite with equal size and restored mtime shows (BR-120)."""
+
+
+@frozen
+class FileBytes:
+    """A file's bytes and the signature of the file that they were read from."""
+
+    data: bytes
+    signature: Signature
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    """What to compare to see cheaply whether a file may have changed."""
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def signature(path: str) -> Signature | None:
+    """The file's signature now; None if it is not there."""
+    try:
+        return signature_of(os.stat(path))
+    except (OSError, ValueError):
+        return None
+
+
+def read_file(
+    name: str,
+    path: str,
+    cap: int = DEFAULT_CAP,
+    inside: Callable[[str], bool] = lambda _real: True,
+) -> FileBytes | Refusal:
+    """The bytes of a regular file of at most ``cap`` bytes, or why not.
+
+    ``path`` has its links resolved; ``inside`` says whether a real path is within the workspace.
+    The boundary is checked again on the open file, so that a link put in place after the first
+    check leads nowhere (BR-132). FIFOs, devices and folders are refused without being opened. At
+    most ``cap + 1`` bytes are ever read.
+    """
+    try:
+        before = os.stat(path, follow_symlinks=False)
+        if refusal := _unfit(name, before, cap):
+            return refusal
+        flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_CLOEXEC") | _flag("O_NOCTTY")
+        descriptor = os.open(path, flags | _flag("O_NOFOLLOW") | _flag("O_BINARY"))
+        try:
+            status = os.fstat(descriptor)
+            if refusal := _unfit(name, status, cap):
+                return refusal
+            if refusal := _moved(name, path, status, inside):
+                return refusal
+            data = _read(descriptor, cap + 1)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as error:
+        return _failed(name, error)
+    if len(data) > cap:
+        return _too_large(name, len(data), cap)
+    return FileBytes(data, signature_of(status))
+
+
+def _flag(name: str) -> int:
+    return int(getattr(os, name, 0))
+
+
+def _unfit(name: str, status: os.stat_result, cap: int) -> Refusal | None:
+    mode = status.st_mode
+    if stat.S_ISLNK(mode):
+        return refuse(name, Reason.CHANGED_WHILE_READING)
+    if not stat.S_ISREG(mode):
+        kind = (
+            "a folder"
+            if stat.S_ISDIR(mode)
+            else "a FIFO"
+            if stat.S_ISFIFO(mode)
+            else "a socket"
+            if stat.S_ISSOCK(mode)
+            else "a device"
+        )
+        return refuse(name, Reason.NOT_A_FILE, kind)
+    if status.st_size > cap:
+        return _too_large(name, status.st_size, cap)
+    return None
+
+
+def _moved(
+    name: str, path: str, opened: os.stat_result, inside: Callable[[str], bool]
+) -> Refusal | None:
+    real = os.path.realpath(path)
+    if not inside(real):
+        return refuse(name, Reason.OUTSIDE_WORKSPACE)
+    now = os.stat(real)
+    if (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
+        return refuse(name, Reason.CHANGED_WHILE_READING)
+    return None
+
+
+def _read(descriptor: int, most: int) -> bytes:
+    pieces: list[bytes] = []
+    left = most
+    while left > 0:
+        piece = os.read(descriptor, min(left, 1 << 20))
+        if not piece:
+            break
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def _too_large(name: str, size: int, cap: int) -> Refusal:
+    return refuse(name, Reason.TOO_LARGE, f"{_megabytes(size)}; the limit is {_megabytes(cap)}")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+
+
+def _failed(name: str, error: Exception) -> Refusal:
+    code = getattr(error, "errno", None)
+    if code in (errno.ENOENT, errno.ENOTDIR):
+        return refuse(name, Reason.NOT_FOUND)
+    if code == errno.ELOOP:
+        return refuse(name, Reason.CHANGED_WHILE_READING)
+    if code == errno.EISDIR:
+        return refuse(name, Reason.NOT_A_FILE, "a folder")
+    if isinstance(error, ValueError) or code == errno.ENAMETOOLONG:
+        return refuse(name, Reason.INVALID_PATH)
+    return refuse(name, Reason.UNREADABLE, getattr(error, "strerror", None) or "read error")

@@ -1,0 +1,65 @@
+"""Files that hold secrets by their very nature, told by name."""
+
+from __future__ import annotations
+
+import re
+
+_TEMPLATE = re.compile(r"\.(?:example|sample|template|dist|defaults?|schema|example\.\w+)$")
+_ENV = re.compile(r"^(?:\.env(?:\..+|rc)?|\.envrc(?:\..+)?|.+\.env|env\.local|\.dev\.vars)$")
+_NAMES = re.compile(
+    r"""^(?:
+      id_(?:rsa|dsa|ecdsa|ed25519|xmss|ecdsa_sk|ed25519_sk)(?:[._-].*)?
+    | \.netrc | _netrc | \.npmrc | \.yarnrc\.yml | \.pypirc | \.pgpass | pgpass\.conf | \.my\.cnf
+    | \.htpasswd | \.git-credentials | \.dockercfg | \.boto | \.s3cfg | \.vault-token
+    | \.terraformrc | terraform\.rc | credentials\.tfrc\.json | .*\.tfstate(?:\.backup)?
+    | .*\.auto\.tfvars | terraform\.tfvars
+    | credentials(?:\.json|\.ya?ml|\.toml|\.ini|\.csv|\.xml|\.properties)?
+    | client_secrets?.*\.json | (?:gcp[-_.])?service[-_]?account.*\.json | gcloud.*credentials.*
+    | application_default_credentials\.json | adc\.json | accesstokens\.json | azureprofile\.json
+    | accesskeys?\.csv | rootkey\.csv | .*_accesskeys\.csv
+    | secrets?(?:\.(?:json|ya?ml|toml|ini|env|properties|enc))? | secrets\.[\w-]+\.ya?ml
+    | .*\.(?:pem|key|ppk|p12|pfx|jks|keystore|kdbx?|pkcs12|p8|pk8|ovpn|agekey)
+    | kubeconfig(?:\..*)? | .*\.kubeconfig | htpasswd | wallet\.dat
+    | \.htdigest | \.rhosts | \.shosts | krb5\.keytab | .*\.keytab | \.pgp | secring\.\w+
+    | auth\.json
+    )$""",
+    re.X,
+)
+_IN_FOLDER = (
+    (".ssh", re.compile(r"^(?!.*\.pub$)(?!known_hosts|config$|authorized_keys).+")),
+    (".aws", re.compile(r"^(?:credentials|config)$|.*cache.*")),
+    (".azure", re.compile(r".*")),
+    (".gnupg", re.compile(r".*")),
+    (".kube", re.compile(r"^config.*")),
+    (".docker", re.compile(r"^config\.json$")),
+    ("gcloud", re.compile(r".*credentials.*|.*\.db$")),
+    (".cargo", re.compile(r"^credentials(?:\.toml)?$")),
+    (".gem", re.compile(r"^credentials$")),
+    (".config/gh", re.compile(r"^hosts\.yml$")),
+)
+_PUBLIC = re.compile(
+    r"(?:^|[._-])(?:pub|public|crt|cer|cert|certs|ca|chain|fullchain|cacert)(?:[._-]|$)"
+)
+
+
+def secret_kind(path: str) -> str:
+    """Why the file at this path counts as secret, in words; empty if it does not.
+
+    Judged by the last component, and by the folder for tools that keep keys in a folder of their
+    own. Templates (``.env.example``) and public keys and certificates are not secret.
+    """
+    folders, _, name = path.replace("\\", "/").rpartition("/")
+    name = name.lower()
+    if _TEMPLATE.search(name):
+        return ""
+    if name.endswith(".pub") or (name.endswith((".pem", ".asc")) and _PUBLIC.search(name)):
+        return ""
+    if _ENV.match(name):
+        return "environment variables"
+    if _NAMES.match(name):
+        return "credentials or keys"
+    around = f"/{folders.lower()}/"
+    for folder, names in _IN_FOLDER:
+        if f"/{folder}/" in around and names.match(name):
+            return f"credentials of {folder.strip('.')}"
+    return ""

@@ -1,0 +1,124 @@
+"""Credentials in text: found by their published shapes, replaced by typed placeholders.
+
+``redact`` runs before anything is persisted, logged or sent. Hashes, UUIDs and lockfile integrity
+strings are not credentials and stay; placeholders match no rule, so redacting twice changes
+nothing. Time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+from tierline.workspace.secretrules import ASSIGNMENTS, SHAPES, Rule
+
+_PLACEHOLDER = re.compile(
+    r"redacted|example|sample|change[-_]?me|change[-_]?it|replace|placeholder|your[-_]?|dummy|todo"
+    r"|x{4,}|\*{3,}|\.{3}|\$\{|\{\{|%\(|<[^>]*>|none|null|undefined|true|false|required|optional"
+    r"|string|secret[-_]?here|insert|not[-_]?set|empty|^my[-_]|^test|^foo|^bar|^abc|^123|^pass(?:word)?\d?$",
+    re.I,
+)
+_WORDS = re.compile(
+    r"^[A-Za-z]+(?:[-_./:][A-Za-z]+)*$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^[a-z]+(?:[A-Z][a-z]+)*$"
+)
+_EXPRESSION = re.compile(
+    r"^(?:[A-Za-z_]\w*\.)+\w+$|^[@#/~.]|^\w+://|^--|^\d+(?:\.\d+)?[a-z]{0,2}$|^[\w.]+\\"
+)
+_NAME = re.compile(r"^[A-Za-z_]\w*$")
+
+
+@frozen
+class Finding:
+    """Where a credential stood in the original text. Its value is never kept."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def placeholder(kind: str) -> str:
+    """What stands in a credential's place."""
+    return f"[redacted:{kind}]"
+
+
+def find(text: str, *, assignments: bool = True) -> list[Finding]:
+    """All credentials, in order, without overlaps.
+
+    ``assignments`` also looks for values that only their names give away (``password=…``).
+    """
+    lowered = text.lower()
+    found: list[Finding] = []
+    for rule in SHAPES:
+        if any(hint in lowered for hint in rule.hints):
+            found.extend(_shapes(rule, text))
+    if assignments:
+        for rule in ASSIGNMENTS:
+            if any(hint in lowered for hint in rule.hints):
+                found.extend(_assignments(rule, text))
+    if len(found) < 2:
+        return found
+    found.sort(key=lambda finding: (finding.start, -finding.end))
+    kept = [found[0]]
+    for finding in found[1:]:
+        if finding.start >= kept[-1].end:
+            kept.append(finding)
+        elif finding.end > kept[-1].end:
+            kept[-1] = Finding(kept[-1].kind, kept[-1].start, finding.end)
+    return kept
+
+
+def redact(text: str, *, assignments: bool = True) -> tuple[str, list[Finding]]:
+    """The text with each credential replaced by its placeholder, and what was found."""
+    findings = find(text, assignments=assignments)
+    if not findings:
+        return text, findings
+    parts: list[str] = []
+    place = 0
+    for finding in findings:
+        parts += (text[place : finding.start], placeholder(finding.kind))
+        place = finding.end
+    parts.append(text[place:])
+    return "".join(parts), findings
+
+
+def _shapes(rule: Rule, text: str) -> list[Finding]:
+    group = "secret" if "secret" in rule.pattern.groupindex else 0
+    found = []
+    for match in rule.pattern.finditer(text):
+        if rule.kind in ("url-password", "authorization", "bearer-token", "npm-token"):
+            value = match[group]
+            if _PLACEHOLDER.search(value) or value.lower() in ("pass", "pwd", "pw", "secret"):
+                continue
+        found.append(Finding(rule.kind, *match.span(group)))
+    return found
+
+
+def _assignments(rule: Rule, text: str) -> list[Finding]:
+    return [
+        Finding(rule.kind, *match.span("quoted" if match["quoted"] else "bare"))
+        for match in rule.pattern.finditer(text)
+        if (_literal(match["quoted"]) if match["quoted"] else _bare(match))
+    ]
+
+
+def _literal(value: str) -> bool:
+    """True if a quoted value looks like a secret and not like a name, a path or a template."""
+    return not (
+        len(value) < 6
+        or _PLACEHOLDER.search(value)
+        or _WORDS.match(value)
+        or _EXPRESSION.match(value)
+        or not re.search(r"[0-9]|[^\w]", value)
+    )
+
+
+def _bare(match: re.Match[str]) -> bool:
+    """True if an unquoted value is a literal, as in ``.env``, YAML or prose, and not code."""
+    value = match["bare"].rstrip(".:!?")
+    if not _literal(value) or match["after"] in ("(", "["):
+        return False
+    tight = match["op"] == "=" and match[0][match.start("op") - match.start() - 1] not in " \t"
+    if _NAME.match(value) and not (tight and not match["after"] and re.search(r"[0-9]", value)):
+        return match["op"] == ":" and bool(re.search(r"[0-9]", value)) and len(value) >= 16
+    return True
