@@ -1,0 +1,67 @@
+# Two commands matter: `make run` and `make test`. Everything else is a part of them.
+.DEFAULT_GOAL := help
+.PHONY: help setup run test fast bench fuzz e2e package docs-gen clean
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+VENV := .venv
+PY := $(VENV)/bin/python
+VSIX := dist/tierline.vsix
+CLIENT_SOURCES := $(shell find vscode-client/src vscode-client/media vscode-client/l10n -type f 2>/dev/null) \
+	vscode-client/package.json vscode-client/package.nls.json vscode-client/esbuild.mjs vscode-client/README.md
+SERVER_SOURCES := $(shell find server -name '*.py' -o -name '*.toml' 2>/dev/null)
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed vscode-client/node_modules/.installed ## install everything that the other targets need
+
+$(VENV)/.installed: pyproject.toml tools/vocabulary.py tools/embedded_model.py
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found. On Debian or Ubuntu: apt-get install python3 python3-venv; on macOS: brew install python"; exit 1; }
+	@echo "== Python environment in $(VENV)"
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || { echo "The venv module is missing: apt-get install python3-venv"; exit 1; }
+	@$(PY) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(PY) -m pip install --quiet --disable-pip-version-check --progress-bar on -e '.[local]' --group dev
+	$(PY) tools/embedded_model.py
+	$(PY) tools/vocabulary.py
+	@touch $@
+
+vscode-client/node_modules/.installed: vscode-client/package.json vscode-client/package-lock.json
+	@node -e 'process.exit(+process.versions.node.split(".")[0] < 20)' 2>/dev/null || { echo "Node.js 20 or newer is needed and was not found: see nodejs.org, or apt-get install nodejs npm"; exit 1; }
+	@echo "== Node packages of the extension"
+	cd vscode-client && npm ci --no-audit --no-fund
+	@touch $@
+
+package: $(VSIX) ## build the extension into dist/tierline.vsix
+
+$(VSIX): $(VENV)/.installed vscode-client/node_modules/.installed $(CLIENT_SOURCES) $(SERVER_SOURCES)
+	@echo "== Extension package"
+	rm -rf vscode-client/bundled/*.whl build
+	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w vscode-client/bundled .
+	cd vscode-client && npm run --silent package
+	@touch $@
+
+run: $(VSIX) ## open VS Code with the extension (WEB=1: VS Code in the browser)
+	@$(PY) tools/run.py $(if $(WEB),--web)
+
+test: setup ## run every check and every test
+	@$(PY) tools/check.py
+
+fast: setup ## lint, types and unit tests only
+	@$(PY) tools/check.py --fast
+
+e2e: $(VSIX) ## only the tests in a real VS Code and a real Neovim
+	@$(PY) tools/check.py --only e2e
+
+bench: setup ## run the benchmarks and write docs/benchmarks.md
+	@$(PY) -m benchmarks
+
+fuzz: setup ## the property tests, with many more examples
+	HYPOTHESIS_PROFILE=fuzz $(PY) -m pytest -q tests/property
+
+docs-gen: setup ## write vscode-client/src/protocol.ts and docs/protocol.md
+	$(PY) -m tierline.lsp.generate
+
+clean: ## remove what the other targets built
+	rm -rf $(VENV) dist build vscode-client/node_modules vscode-client/dist vscode-client/bundled/*.whl
+	rm -f server/tierline/data/vocabulary/*.tiktoken

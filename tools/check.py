@@ -1,0 +1,134 @@
+"""Runs every check in order, prints a table, and ends with one plain line that sums up the tests.
+
+All stages run even if an early one fails, so that one run shows everything that is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CLIENT = ROOT / "vscode-client"
+RESULTS = ROOT / "build" / "test-results"
+PYTHON = sys.executable
+
+
+@dataclass
+class Stage:
+    """One command. ``kind``: check (passes or fails as one), pytest or vitest (counts tests)."""
+
+    name: str
+    command: list[str]
+    kind: str = "check"
+    group: str = "fast"
+    cwd: Path = ROOT
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    ok: bool = False
+    env: dict[str, str] = field(default_factory=dict)
+
+
+def stages() -> list[Stage]:
+    """Everything, in order."""
+
+    def tool(name: str, *arguments: str) -> list[str]:
+        return [str(Path(PYTHON).with_name(name)), *arguments]
+
+    def pytest(*arguments: str) -> list[str]:
+        return [PYTHON, "-m", "pytest", "-q", "--durations=8", *arguments]
+
+    quick = ["tests/unit", "tests/property", "tests/wire", "tests/bugcases"]
+    return [
+        Stage("ruff check", tool("ruff", "check", ".")),
+        Stage("ruff format", tool("ruff", "format", "--check", ".")),
+        Stage("mypy strict", tool("mypy")),
+        Stage("import contracts", tool("lint-imports", "--no-cache")),
+        Stage("client lint", ["npm", "run", "--silent", "lint"], cwd=CLIENT),
+        Stage("client types", ["npm", "run", "--silent", "typecheck"], cwd=CLIENT),
+        Stage("client units", ["npm", "run", "--silent", "test"], "vitest", cwd=CLIENT),
+        Stage("python tests", pytest("-n", "2", "-m", "not model", *quick), "pytest"),
+        Stage("language server", pytest("tests/lsp", "-m", "not model"), "pytest", "slow"),
+        Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
+        Stage("extension package", ["make", "package"], group="e2e"),
+        Stage("VS Code", pytest("tests/e2e"), "pytest", "e2e"),
+        Stage("Neovim", pytest("tests/editors"), "pytest", "e2e"),
+    ]
+
+
+def run(stage: Stage) -> None:
+    """Run one stage and read its counts."""
+    print(f"\n━━ {stage.name} " + "━" * (66 - len(stage.name)), flush=True)
+    started = time.monotonic()
+    report = RESULTS / f"{re.sub(r'[^a-z]+', '-', stage.name.lower())}.xml"
+    report.unlink(missing_ok=True)
+    command = list(stage.command)
+    if stage.kind == "pytest":
+        command.append(f"--junitxml={report}")
+    elif stage.kind == "vitest":
+        command += ["--", "--reporter=default", "--reporter=junit", f"--outputFile.junit={report}"]
+    try:
+        code = subprocess.run(
+            command, cwd=stage.cwd, env={**os.environ, **stage.env}, check=False,
+            stdin=subprocess.DEVNULL,
+        ).returncode  # fmt: skip
+    except OSError as error:
+        print(f"could not run: {error}")
+        code = 1
+    stage.seconds = time.monotonic() - started
+    if stage.kind != "check":
+        count(stage, report)
+    stage.ok = code == 0
+    if not stage.ok and stage.kind != "check" and stage.failed == 0:
+        stage.failed = 1  # it broke before, or after, its tests
+
+
+def count(stage: Stage, report: Path) -> None:
+    """Read passed, failed and skipped from a JUnit file."""
+    if not report.exists():
+        return
+    for suite in ET.parse(report).getroot().iter("testsuite"):
+        total = int(suite.get("tests", 0))
+        failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+        skipped = int(suite.get("skipped", 0))
+        stage.failed += failed
+        stage.skipped += skipped
+        stage.passed += total - failed - skipped
+
+
+def main() -> int:
+    """Run the chosen stages. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fast", action="store_true", help="only lint, types and unit tests")
+    parser.add_argument("--only", help="only the stages of one group: fast, slow or e2e")
+    arguments = parser.parse_args()
+    wanted = "fast" if arguments.fast else arguments.only
+    chosen = [stage for stage in stages() if wanted in (None, stage.group)]
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for stage in chosen:
+        run(stage)
+    print("\n━━ summary " + "━" * 59)
+    for stage in chosen:
+        counts = f"{stage.passed} passed" if stage.kind != "check" else ""
+        counts += f", {stage.failed} failed" if stage.kind != "check" and stage.failed else ""
+        counts += f", {stage.skipped} skipped" if stage.skipped else ""
+        print(f"{'ok  ' if stage.ok else 'FAIL'} {stage.name:20} {stage.seconds:7.1f} s  {counts}")
+    checks = [stage for stage in chosen if stage.kind == "check"]
+    passed = sum(stage.passed for stage in chosen) + sum(stage.ok for stage in checks)
+    failed = sum(stage.failed for stage in chosen) + sum(not stage.ok for stage in checks)
+    skipped = sum(stage.skipped for stage in chosen)
+    print(f"\n{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 0 if all(stage.ok for stage in chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
