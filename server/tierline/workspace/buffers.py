@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
 
 from tierline.workspace.paths import Resolved, Roots
+
+_CELL = "vscode-notebook-cell:"
+_MARKUP = 1
+"""``NotebookCellKind.Markup`` of the protocol."""
+_MOST_KEYS = 4096
 
 
 class DocumentLike(Protocol):
@@ -36,7 +41,6 @@ class NotebookCell:
 
     kind: str
     text: str
-    outputs: tuple[str, ...] = ()
 
 
 @frozen
@@ -48,76 +52,75 @@ class NotebookBuffer:
     version: int = 0
 
 
+Held: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+
+
 class Buffers:
     """A view over the mappings that a pygls workspace keeps; nothing is copied.
 
-    ``documents`` and ``notebooks`` are read anew at each call, so they may be live mappings or
-    functions that return them. Their keys are ignored (pygls unquotes them); ``uri`` counts.
+    ``documents`` and ``notebooks`` are live mappings, or functions that return them. Their keys are
+    ignored, as pygls unquotes them: ``a%25b`` and ``a%b`` would be one. The ``uri`` inside counts.
     """
 
-    def __init__(
-        self,
-        roots: Roots,
-        documents: Mapping[str, DocumentLike] | None = None,
-        notebooks: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._roots = roots
-        self._documents = documents if documents is not None else {}
-        self._notebooks = notebooks if notebooks is not None else {}
-        self._keys: dict[str, tuple[int, Resolved | None]] = {}
+    def __init__(self, documents: Held = dict, notebooks: Held = dict) -> None:
+        self._documents = documents
+        self._notebooks = notebooks
+        self._keys: dict[str, tuple[int, str]] = {}
 
-    def get(self, key: str) -> Buffer | NotebookBuffer | None:
+    def get(self, key: str, roots: Roots) -> Buffer | NotebookBuffer | None:
         """The open document of a key; None if it is not open or its text cannot be had."""
-        for notebook in list(self._notebooks.values()):
-            if self._key(notebook.uri) == key:
+        for notebook in _values(self._notebooks):
+            if self._key(notebook.uri, roots) == key:
                 return self._notebook(notebook)
-        for document in list(self._documents.values()):
-            if self._key(document.uri) == key:
-                try:
-                    text = document.source
-                except (OSError, UnicodeDecodeError):
-                    return None
-                return Buffer(document.uri, text, document.version or 0)
+        for document in _values(self._documents):
+            if self._key(document.uri, roots) == key:
+                text = _source(document)
+                version = document.version or 0
+                return None if text is None else Buffer(document.uri, text, version)
         return None
 
-    def open_keys(self) -> dict[str, str]:
+    def open_keys(self, roots: Roots) -> dict[str, str]:
         """Keys of all open documents within the workspace, with the editor's own URIs."""
         found: dict[str, str] = {}
-        for held in (*self._notebooks.values(), *self._documents.values()):
-            if not held.uri.startswith("vscode-notebook-cell:"):
-                key = self._key(held.uri)
-                if key:
-                    found.setdefault(key, held.uri)
+        for held in (*_values(self._notebooks), *_values(self._documents)):
+            if key := self._key(held.uri, roots):
+                found.setdefault(key, held.uri)
         return found
 
     def forget(self) -> None:
         """Look links up again, after files were renamed or links may have changed."""
         self._keys.clear()
 
-    def _key(self, uri: str) -> str:
-        if uri.startswith("vscode-notebook-cell:"):
+    def _key(self, uri: str, roots: Roots) -> str:
+        if uri.startswith(_CELL):
             return ""
         known = self._keys.get(uri)
-        if known is None or known[0] != self._roots.version:
-            place = self._roots.resolve(uri)
-            known = (self._roots.version, place if isinstance(place, Resolved) else None)
+        if known is None or known[0] != roots.version:
+            place = roots.resolve(uri)
+            known = (roots.version, place.key if isinstance(place, Resolved) else "")
+            if len(self._keys) > _MOST_KEYS:
+                self._keys.clear()
             self._keys[uri] = known
-        return known[1].key if known[1] else ""
+        return known[1]
 
     def _notebook(self, notebook: Any) -> NotebookBuffer:
-        texts: dict[str, Callable[[], str]] = {
-            document.uri: (lambda d=document: d.source)  # type: ignore[misc]
-            for document in list(self._documents.values())
-        }
-        cells: Sequence[Any] = notebook.cells or ()
-        return NotebookBuffer(
-            notebook.uri,
-            tuple(
-                NotebookCell(
-                    "markdown" if int(getattr(cell.kind, "value", cell.kind)) == 1 else "code",
-                    texts[cell.document]() if cell.document in texts else "",
-                )
-                for cell in cells
-            ),
-            getattr(notebook, "version", 0) or 0,
-        )
+        texts = {document.uri: document for document in _values(self._documents)}
+        cells = []
+        for cell in notebook.cells or ():
+            document = texts.get(cell.document)
+            markdown = int(getattr(cell.kind, "value", cell.kind)) == _MARKUP
+            text = (_source(document) or "") if document is not None else ""
+            cells.append(NotebookCell("markdown" if markdown else "code", text))
+        return NotebookBuffer(notebook.uri, tuple(cells), notebook.version or 0)
+
+
+def _values(held: Held) -> list[Any]:
+    return list((held() if callable(held) else held).values())
+
+
+def _source(document: DocumentLike) -> str | None:
+    """The text; pygls reads the disk for a document without one, which may fail (BR-096)."""
+    try:
+        return document.source
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -84,20 +85,21 @@ class _Disk:
 
 
 class Loader:
-    """Loads files of one workspace. Not thread-safe; use from one thread or under a lock."""
+    """Loads files of one workspace. May be called from several threads."""
 
     def __init__(
         self,
         roots: Roots,
         buffers: Buffers | None = None,
         *,
-        cap: int = DEFAULT_CAP,
+        max_bytes: int = DEFAULT_CAP,
         git_excludes: str | None = None,
     ) -> None:
-        """``cap`` in bytes; ``git_excludes`` replaces git's ``core.excludesFile``."""
+        """``max_bytes`` limits the size; ``git_excludes`` replaces ``core.excludesFile``."""
         self.roots = roots
-        self.buffers = buffers if buffers is not None else Buffers(roots)
-        self.cap = cap
+        self.buffers = buffers if buffers is not None else Buffers()
+        self.max_bytes = max_bytes
+        self._lock = threading.RLock()
         self._git_excludes = git_excludes
         self._ignore: dict[str, IgnoreRules] = {}
         self._disk: OrderedDict[str, _Disk] = OrderedDict()
@@ -107,17 +109,55 @@ class Loader:
 
     def load(
         self, reference: str, *, confirm: bool = False, base: str = "", cap: int = 0
-    ) -> Loaded | LoadedImage | Refusal:
-        """The text (or picture) that a path, key or URI means, or why it is refused.
+    ) -> Loaded | Refusal:
+        """The text that a path, key or URI means, or why it is refused.
 
         ``confirm``: the user saw the warning and wants an ignored or secret file all the same.
         ``base`` names the workspace folder that unqualified paths are tried in first; ``cap``
         overrides the size limit, in bytes.
         """
+        found = self._find(reference, confirm, base, cap)
+        return refuse(found.key, Reason.IS_IMAGE) if isinstance(found, LoadedImage) else found
+
+    def load_image(self, reference: str, *, confirm: bool = False) -> LoadedImage | Refusal:
+        """The picture that a path, key or URI means, checked and ready to be sent."""
+        found = self._find(reference, confirm, "", 0)
+        return refuse(found.key, Reason.BAD_IMAGE, "text") if isinstance(found, Loaded) else found
+
+    def load_any(
+        self, reference: str, *, confirm: bool = False
+    ) -> tuple[list[Loaded | Refusal], list[str]]:
+        """A file, or all files of a folder; with sentences for the user about warnings and skips.
+
+        ``confirm`` holds for a single file only, never for whatever a folder contains.
+        """
+        if self.is_folder(reference):
+            folder = self.load_folder(reference)
+            if isinstance(folder, Refusal):
+                return [folder], []
+            warnings = [text for loaded in folder.files for text in loaded.warnings]
+            return list(folder.files), [*folder.notices, *warnings]
+        loaded = self.load(reference, confirm=confirm)
+        return [loaded], list(loaded.warnings) if isinstance(loaded, Loaded) else []
+
+    def key(self, reference: str) -> str:
+        """The key that a reference leads to, whether or not the file exists; empty if refused."""
+        place = self.roots.resolve(reference)
+        return place.key if isinstance(place, Resolved) else ""
+
+    def uri(self, key: str) -> str:
+        """The key's URI as the editor wrote it if it is open, else the usual spelling."""
+        if self.roots.path_of(key) is None:
+            return ""
+        return self.buffers.open_keys(self.roots).get(key) or self.roots.uri_of(key)
+
+    def _find(
+        self, reference: str, confirm: bool, base: str, cap: int
+    ) -> Loaded | LoadedImage | Refusal:
         place = self.roots.resolve(reference, base=base)
         if isinstance(place, Refusal):
             return place
-        return self._load(place, ignored_ok=confirm, secret_ok=confirm, cap=cap or self.cap)
+        return self._load(place, ignored_ok=confirm, secret_ok=confirm, cap=cap or self.max_bytes)
 
     def is_folder(self, reference: str) -> bool:
         """True if the reference means a folder within the workspace."""
@@ -129,7 +169,7 @@ class Loader:
         place = self.roots.resolve(key)
         if isinstance(place, Refusal):
             return place
-        loaded = self._load(place, ignored_ok=True, secret_ok=confirmed, cap=self.cap)
+        loaded = self._load(place, ignored_ok=True, secret_ok=confirmed, cap=self.max_bytes)
         if isinstance(loaded, LoadedImage):
             return refuse(key, Reason.IS_IMAGE)
         return loaded.content if isinstance(loaded, Loaded) else loaded
@@ -157,7 +197,7 @@ class Loader:
             loaded = (
                 found
                 if isinstance(found, Refusal)
-                else self._load(found, ignored_ok=False, secret_ok=False, cap=self.cap)
+                else self._load(found, ignored_ok=False, secret_ok=False, cap=self.max_bytes)
             )
             if isinstance(loaded, Loaded):
                 files.setdefault(loaded.key, loaded)
@@ -200,7 +240,9 @@ class Loader:
             elif place.key != entry.key:  # a link took the file's place
                 loaded = refuse(entry.key, Reason.NOT_FOUND, f"now a link to {place.key}")
             else:
-                loaded = self._load(place, ignored_ok=True, secret_ok=entry.confirmed, cap=self.cap)
+                loaded = self._load(
+                    place, ignored_ok=True, secret_ok=entry.confirmed, cap=self.max_bytes
+                )
             if isinstance(loaded, LoadedImage):
                 loaded = refuse(entry.key, Reason.IS_IMAGE)
             if isinstance(loaded, Refusal):
@@ -227,6 +269,12 @@ class Loader:
 
     def _load(
         self, place: Resolved, *, ignored_ok: bool, secret_ok: bool, cap: int
+    ) -> Loaded | LoadedImage | Refusal:
+        with self._lock:
+            return self._load_locked(place, ignored_ok, secret_ok, cap)
+
+    def _load_locked(
+        self, place: Resolved, ignored_ok: bool, secret_ok: bool, cap: int
     ) -> Loaded | LoadedImage | Refusal:
         name = place.key or place.root.name
         if not place.key:
@@ -261,7 +309,7 @@ class Loader:
 
     def _text(self, place: Resolved, cap: int) -> tuple[FileText, bool] | LoadedImage | Refusal:
         """The text of buffer or disk, and whether the buffer differs from the disk."""
-        buffer = self.buffers.get(place.key)
+        buffer = self.buffers.get(place.key, self.roots)
         disk = self._from_disk(place, cap) if buffer is None or _cheap(place, cap) else None
         if buffer is None:
             if isinstance(disk, FileText):

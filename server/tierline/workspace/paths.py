@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from attrs import frozen
 
@@ -57,15 +58,20 @@ class Roots:
         flavour: Flavour = NATIVE,
         realpath: Callable[[str], str] = os.path.realpath,
     ) -> None:
-        """``folders`` are paths or URIs, each alone or with the name that the editor shows."""
+        """``folders`` are paths or URIs, or pairs of the name that the editor shows and a URI."""
         self.flavour = flavour
         self.version = 0
         """Grows with each change of the folders."""
         self._realpath = realpath
         self._roots: list[Root] = []
         for folder in folders:
-            path, name = folder if isinstance(folder, tuple) else (folder, "")
+            name, path = folder if isinstance(folder, tuple) else ("", folder)
             self._append(path, name)
+
+    @classmethod
+    def from_uris(cls, folders: Iterable[tuple[str, str]]) -> Roots:
+        """Roots of the editor's workspace folders: pairs of shown name and URI (or path)."""
+        return cls(folders)
 
     def __iter__(self) -> Iterator[Root]:
         return iter(self._roots)
@@ -77,6 +83,11 @@ class Roots:
     def all(self) -> Sequence[Root]:
         """The folders, in order."""
         return tuple(self._roots)
+
+    @property
+    def primary(self) -> Path | None:
+        """The first folder, which holds the session's own files; None if no folder is open."""
+        return Path(self._roots[0].path) if self._roots else None
 
     # --- folders at run time ---------------------------------------------------------------------
 
@@ -92,6 +103,15 @@ class Roots:
         path = self._path_of(folder)
         self._roots = [root for root in before if path not in (root.path, root.real)]
         self.version += 1
+        return self._rekeying(before)
+
+    def replace(self, folders: Iterable[tuple[str, str]]) -> Callable[[str], str | None]:
+        """Take the editor's new set of folders. Returns a function from old keys to new ones."""
+        before = list(self._roots)
+        self._roots = []
+        self.version += 1
+        for name, folder in folders:
+            self._append(folder, name)
         return self._rekeying(before)
 
     def _append(self, folder: str, name: str) -> None:
@@ -115,9 +135,8 @@ class Roots:
 
         def new_key(key: str) -> str | None:
             root, relative = _split(before, key)
-            if root is None or root not in after:
-                return None
-            return _key(after, root, relative)
+            same = next((new for new in after if root and new.path == root.path), None)
+            return _key(after, same, relative) if same else None
 
         return new_key
 
