@@ -1,71 +1,88 @@
-"""Learns how a model's tokens relate to our encoder's, from the usage that the provider reports."""
+"""Learning from the provider's own figures how far the estimate is off.
+
+Claude has no public tokenizer, and a local model's may not be at hand, so text is counted with a
+foreign encoding times a ratio. Each reply reports the true input size; the median of the recent
+ratios is robust against the odd one out (a provider that leaves cached tokens out, a request with
+parts that we do not see), unlike a mean.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import exp, log
+import math
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from attrs import define, field
+from attrs import frozen
 
-KEPT = 32
+KEPT = 15
 """Observations kept; older ones are forgotten, because providers change tokenizers silently."""
 ENOUGH = 3
 """Observations before the ratio counts as calibrated."""
-_LOWEST, _HIGHEST = 0.25, 4.0
-_MIN_TOKENS = 200
-"""Smaller requests are dominated by overheads and say little about the ratio."""
+_SMALLEST = 100
+_FARTHEST = math.log(4)
+_SIGMAS = 2
+_MAD_TO_SIGMA = 1.4826
+MIN_MARGIN = 0.02
+MAX_MARGIN = 0.5
 
 
-@define
+@frozen
 class Calibration:
-    """A robust running ratio (median of recent observations), per model.
+    """The recent logarithms of reported size over raw count, oldest first."""
 
-    The median ignores up to half of the observations being wrong, such as requests in which the
-    provider counted something that we do not see.
-    """
-
-    ratios: list[float] = field(factory=list)
-
-    def observe(self, estimated: int, reported: int) -> bool:
-        """Take in one request: our encoder's count and the provider's. False if it was ignored."""
-        if estimated < _MIN_TOKENS or reported < _MIN_TOKENS:
-            return False
-        ratio = reported / estimated
-        if not _LOWEST <= ratio <= _HIGHEST:
-            return False
-        self.ratios = [*self.ratios, ratio][-KEPT:]
-        return True
+    samples: tuple[float, ...] = ()
 
     @property
     def calibrated(self) -> bool:
-        """True once there is enough to go by."""
-        return len(self.ratios) >= ENOUGH
+        """True once there are enough samples to be trusted over the starting ratio."""
+        return len(self.samples) >= ENOUGH
 
-    def ratio(self, prior: float) -> float:
-        """The model's tokens per encoder token; ``prior`` until it is calibrated."""
-        return exp(median(map(log, self.ratios))) if self.calibrated else prior
+    @property
+    def ratio(self) -> float:
+        """True tokens per counted token: the median of the samples, 1.0 without any.
 
-    def margin(self, prior: float) -> float:
-        """Relative error to allow for: three median deviations, at least 2 %."""
-        if not self.calibrated:
-            return prior
-        middle = self.ratio(1.0)
-        spread = median(abs(ratio / middle - 1) for ratio in self.ratios)
-        return min(max(0.02, 3 * spread), prior)
+        In steps of one per cent, so that counts do not tremble from turn to turn.
+        """
+        return round(math.exp(median(self.samples)), 2) if self.samples else 1.0
+
+    @property
+    def margin(self) -> float:
+        """Error to allow for, as a fraction: two robust standard deviations, at least 2 %."""
+        if not self.samples:
+            return MAX_MARGIN
+        middle = median(self.samples)
+        spread = median(abs(sample - middle) for sample in self.samples)
+        return min(max(_SIGMAS * _MAD_TO_SIGMA * spread, MIN_MARGIN), MAX_MARGIN)
+
+    def observe(self, raw: float, reported: float) -> Calibration:
+        """With one more reply: ``raw`` tokens were counted, ``reported`` were charged.
+
+        Figures that cannot be right (nothing reported, off by more than a factor of four) and
+        requests too small to tell (under 100 tokens, where overheads rule) change nothing.
+        """
+        if raw < _SMALLEST or reported <= 0 or not math.isfinite(raw + reported):
+            return self
+        sample = math.log(reported / raw)
+        if abs(sample) > _FARTHEST:
+            return self
+        return Calibration((*self.samples, round(sample, 6))[-KEPT:])
 
     def to_json(self) -> dict[str, Any]:
-        """State for the next run."""
-        return {"ratios": [round(ratio, 5) for ratio in self.ratios]}
+        """What to persist."""
+        return {"log_ratios": list(self.samples)}
 
     @classmethod
     def from_json(cls, value: Any) -> Calibration:
-        """State of an earlier run; nonsense is dropped."""
-        raw: Iterable[Any] = value.get("ratios", ()) if isinstance(value, Mapping) else ()
+        """From persisted state; whatever is not a plausible sample is left out."""
+        samples = value.get("log_ratios") if isinstance(value, Mapping) else None
+        if not isinstance(samples, list):
+            return cls()
         kept = [
-            float(ratio)
-            for ratio in (raw if isinstance(raw, list) else ())
-            if isinstance(ratio, int | float) and _LOWEST <= ratio <= _HIGHEST
+            float(sample)
+            for sample in samples
+            if isinstance(sample, int | float)
+            and not isinstance(sample, bool)
+            and abs(sample) <= _FARTHEST
         ]
-        return cls(kept[-KEPT:])
+        return cls(tuple(kept[-KEPT:]))

@@ -161,14 +161,14 @@ class TokenCounter:
         """Whether counts are exact, calibrated or estimated."""
         if self._native:
             return Accuracy.EXACT
-        return Accuracy.CALIBRATED if self.calibration.ready else Accuracy.ESTIMATED
+        return Accuracy.CALIBRATED if self.calibration.calibrated else Accuracy.ESTIMATED
 
     @property
     def margin(self) -> float:
         """Error to allow for as a fraction of the count (0.1 = 10 %); 0 for exact counts."""
         if self._native:
             return 0.0
-        if self.calibration.ready:
+        if self.calibration.calibrated:
             return self.calibration.margin
         return self.model.margin if self._usable else max(self.model.margin, FALLBACK_MARGIN)
 
@@ -177,7 +177,7 @@ class TokenCounter:
         """What raw counts of text are multiplied by."""
         if self._native:
             return 1.0
-        return self.calibration.ratio if self.calibration.ready else self.model.ratio
+        return self.calibration.ratio if self.calibration.calibrated else self.model.ratio
 
     def with_margin(self, tokens: int) -> int:
         """The count that enforcement works with, rounded up."""
@@ -195,6 +195,17 @@ class TokenCounter:
         self.calibration = before.observe(size.text, reported_input_tokens - size.fixed)
         return self.calibration != before
 
+    def observe(self, estimated: int, reported: int) -> bool:
+        """Calibrate by a count of this counter's and the provider's figure for the same request.
+
+        Less precise than ``learn``, because pictures and frames are scaled along with the text.
+        """
+        if self._native or reported <= 0:
+            return False
+        before = self.calibration
+        self.calibration = before.observe(estimated / self.ratio, reported)
+        return self.calibration != before
+
     @property
     def _usable(self) -> bool:
         return self._encoder is not None and not self._failed
@@ -203,7 +214,7 @@ class TokenCounter:
     def _native(self) -> bool:
         return (
             self._usable
-            and self.model.native
+            and self.model.native_encoding
             and self._encoder is not None
             and self._encoder.name == self.model.encoding
         )
@@ -221,7 +232,7 @@ class TokenCounter:
         scaled = size.text if ratio == 1.0 else math.ceil(size.text * ratio)
         return scaled + size.fixed
 
-    def measure(self, value: Countable, *, digest: str = "") -> Measure:  # noqa: PLR0911
+    def measure(self, value: Countable, *, digest: str = "") -> Measure:  # noqa: PLR0911, PLR0912
         """The size of a value before the ratio is applied."""
         match value:
             case str():

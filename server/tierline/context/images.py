@@ -1,99 +1,188 @@
-"""What a picture costs, in tokens.
+"""What pictures cost, and how large they are.
 
-Anthropic ("Vision", evaluating image size): width x height / 750, after the picture has been shrunk
-to at most 1568 pixels on its long edge and about 1.15 megapixels ... unless the API keeps more; we
-do not shrink in the estimate, so that it errs upwards. OpenAI ("Images and vision", calculating
-costs): tiles of 512 pixels after shrinking into 2048 x 2048 and to 768 on the short side, at 170
-tokens a tile plus 85.
+Sizes are read from the first bytes of PNG, JPEG, GIF and WebP data, without decoding the picture.
+A picture whose size cannot be told costs the most that its model's rule can ask for.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import Literal, TypeAlias
+import math
+from enum import StrEnum
+
+from attrs import frozen
 
 from tierline.context.blocks import Image
 
-ImageRule: TypeAlias = Literal["anthropic", "openai_tiles", "none"]
+_HEAD = 64 * 1024
+"""Base64 characters that are decoded; a JPEG's size stands behind its metadata."""
 
-UNKNOWN_ANTHROPIC = 5_000
-"""Upper bound for a picture of unknown size."""
-UNKNOWN_OPENAI = 85 + 170 * 16
+
+class ImageRule(StrEnum):
+    """How a family of models charges for pictures."""
+
+    ANTHROPIC = "anthropic"
+    """Width × height / 750 after scaling to a long edge of 2,576 pixels and 4,784 tokens
+    (Anthropic, "Images and vision": Claude Opus 4.7 and later)."""
+    ANTHROPIC_STANDARD = "anthropic_standard"
+    """The same after scaling to 1,568 pixels and 1,600 tokens (earlier Claude models)."""
+    OPENAI_TILES = "openai_tiles"
+    """85 tokens and 170 per tile of 512 pixels, after scaling into 2,048 × 2,048 and a short side
+    of 768 (OpenAI, "Images and vision": gpt-4o, gpt-4.1, o-series, gpt-5)."""
+    OPENAI_TILES_MINI = "openai_tiles_mini"
+    """The same tiles at 2,833 and 5,667 tokens (gpt-4o-mini)."""
+    OPENAI_PATCHES = "openai_patches"
+    """1.2 tokens per patch of 32 pixels, at most 10,000 patches (gpt-5.4 and later)."""
+    OPENAI_PATCHES_MINI = "openai_patches_mini"
+    """1.62 tokens per patch, at most 1,536 patches (gpt-4.1-mini, gpt-5-mini, o4-mini)."""
+    OPENAI_PATCHES_NANO = "openai_patches_nano"
+    """2.46 tokens per patch, at most 1,536 patches (gpt-4.1-nano, gpt-5-nano)."""
+    UNKNOWN = "unknown"
+    """A model whose rule is not known: the dearest of the common ones."""
+    NONE = "none"
+    """The model takes no pictures; what is sent in their place is a line of text."""
+
+
+@frozen
+class _Scaled:
+    """Tokens by area after scaling down."""
+
+    edge: int
+    tokens: int
+
+    def cost(self, width: int, height: int) -> int:
+        scale = min(1.0, self.edge / max(width, height))
+        return min(math.ceil(width * scale * height * scale / 750), self.tokens)
+
+    @property
+    def most(self) -> int:
+        return self.tokens
+
+
+@frozen
+class _Tiles:
+    base: int
+    each: int
+
+    def cost(self, width: int, height: int) -> int:
+        scale = min(1.0, 2048 / max(width, height))
+        scale *= min(1.0, 768 / (min(width, height) * scale))
+        across = math.ceil(max(1, round(width * scale)) / 512)
+        down = math.ceil(max(1, round(height * scale)) / 512)
+        return self.base + self.each * across * down
+
+    @property
+    def most(self) -> int:
+        return self.base + self.each * 8
+
+
+@frozen
+class _Patches:
+    each: float
+    patches: int
+
+    def cost(self, width: int, height: int) -> int:
+        count = math.ceil(width / 32) * math.ceil(height / 32)
+        return math.ceil(min(count, self.patches) * self.each)
+
+    @property
+    def most(self) -> int:
+        return math.ceil(self.patches * self.each)
+
+
+_RULES: dict[ImageRule, _Scaled | _Tiles | _Patches] = {
+    ImageRule.ANTHROPIC: _Scaled(edge=2576, tokens=4784),
+    ImageRule.ANTHROPIC_STANDARD: _Scaled(edge=1568, tokens=1600),
+    ImageRule.OPENAI_TILES: _Tiles(base=85, each=170),
+    ImageRule.OPENAI_TILES_MINI: _Tiles(base=2833, each=5667),
+    ImageRule.OPENAI_PATCHES: _Patches(each=1.2, patches=10_000),
+    ImageRule.OPENAI_PATCHES_MINI: _Patches(each=1.62, patches=1536),
+    ImageRule.OPENAI_PATCHES_NANO: _Patches(each=2.46, patches=1536),
+    ImageRule.UNKNOWN: _Scaled(edge=2576, tokens=4784),
+}
+_PLACEHOLDER_TOKENS = 20
 
 
 def image_tokens(image: Image, rule: ImageRule) -> int:
-    """Tokens of one picture; an upper bound if its size is unknown, never 0 for a real rule."""
-    size = (image.width, image.height) if image.width and image.height else None
-    if size is None:
-        size = image_size(image.data)
-    if rule == "openai_tiles":
-        return UNKNOWN_OPENAI if size is None else _tiles(*size)
-    if rule == "none":
-        return 0
-    return UNKNOWN_ANTHROPIC if size is None else max(1, -(-size[0] * size[1] // 750))
+    """Tokens that a picture costs. Never 0, never raises; unknown sizes cost the upper bound."""
+    costs = _RULES.get(rule)
+    if costs is None:
+        return _PLACEHOLDER_TOKENS
+    size = dimensions(image)
+    return costs.most if size is None else max(1, costs.cost(*size))
 
 
-def _tiles(width: int, height: int) -> int:
-    scale = min(1.0, 2048 / max(width, height))
-    scale = min(scale, 768 / max(1.0, min(width, height) * scale) * scale)
-    columns, rows = (-(-int(side * scale) // 512) for side in (width, height))
-    return 85 + 170 * max(1, columns) * max(1, rows)
-
-
-def image_size(data: str) -> tuple[int, int] | None:
-    """Width and height in pixels from the file's header (PNG, GIF, JPEG, WebP), given as base64."""
+def dimensions(image: Image) -> tuple[int, int] | None:
+    """Width and height in pixels: as given, else read from the data; None if neither is known."""
+    if image.width and image.height and image.width > 0 and image.height > 0:
+        return image.width, image.height
+    head = image.data[:_HEAD]
     try:
-        head = base64.b64decode(data[: 4 * 65_536], validate=False)
+        data = base64.b64decode(head[: len(head) // 4 * 4])
     except (binascii.Error, ValueError):
         return None
-    return size_of(head)
+    size = _png(data) or _gif(data) or _webp(data) or _jpeg(data)
+    return size if size and size[0] > 0 and size[1] > 0 else None
 
 
-def size_of(head: bytes) -> tuple[int, int] | None:
-    """Width and height from the first bytes of a picture file; None if they do not say."""
-    if head[:8] == b"\x89PNG\r\n\x1a\n" and head[12:16] == b"IHDR" and len(head) >= 24:
-        return _positive(int.from_bytes(head[16:20]), int.from_bytes(head[20:24]))
-    if head[:6] in (b"GIF87a", b"GIF89a") and len(head) >= 10:
-        return _positive(int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little"))
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP" and len(head) >= 30:
-        return _webp(head)
-    if head[:2] == b"\xff\xd8":
-        return _jpeg(head)
-    return None
+def _png(data: bytes) -> tuple[int, int] | None:
+    """The IHDR chunk comes first: length, name, width, height (W3C PNG, 11.2.2)."""
+    if data[:8] != b"\x89PNG\r\n\x1a\n" or data[12:16] != b"IHDR" or len(data) < 24:
+        return None
+    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
 
 
-def _webp(head: bytes) -> tuple[int, int] | None:
-    kind = head[12:16]
+def _gif(data: bytes) -> tuple[int, int] | None:
+    """The logical screen's size follows the signature, little-endian (GIF89a, 18)."""
+    if data[:6] not in (b"GIF87a", b"GIF89a") or len(data) < 10:
+        return None
+    return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    """Three kinds of first chunk: lossy, lossless, extended (RFC 9649, 2.5 to 2.7)."""
+    if data[:4] != b"RIFF" or data[8:12] != b"WEBP" or len(data) < 30:
+        return None
+    kind = data[12:16]
     if kind == b"VP8X":
-        return _positive(
-            1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
+        return (
+            int.from_bytes(data[24:27], "little") + 1,
+            int.from_bytes(data[27:30], "little") + 1,
         )
-    if kind == b"VP8L":
-        bits = int.from_bytes(head[21:25], "little")
-        return _positive(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
-    if kind == b"VP8 ":
-        return _positive(
-            int.from_bytes(head[26:28], "little") & 0x3FFF,
-            int.from_bytes(head[28:30], "little") & 0x3FFF,
+    if kind == b"VP8L" and data[20] == 0x2F:
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
+        return (
+            int.from_bytes(data[26:28], "little") & 0x3FFF,
+            int.from_bytes(data[28:30], "little") & 0x3FFF,
         )
     return None
 
 
-def _jpeg(head: bytes) -> tuple[int, int] | None:
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    """Walk the segments to a start-of-frame marker (ITU-T T.81, B.2.2)."""
+    if data[:2] != b"\xff\xd8":
+        return None
     place = 2
-    while place + 9 < len(head):
-        if head[place] != 0xFF:
+    while place + 9 <= len(data):
+        if data[place] != 0xFF:
             return None
-        marker = head[place + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return _positive(
-                int.from_bytes(head[place + 7 : place + 9]),
-                int.from_bytes(head[place + 5 : place + 7]),
+        marker = data[place + 1]
+        if marker == 0xFF:
+            place += 1
+            continue
+        if marker in _STANDALONE:
+            place += 2
+            continue
+        if marker in _FRAMES:
+            return int.from_bytes(data[place + 7 : place + 9]), int.from_bytes(
+                data[place + 5 : place + 7]
             )
-        place += 2 + int.from_bytes(head[place + 2 : place + 4])
+        place += 2 + int.from_bytes(data[place + 2 : place + 4])
     return None
 
 
-def _positive(width: int, height: int) -> tuple[int, int] | None:
-    return (width, height) if width > 0 and height > 0 else None
+_STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
+_FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})

@@ -1,28 +1,34 @@
-"""What is known about models: windows, limits, prices, cache rules. Data, with its sources."""
+"""Facts about models: windows, limits, prices, cache rules, how their tokens are counted.
+
+The figures are data (``tierline/data/models.toml``), each with its source; the user's own table
+extends and overrides them. This module knows only their shape and how a name finds its row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeAlias, get_args
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields_dict, frozen
 
 from tierline.context.images import ImageRule
 
 LimitSource: TypeAlias = Literal["table", "user", "provider", "default"]
+"""Where a window's size comes from. ``provider``: the server said so while running."""
 Family: TypeAlias = Literal["anthropic", "openai", "local", "unknown"]
+Caching: TypeAlias = Literal["explicit", "automatic", "none"]
+"""explicit: at markers in the request; automatic: every prefix by itself; none: not at all."""
 
-CLAUDE_RATIO = 1.35
-"""Claude's tokens per o200k_base token before calibration. Claude has no public tokenizer; code and
-prose measured between 1.1 and 1.4 in public comparisons, newer models at the high end."""
-CLAUDE_MARGIN = 0.15
-FOREIGN_MARGIN = 0.30
-"""For a model whose tokenizer is unknown: o200k_base is off by up to this much on code and CJK."""
+DEFAULT_WINDOW = 32_000
+"""Window assumed for an unknown model, in tokens, unless the settings say otherwise."""
+_DEFAULT_OUTPUT = 4_096
+_DEFAULT_OUTPUT_SHARE = 4
+"""An unknown model's reply gets at most a quarter of its window."""
 
 
 @frozen
 class Prices:
-    """US dollars per million tokens."""
+    """US dollars per million tokens; 0 where the service does not charge or nothing is known."""
 
     input: float = 0.0
     output: float = 0.0
@@ -33,39 +39,64 @@ class Prices:
 
 @frozen
 class ModelFacts:
-    """Everything that the engine needs to know about one model. Limits are in tokens."""
+    """What is known about one model. Sizes are in tokens."""
 
     name: str
     family: Family = "unknown"
-    max_input_tokens: int = 32_000
-    max_output_tokens: int = 4_096
-    min_cacheable_tokens: int = 1_024
-    encoding: str = "o200k_base"
-    native_encoding: bool = False
-    """True if ``encoding`` is the model's own tokenizer, so that counts are exact."""
-    ratio: float = 1.0
-    margin: float = FOREIGN_MARGIN
-    image_rule: ImageRule = "openai_tiles"
-    explicit_markers: bool = False
-    """True if the provider caches at ``cache_control`` markers; else by automatic prefix."""
-    lookback_blocks: int = 20
-    """A marker finds an earlier cache entry at most this many blocks before it."""
-    prices: Prices = field(factory=Prices)
+    max_input_tokens: int = DEFAULT_WINDOW
+    """Input alone; at most the window."""
+    window: int = DEFAULT_WINDOW
+    """Input and output together."""
+    max_output_tokens: int = _DEFAULT_OUTPUT
     limit_source: LimitSource = "table"
+    encoding: str = "o200k_base"
+    """The encoding that text is counted with."""
+    native_encoding: bool = False
+    """True if that encoding is the model's own, so that counts are exact."""
+    ratio: float = 1.0
+    """Starting factor on counts by a foreign encoding, until usage reports correct it."""
+    margin: float = 0.30
+    """Error of such counts that enforcement allows for, as a fraction."""
+    image_rule: ImageRule = ImageRule.UNKNOWN
+    tools_overhead_tokens: int = 0
+    """What the service adds to a request that has tools."""
+    caching: Caching = "none"
+    min_cacheable_tokens: int = 1_024
+    """Shorter prefixes are not cached."""
+    max_marks: int = 0
+    """Markers that one request may carry."""
+    lookback_blocks: int = 0
+    """A marker finds an earlier cache entry at most this many blocks before it."""
+    ttls: tuple[str, ...] = ()
+    """Lifetimes that a marker may ask for."""
+    prices: Prices = field(factory=Prices)
     source: str = ""
+    """Where the figures stand: the provider's page and when it was read."""
     sure: bool = True
-    """False if the figures are careful guesses."""
+    """False if some figures are careful guesses; ``note`` says which."""
+    note: str = ""
+
+    @property
+    def explicit_markers(self) -> bool:
+        """True if the provider caches at ``cache_control`` markers; else by automatic prefix."""
+        return self.caching == "explicit"
 
     @property
     def max_history_tokens(self) -> int:
-        """A sixteenth of the window (seed 004, "Token Counting")."""
+        """A sixteenth of the input (seed 004, "Token Counting", model info)."""
         return self.max_input_tokens // 16
 
 
 class ModelTable:
-    """Rows in order of strength: later tables override earlier ones row by row."""
+    """Rows of facts, found by name. A row of the user's overrides the package's key by key.
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]], user: Iterable[Mapping[str, Any]] = ()):
+    A row's ``match`` is a name or a prefix ending in ``*``; an exact name beats a prefix, a longer
+    prefix a shorter one. ``inherit`` names another row whose values it starts from.
+    """
+
+    def __init__(
+        self, rows: Iterable[Mapping[str, Any]], user: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
         self._rows = list(rows)
         self._user = list(user)
 
@@ -75,70 +106,160 @@ class ModelTable:
         *,
         provider: str = "",
         max_input_tokens: int | None = None,
-        default_window: int = 32_000,
+        reported_window: int | None = None,
+        default_window: int = DEFAULT_WINDOW,
     ) -> ModelFacts:
-        """The facts of a model. ``max_input_tokens`` is the user's or the server's own figure."""
-        row = _best(self._rows, name)
-        own = _best(self._user, name)
-        merged: dict[str, Any] = {**(row or {}), **(own or {})}
-        facts = _facts(name, merged, provider)
-        if row is None and "max_input_tokens" not in (own or {}):
-            facts = evolve(
-                facts,
-                max_input_tokens=default_window,
-                max_output_tokens=min(facts.max_output_tokens, max(1, default_window // 4)),
-                limit_source="default",
-                sure=False,
-            )
-        elif own is not None and "max_input_tokens" in own:
-            facts = evolve(facts, limit_source="user")
-        if max_input_tokens:
-            facts = evolve(facts, max_input_tokens=max_input_tokens, limit_source="user")
+        """The facts of a model; every name has some.
+
+        ``max_input_tokens`` is the user's own limit and wins over everything; ``reported_window``
+        is what the server says about itself and wins over the table; an unknown model gets
+        ``default_window`` and says so (``limit_source`` is ``default``). Values of the wrong type
+        are left out.
+        """
+        plain = _plain(name)
+        row = _best(self._rows, plain)
+        own = _best(self._user, plain)
+        values = {**self._inherited(row), **self._inherited(own)}
+        if "family" not in values and provider == "anthropic":
+            # A Claude by a name of its own (a proxy, a cloud): its family's rules hold.
+            values = {**self._inherited(_best(self._rows, "claude-")), **values}
+            for limit in ("max_input_tokens", "window", "max_output_tokens"):
+                if limit not in (own or {}):
+                    values.pop(limit, None)
+            row = None
+        facts = ModelFacts(name=name, **_typed(values))
+        limits = {"max_input_tokens", "window"} & (own or {}).keys()
+        if limits:
+            facts = _limited(facts, values, "user")
+        elif row is None or not ({"max_input_tokens", "window"} & values.keys()):
+            facts = _resized(facts, default_window, "default")
+        else:
+            facts = _limited(facts, values, "table")
+        if reported_window and reported_window > 0 and facts.limit_source != "user":
+            facts = _resized(facts, reported_window, "provider")
+        if max_input_tokens and max_input_tokens > 0:
+            facts = _resized(facts, max_input_tokens, "user")
         return facts
+
+    def _inherited(self, row: Mapping[str, Any] | None) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        seen: set[str] = set()
+        while row is not None:
+            values = {**row, **values}
+            parent = str(row.get("inherit", ""))
+            if not parent or parent in seen:
+                break
+            seen.add(parent)
+            rows = (*self._user, *self._rows)
+            row = next((other for other in rows if other.get("match") == parent), None)
+        return values
+
+
+def _plain(name: str) -> str:
+    """The model's own name inside those of routers and clouds (``anthropic/claude-…``)."""
+    last = name.rsplit("/", 1)[-1]
+    for prefix in ("us.", "eu.", "apac.", "global."):
+        last = last.removeprefix(prefix)
+    return last.removeprefix("anthropic.").removeprefix("openai.")
 
 
 def _best(rows: Iterable[Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
     best: Mapping[str, Any] | None = None
-    best_length = -1
+    best_rank = (False, -1)
     for row in rows:
         pattern = str(row.get("match", ""))
         exact = pattern == name
         prefix = pattern.endswith("*") and name.startswith(pattern[:-1])
-        length = len(pattern) + 1_000 * exact
-        if (exact or prefix) and length > best_length:
-            best, best_length = row, length
+        if (exact or prefix) and (exact, len(pattern)) > best_rank:
+            best, best_rank = row, (exact, len(pattern))
     return best
 
 
-def _facts(name: str, row: Mapping[str, Any], provider: str) -> ModelFacts:
-    family: Family = row.get("family", "unknown")
-    if family == "unknown" and provider in ("anthropic", "openai", "local"):
-        family = "anthropic" if provider == "anthropic" else "unknown"
-    known = {
-        key: int(row[key])
-        for key in ("max_input_tokens", "max_output_tokens", "min_cacheable_tokens")
-        if key in row
-    }
-    price = row.get("price", {})
-    facts = ModelFacts(
-        name=name,
-        family=family,
-        encoding=str(row.get("encoding", "o200k_base")),
-        prices=Prices(**{key: float(value) for key, value in price.items()}),
-        source=str(row.get("source", "")),
-        sure=bool(row.get("sure", bool(row))),
-        **known,
+def _limited(facts: ModelFacts, values: Mapping[str, Any], source: LimitSource) -> ModelFacts:
+    """Window and input limit, each standing in for the other where only one is given."""
+    window = facts.window if "window" in values else facts.max_input_tokens
+    most = facts.max_input_tokens if "max_input_tokens" in values else window
+    return evolve(
+        facts,
+        window=max(window, 1),
+        max_input_tokens=max(1, min(most, window)),
+        limit_source=source,
     )
-    if family == "anthropic":
-        return evolve(
-            facts,
-            ratio=float(row.get("ratio", CLAUDE_RATIO)),
-            margin=float(row.get("margin", CLAUDE_MARGIN)),
-            image_rule="anthropic",
-            explicit_markers=True,
-        )
-    if family == "openai":
-        return evolve(facts, native_encoding=True, margin=0.0)
-    if family == "local":
-        return evolve(facts, image_rule="none", min_cacheable_tokens=0)
-    return facts
+
+
+def _resized(facts: ModelFacts, window: int, source: LimitSource) -> ModelFacts:
+    output = facts.max_output_tokens
+    if source == "default":
+        output = min(output, max(1, window // _DEFAULT_OUTPUT_SHARE))
+    return evolve(
+        facts,
+        window=window,
+        max_input_tokens=window,
+        max_output_tokens=output,
+        limit_source=source,
+        sure=facts.sure and source != "default",
+    )
+
+
+def _typed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row's values that fit; a slip of the user's pen costs that value only."""
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "price":
+            values["prices"] = _prices(value)
+        elif (convert := _CONVERTERS.get(name)) is not None:
+            converted = convert(value)
+            if converted is not None:
+                values[name] = converted
+    return values
+
+
+def _whole(least: int) -> Callable[[Any], int | None]:
+    return lambda value: value if type(value) is int and value >= least else None
+
+
+def _fraction(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and value >= 0 else None
+
+
+def _one_of(allowed: Iterable[str]) -> Callable[[Any], str | None]:
+    known = {str(word): word for word in allowed}
+    return lambda value: known.get(str(value))
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _words(value: Any) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else None
+
+
+_CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
+    "family": _one_of(get_args(Family)),
+    "max_input_tokens": _whole(1),
+    "window": _whole(1),
+    "max_output_tokens": _whole(1),
+    "encoding": str,
+    "native_encoding": _flag,
+    "ratio": _fraction,
+    "margin": _fraction,
+    "image_rule": _one_of(ImageRule),
+    "tools_overhead_tokens": _whole(0),
+    "caching": _one_of(get_args(Caching)),
+    "min_cacheable_tokens": _whole(0),
+    "max_marks": _whole(0),
+    "lookback_blocks": _whole(0),
+    "ttls": _words,
+    "source": str,
+    "sure": _flag,
+    "note": str,
+}
+
+
+def _prices(value: Any) -> Prices:
+    if not isinstance(value, Mapping):
+        return Prices()
+    known = fields_dict(Prices)
+    prices = {name: _fraction(price) for name, price in value.items() if name in known}
+    return Prices(**{name: price for name, price in prices.items() if price is not None})

@@ -12,7 +12,7 @@ from typing import Any
 
 from tierline.config import default_user_file
 from tierline.context.calibration import Calibration
-from tierline.context.counting import TokenCounter
+from tierline.context.counting import CountCache, TokenCounter
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.tokenizers import encoder
 
@@ -25,36 +25,30 @@ class Counters:
     def __init__(self, table: ModelTable, state_file: Path) -> None:
         self.table = table
         self._file = state_file
-        self._counters: dict[tuple[str, str], TokenCounter] = {}
+        self._counters: dict[str, TokenCounter] = {}
+        self._cache = CountCache()
         self._calibrations = {
             str(name): Calibration.from_json(value) for name, value in _read(state_file).items()
         }
 
     def counter(self, facts: ModelFacts) -> TokenCounter:
         """The counter of a model, up to date with its calibration."""
-        key = (facts.name, facts.encoding)
-        counter = self._counters.get(key)
-        if counter is None:
-            counter = self._counters[key] = TokenCounter(
-                encoder(facts.encoding), image_rule=facts.image_rule
+        counter = self._counters.get(facts.name)
+        if counter is None or counter.model != facts:
+            counter = self._counters[facts.name] = TokenCounter(
+                facts,
+                encoder(facts.encoding),
+                cache=self._cache,
+                calibration=self._calibrations.get(facts.name),
+                warn=log.warning,
             )
-        calibration = self._calibrations.get(facts.name, Calibration())
-        if counter.accuracy != "estimated" or counter.margin == 0.0 or calibration.calibrated:
-            if facts.native_encoding:
-                counter.accuracy, counter.ratio, counter.margin = "exact", 1.0, 0.0
-            else:
-                counter.accuracy = "calibrated" if calibration.calibrated else "estimated"
-                counter.ratio = calibration.ratio(facts.ratio)
-                counter.margin = calibration.margin(facts.margin)
         return counter
 
     def observe(self, facts: ModelFacts, estimated: int, reported: int) -> None:
         """Learn from one request: our estimate (with the ratio in it) and the provider's figure."""
-        if facts.native_encoding:
-            return
         counter = self.counter(facts)
-        calibration = self._calibrations.setdefault(facts.name, Calibration())
-        if calibration.observe(round(estimated / counter.ratio), reported):
+        if counter.observe(estimated, reported):
+            self._calibrations[facts.name] = counter.calibration
             self._write()
 
     def _write(self) -> None:

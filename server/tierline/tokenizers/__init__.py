@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import importlib.resources
 import logging
 import types
@@ -79,8 +80,8 @@ _ADDITIVE = frozenset({"cl100k_base", "o200k_base"})
 
 def _load(name: str) -> Encoder:
     import tiktoken
-    import tiktoken_ext.openai_public as public
 
+    public = importlib.import_module("tiktoken_ext.openai_public")
     constructor = public.ENCODING_CONSTRUCTORS[name]
     # tiktoken's constructor knows the pattern, the special tokens and the hash of the vocabulary,
     # but downloads it. A copy of it with our loader gives the same facts and reads our file.
