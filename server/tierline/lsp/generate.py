@@ -1,7 +1,8 @@
-"""Generates ``vscode-client/src/protocol.ts`` and ``docs/protocol.md`` from ``protocol.py``.
+"""Generates ``vscode-client/src/protocol.ts``, ``docs/protocol.md`` and ``docs/configuration.md``.
 
-``python -m tierline.lsp.generate`` writes both, ``--check`` fails if either has drifted. Field
-documentation is read from the source, because Python drops it at run time.
+``python -m tierline.lsp.generate`` writes them from ``lsp/protocol.py`` and ``config.py``,
+``--check`` fails if one has drifted. Field documentation is read from the source, because Python
+drops it at run time.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any
 
 import attrs
 
+from tierline import config
 from tierline.lsp import protocol
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPESCRIPT = ROOT / "vscode-client" / "src" / "protocol.ts"
 MARKDOWN = ROOT / "docs" / "protocol.md"
+CONFIGURATION = ROOT / "docs" / "configuration.md"
 
 
 def camel(name: str) -> str:
@@ -39,10 +42,10 @@ def classes() -> list[type]:
     ]
 
 
-def field_docs() -> dict[str, dict[str, str]]:
+def field_docs(module: types.ModuleType = protocol) -> dict[str, dict[str, str]]:
     """Class name -> field name -> the docstring that follows the field in the source."""
     docs: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(protocol)).body:
+    for node in ast.parse(inspect.getsource(module)).body:
         if not isinstance(node, ast.ClassDef):
             continue
         fields = docs.setdefault(node.name, {})
@@ -192,6 +195,56 @@ def markdown() -> str:
     return "\n".join(out)
 
 
+def configuration() -> str:
+    """The whole of ``docs/configuration.md``."""
+    docs = field_docs(config)
+    out = [
+        "# Configuration",
+        "",
+        "<!-- Generated from server/tierline/config.py by `make docs-gen`. Do not edit. -->",
+        "",
+        "Settings come from five places; a later one overrides an earlier one:",
+        "",
+        "1. the defaults below,",
+        "2. your own file, `config.toml` in Tierline's configuration folder (for example",
+        "   `~/.config/tierline` on Linux, `~/Library/Application Support/tierline` on macOS),",
+        "3. the workspace's `.tierline/config.toml`,",
+        "4. the editor's settings (in VS Code, search for *Tierline*),",
+        "5. the environment: `TIERLINE_<SECTION>_<NAME>`, for example `TIERLINE_PROVIDER_MODEL`.",
+        "",
+        "A value that cannot be used is reported and skipped; everything else still counts. Keys are",
+        "never settings: they come from the environment (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`) or",
+        "from the editor's secret storage.",
+        "",
+        "```toml",
+        "[provider]",
+        'name = "anthropic"',
+        "",
+        "[context]",
+        'mode = "light"',
+        "```",
+        "",
+    ]
+    for section, cls in config.SECTIONS.items():
+        hints = typing.get_type_hints(cls)
+        out += [f"## `[{section}]`", "", _one_line(cls.__doc__), ""]
+        out += ["| setting | type | default | meaning |", "| --- | --- | --- | --- |"]
+        for item in attrs.fields(cls):
+            kind = ts_type(hints[item.name]).replace("'", "").replace("|", "\\|")
+            doc = docs.get(cls.__name__, {}).get(item.name, "")
+            out.append(f"| `{item.name}` | {kind} | `{item.default!r}` | {doc} |")
+        out.append("")
+    out += [
+        "## Model facts",
+        "",
+        "Windows, prices and cache rules of known models are in `server/tierline/data/models.toml`,",
+        "each with its source. A `models.toml` beside your own `config.toml` adds rows or overrides",
+        "them.",
+        "",
+    ]
+    return "\n".join(out)
+
+
 def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
@@ -201,9 +254,14 @@ def _link(cls: type) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write both files, or with ``--check`` only compare. Returns the exit status."""
+    """Write the files, or with ``--check`` only compare. Returns the exit status."""
     stale = []
-    for path, text in ((TYPESCRIPT, typescript()), (MARKDOWN, markdown())):
+    generated = (
+        (TYPESCRIPT, typescript()),
+        (MARKDOWN, markdown()),
+        (CONFIGURATION, configuration()),
+    )
+    for path, text in generated:
         if "--check" in arguments:
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 stale.append(path.relative_to(ROOT).as_posix())
