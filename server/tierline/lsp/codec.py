@@ -12,7 +12,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from pygls.protocol import default_converter
 
 from tierline.lsp import protocol
-from tierline.lsp.generate import camel
+from tierline.lsp.protocol import camel
 
 _OURS = {value for value in vars(protocol).values() if inspect.isclass(value) and attrs.has(value)}
 

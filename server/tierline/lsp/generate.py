@@ -19,17 +19,12 @@ import attrs
 
 from tierline import config
 from tierline.lsp import protocol
+from tierline.lsp.protocol import camel
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPESCRIPT = ROOT / "vscode-client" / "src" / "protocol.ts"
 MARKDOWN = ROOT / "docs" / "protocol.md"
 CONFIGURATION = ROOT / "docs" / "configuration.md"
-
-
-def camel(name: str) -> str:
-    """``max_input_tokens`` on the wire is ``maxInputTokens``."""
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
 
 
 def classes() -> list[type]:
@@ -212,9 +207,9 @@ def configuration() -> str:
         "4. the editor's settings (in VS Code, search for *Tierline*),",
         "5. the environment: `TIERLINE_<SECTION>_<NAME>`, for example `TIERLINE_PROVIDER_MODEL`.",
         "",
-        "A value that cannot be used is reported and skipped; everything else still counts. Keys are",
-        "never settings: they come from the environment (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`) or",
-        "from the editor's secret storage.",
+        "A value that cannot be used is reported and skipped; everything else still counts.",
+        "Keys are never settings: they come from the environment (`ANTHROPIC_API_KEY`,",
+        "`OPENAI_API_KEY`) or from the editor's secret storage.",
         "",
         "```toml",
         "[provider]",
@@ -237,9 +232,9 @@ def configuration() -> str:
     out += [
         "## Model facts",
         "",
-        "Windows, prices and cache rules of known models are in `server/tierline/data/models.toml`,",
-        "each with its source. A `models.toml` beside your own `config.toml` adds rows or overrides",
-        "them.",
+        "Windows, prices and cache rules of known models are in",
+        "`server/tierline/data/models.toml`, each with its source. A `models.toml` beside your own",
+        "`config.toml` adds rows or overrides them.",
         "",
     ]
     return "\n".join(out)

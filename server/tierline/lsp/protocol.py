@@ -20,6 +20,12 @@ MessageStatus: TypeAlias = Literal["ok", "tool_call", "dropped", "interrupted", 
 TurnOutcome: TypeAlias = Literal["ok", "interrupted", "error"]
 
 
+def camel(name: str) -> str:
+    """``max_input_tokens`` on the wire is ``maxInputTokens``."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
 # --- shared values -------------------------------------------------------------------------------
 
 

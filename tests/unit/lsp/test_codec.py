@@ -38,7 +38,7 @@ def test_every_event_survives_the_wire(body: typing.Any) -> None:
     wire = json.loads(json.dumps(CONVERTER.unstructure(event)))
     assert wire["body"]["kind"] == body.kind
     assert wire["sessionId"] == "s"
-    assert set(wire["body"]) == {generate.camel(f.name) for f in attrs.fields(type(body))}
+    assert set(wire["body"]) == {protocol.camel(f.name) for f in attrs.fields(type(body))}
 
 
 def test_generated_files_are_up_to_date() -> None:
