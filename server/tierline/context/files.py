@@ -7,100 +7,34 @@ workspace layer through ``put``, or through the ``read`` function that ``add_fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from tierline.context import fences
-from tierline.context.filetext import FileFacts, FileText, file_text
+from tierline.context.filecut import Counts, cut_file
+from tierline.context.fileentry import (
+    STRENGTH,
+    FileEntry,
+    FileState,
+    from_record,
+    merge,
+    tidy_key,
+    to_record,
+)
+from tierline.context.filetext import FileText, file_text
 from tierline.context.items import Item, Pin, Section
 from tierline.context.refusals import Reason, Refusal, refuse
-from tierline.context.text import clip, sha256
+from tierline.context.text import sha256
+
+__all__ = ["KEY_PREFIX", "Counts", "FileContext", "FileEntry", "FileState", "tidy_key"]
 
 KEY_PREFIX = "file:"
 """Item keys of files: ``file:`` and the path."""
 
 
-class Counts(Protocol):
-    """Whatever can count the tokens of a text."""
-
-    def count(self, text: str) -> int:
-        """Tokens of the text."""
-
-
-class FileState(StrEnum):
-    """What has become of a listed file."""
-
-    OK = "ok"
-    MISSING = "missing"
-    REFUSED = "refused"
-    SHED = "shed"
-
-
-@frozen
-class FileEntry:
-    """One listed file. Only an entry in state ``ok`` is sent; any other has a reason."""
-
-    key: str
-    content: FileText = field(factory=lambda: file_text(""))
-    pin: Pin = Pin.NONE
-    lease: str = ""
-    """Scope of a lease: ``turn:<id>`` or ``task:<id>`` (seed 003, "Lease Scope")."""
-    state: FileState = FileState.OK
-    reason: str = ""
-    """Stable code (``refusals.Reason``); empty when all is well."""
-    sentence: str = ""
-    """What happened and what to do; empty when all is well."""
-    aliases: tuple[str, ...] = ()
-    origin: str = ""
-    automatic: bool = False
-    """True if nobody asked for it by name: it leaves with its lease."""
-    confirmed: bool = False
-    """The user saw the warning and wants it (ignored or secret files)."""
-    once: bool = False
-    """The confirmation ends with the session: a file of secrets never comes back unasked."""
-    dirty: bool = False
-    """The text comes from an editor buffer that differs from the disk."""
-
-    @property
-    def text(self) -> str:
-        """The normalised text; empty unless the state is ``ok`` or ``shed``."""
-        return self.content.text
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of the normalised text."""
-        return self.content.sha256
-
-    @property
-    def facts(self) -> FileFacts:
-        """How the text is stored."""
-        return self.content.facts
-
-
 Reader: TypeAlias = Callable[[str], FileText | Refusal]
-_STRENGTH = {Pin.NONE: 0, Pin.EPHEMERAL: 1, Pin.LEASED: 2, Pin.STICKY: 3}
-_CUT_STEPS = 12
 _PRIORITY = {Pin.NONE: 50, Pin.EPHEMERAL: 45, Pin.LEASED: 60, Pin.STICKY: 90}
-
-
-def tidy_key(path: str) -> str | None:
-    """A key from a loosely written relative path; None if it climbs out or names nothing.
-
-    Backslashes become slashes, outer slashes and ``.`` go, ``a/../b`` becomes ``b`` (seed 004,
-    "Path Normalization"). Unlike the seed's substring rule this accepts names such as
-    ``v1..v2.diff``: only a whole component ``..`` climbs.
-    """
-    parts: list[str] = []
-    for part in path.replace("\\", "/").split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts) or None
 
 
 class FileContext:
@@ -306,7 +240,7 @@ class FileContext:
     def hold(self, path: str, pin: Pin, lease: str = "") -> FileEntry | None:
         """Raise the pin automatically: never lowers one and never makes one sticky."""
         entry = self.get(path)
-        if entry is None or pin is Pin.STICKY or _STRENGTH[pin] < _STRENGTH[entry.pin]:
+        if entry is None or pin is Pin.STICKY or STRENGTH[pin] < STRENGTH[entry.pin]:
             return entry
         return self.set_pin(entry.key, pin, lease)
 
@@ -353,7 +287,7 @@ class FileContext:
             other = self._entries.get(new)
             aliases = tuple(name for name in entry.aliases if name not in (old, new))
             moved = evolve(entry, aliases=aliases)
-            self._entries[new] = evolve(_merge(moved, other) if other else moved, key=new)
+            self._entries[new] = evolve(merge(moved, other) if other else moved, key=new)
 
     def delete(self, old: str) -> list[str]:
         """A file or folder is gone: its entries are kept as missing. Returns their keys."""
@@ -396,19 +330,7 @@ class FileContext:
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Selection, pins, leases and confirmations as JSON values. Text is never part of it."""
-        return [
-            {
-                "key": entry.key,
-                "sha256": entry.sha256 if entry.state is not FileState.MISSING else "",
-                "pin": str(entry.pin),
-                "lease": entry.lease,
-                "aliases": list(entry.aliases),
-                "origin": entry.origin,
-                "automatic": entry.automatic,
-                "confirmed": entry.confirmed and not entry.once,
-            }
-            for entry in self.entries()
-        ]
+        return [to_record(entry) for entry in self.entries()]
 
     def restore(
         self, snapshot: Iterable[Any], read: Callable[[str, bool], FileText | Refusal]
@@ -418,7 +340,7 @@ class FileContext:
         What cannot be read stays listed with its reason. Records that make no sense are skipped.
         """
         for record in snapshot:
-            entry = _from_record(record)
+            entry = from_record(record)
             if entry is None:
                 continue
             self._entries[entry.key] = entry
@@ -427,76 +349,3 @@ class FileContext:
                 self.fail(entry.key, text)
             else:
                 self.update(entry.key, text)
-
-
-def cut_file(entry: FileEntry, counter: Counts, max_tokens: int, tokens: int) -> tuple[str, int]:
-    """A file's beginning in at most ``max_tokens`` tokens, marked as cut with its full size.
-
-    Returns the rendered text and its tokens. Cuts by tokens, not by lines, so that one endless line
-    is cut as well; ends at the end of a line where that costs little.
-    """
-    size = len(entry.text)
-
-    def render(length: int) -> str:
-        shown = clip(entry.text, length)
-        newline = shown.rfind("\n") + 1
-        if newline > len(shown) * 0.9:
-            shown = shown[:newline]
-        note = f"cut: the first {len(shown):,} of {size:,} characters"
-        return fences.render_file(entry.key, shown, note) + (
-            f"[{fences.render_path(entry.key)} goes on; the whole file has {size:,} characters,"
-            f" about {tokens:,} tokens]\n"
-        )
-
-    low, high = 0, size
-    text = render(0)
-    best = (text, counter.count(text))
-    guess = size * max_tokens // max(tokens, 1)
-    for _ in range(_CUT_STEPS):
-        text = render(guess)
-        used = counter.count(text)
-        if used <= max_tokens:
-            low, best = guess, (text, used)
-            guess = guess * max_tokens // max(used, 1)
-        else:
-            high = guess
-            guess = (low + high) // 2
-        if best[1] >= max_tokens * 0.98 or high - low <= 1:
-            break
-        guess = min(max(guess, low + 1), high - 1)
-    return best
-
-
-def _merge(entry: FileEntry, other: FileEntry) -> FileEntry:
-    stronger = max((entry, other), key=lambda e: _STRENGTH[e.pin])
-    return evolve(
-        entry,
-        pin=stronger.pin,
-        lease=stronger.lease,
-        aliases=tuple(dict.fromkeys((*other.aliases, *entry.aliases))),
-        automatic=entry.automatic and other.automatic,
-        confirmed=entry.confirmed or other.confirmed,
-        once=entry.once or other.once,
-    )
-
-
-def _from_record(record: Any) -> FileEntry | None:
-    if not isinstance(record, Mapping) or not isinstance(record.get("key"), str):
-        return None
-    key = tidy_key(record["key"])
-    if key is None:
-        return None
-    try:
-        pin = Pin(record.get("pin", "none"))
-    except ValueError:
-        pin = Pin.NONE
-    aliases = record.get("aliases", ())
-    return FileEntry(
-        key=record["key"],
-        pin=pin,
-        lease=str(record.get("lease", "")),
-        aliases=tuple(map(str, aliases)) if isinstance(aliases, list | tuple) else (),
-        origin=str(record.get("origin", "")),
-        automatic=bool(record.get("automatic", False)),
-        confirmed=bool(record.get("confirmed", False)),
-    )

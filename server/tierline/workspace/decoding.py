@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import codecs
 import re
+from difflib import SequenceMatcher
 
-from tierline.context.filetext import FileFacts, FileText, LineEnd, facts_of, file_text
+from attrs import evolve
+
+from tierline.context.filetext import FileText, LineEnd, facts_of, file_text
 from tierline.context.refusals import Reason
 
 _BOMS = (
@@ -20,6 +23,9 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _SAMPLE = 64 * 1024
 _CHAR = {"lf": "\n", "crlf": "\r\n", "cr": "\r", "none": "\n"}
 _LETTER = {"n": "\n", "w": "\r\n", "r": "\r"}
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_LONG_RUN = re.compile(r"[À-ÿŠšŽžŒœŸƒ¡-¿]{3,}")
+_SIGN_IN_WORD = re.compile(r"(?<=[A-Za-zÀ-ÿ])[¡-¦¨©ª¬®-±-³´µ¶¸-º¼-¿×÷](?=[A-Za-zÀ-ÿ])")
 FALLBACK = "cp1252"
 """For text that is neither UTF-8 nor marked: the superset of Latin-1 that editors fall back to."""
 MAGIC = (
@@ -67,27 +73,18 @@ def binary_kind(data: bytes) -> str:
 def decode(data: bytes) -> FileText | Reason:
     """The text of a file's bytes, or ``binary`` or ``undecodable``.
 
-    UTF-8, or UTF-8/16/32 by their byte order mark; otherwise ``FALLBACK``, marked as guessed. What
-    the fallback cannot write back byte for byte is undecodable.
+    UTF-8, or UTF-8/16/32 by their byte order mark; otherwise ``FALLBACK``, marked as guessed, if
+    the result reads like a western language. Anything else is refused rather than sent garbled: a
+    detector was tried (charset-normalizer 3.5 took ``"5 €"`` for UTF-16 and KOI8-R for Shift JIS),
+    and the editor, which knows the encoding, gives us the text of any file that is open in it.
     """
     if binary_kind(data):
         return Reason.BINARY
-    size = len(data)
     for mark, encoding in _BOMS:
         if data.startswith(mark):
-            try:
-                raw = data[len(mark) :].decode(encoding)
-            except UnicodeDecodeError:
-                return Reason.UNDECODABLE
-            return Reason.BINARY if "\0" in raw else _made(raw, encoding, True, size)
-    try:
-        return _made(data.decode("utf-8"), "utf-8", False, size)
-    except UnicodeDecodeError:
-        pass
-    try:
-        return _made(data.decode(FALLBACK), FALLBACK, False, size, guessed=True)
-    except UnicodeDecodeError:
-        return Reason.UNDECODABLE
+            return _strict(data[len(mark) :], encoding, len(data), bom=True)
+    text = _strict(data, "utf-8", len(data))
+    return text if isinstance(text, FileText) else _fallback(data)
 
 
 def encode_back(file: FileText, new_text: str) -> bytes:
@@ -106,17 +103,34 @@ def encode_back(file: FileText, new_text: str) -> bytes:
     return mark + raw.encode(facts.encoding)
 
 
-def _made(raw: str, encoding: str, bom: bool, size: int, guessed: bool = False) -> FileText:
-    from attrs import evolve
+def _strict(data: bytes, encoding: str, size: int, bom: bool = False) -> FileText | Reason:
+    try:
+        raw = data.decode(encoding)
+    except UnicodeDecodeError:
+        return Reason.UNDECODABLE
+    return Reason.BINARY if "\0" in raw else file_text(raw, facts_of(raw, encoding, bom, size))
 
-    facts: FileFacts = facts_of(raw, encoding, bom, size)
-    return file_text(raw, evolve(facts, guessed=guessed) if guessed else facts)
+
+def _fallback(data: bytes) -> FileText | Reason:
+    text = _strict(data, FALLBACK, len(data))
+    if isinstance(text, Reason) or not _western(text.text):
+        return Reason.UNDECODABLE
+    return evolve(text, facts=evolve(text.facts, guessed=True))
+
+
+def _western(text: str) -> bool:
+    """True if the characters beyond ASCII stand as they do in western languages.
+
+    Other charsets read as cp1252 show long runs of accented letters (Cyrillic, CJK) or signs in the
+    middle of words (central European).
+    """
+    beyond = len(_BEYOND_ASCII.findall(text))
+    in_runs = sum(len(run) for run in _LONG_RUN.findall(text))
+    return in_runs <= 0.2 * beyond and len(_SIGN_IN_WORD.findall(text)) <= 0.1 * beyond
 
 
 def _mixed(file: FileText, new_text: str) -> str:
     """New text with the line ends of the lines that it shares with the old."""
-    from difflib import SequenceMatcher
-
     old_lines = file.text.split("\n")
     new_lines = new_text.split("\n")
     ends = file.facts.line_ends

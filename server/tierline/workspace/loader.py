@@ -7,9 +7,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from tierline.context.files import FileContext, FileEntry
 from tierline.context.filetext import FileText, file_text
@@ -19,59 +18,18 @@ from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
 from tierline.workspace.decoding import binary_kind, decode
 from tierline.workspace.ignore import IgnoreRules
 from tierline.workspace.images import LoadedImage, check_image, image_type
+from tierline.workspace.loaded import Changes, FolderLoad, Loaded, skip_notices
 from tierline.workspace.paths import Resolved, Roots
 from tierline.workspace.reading import DEFAULT_CAP, Signature, read_file, signature
 from tierline.workspace.secretfiles import secret_kind
+
+__all__ = ["Changes", "FolderLoad", "Loaded", "Loader"]
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was read may change again within one clock tick."""
 _CACHED = 1000
 _MOST_FILES = 500
 """Files that one folder may bring in."""
-
-
-@frozen
-class Loaded:
-    """A file's text, ready for ``FileContext.put(key, content, **loaded.listing)``."""
-
-    key: str
-    content: FileText
-    alias: str = ""
-    confirmed: bool = False
-    once: bool = False
-    dirty: bool = False
-    warnings: tuple[str, ...] = ()
-    """Sentences for the user: what was redacted, guessed or confirmed."""
-
-    @property
-    def listing(self) -> dict[str, Any]:
-        """Keyword arguments for ``FileContext.put``."""
-        return {
-            "alias": self.alias,
-            "confirmed": self.confirmed,
-            "once": self.once,
-            "dirty": self.dirty,
-        }
-
-
-@frozen
-class FolderLoad:
-    """What a folder brought: texts, and what was skipped and why."""
-
-    files: tuple[Loaded, ...]
-    skipped: tuple[Refusal, ...] = ()
-    notices: tuple[str, ...] = ()
-
-
-@frozen
-class Changes:
-    """What became of listed files since they were last read."""
-
-    changed: dict[str, Loaded] = field(factory=dict)
-    failed: dict[str, Refusal] = field(factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.changed or self.failed)
 
 
 @frozen
@@ -203,7 +161,7 @@ class Loader:
                 files.setdefault(loaded.key, loaded)
             elif isinstance(loaded, Refusal):
                 skipped.append(loaded)
-        return FolderLoad(tuple(files.values()), tuple(skipped), _notices(skipped, over, most))
+        return FolderLoad(tuple(files.values()), tuple(skipped), skip_notices(skipped, over, most))
 
     def _walk(self, top: str, skipped: list[Refusal]) -> Iterable[str]:
         folders = [top]
@@ -418,20 +376,3 @@ def _rendered(key: str, raw: FileText) -> FileText:
 def _view(text: str, of: FileText | None, kind: str) -> FileText:
     made = file_text(text)
     return evolve(made, facts=evolve(of.facts if of else made.facts, view=kind))
-
-
-def _notices(skipped: list[Refusal], over: int, most: int) -> tuple[str, ...]:
-    notices = []
-    for reason, what in (
-        (Reason.SECRET, "files of secrets"),
-        (Reason.IGNORED, "ignored files"),
-        (Reason.BINARY, "files that are not text"),
-        (Reason.TOO_LARGE, "files that are too large"),
-    ):
-        names = [refusal.name for refusal in skipped if refusal.reason is reason]
-        if names:
-            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-            notices.append(f"Skipped {what}: {shown}.")
-    if over:
-        notices.append(f"Only the first {most} files were added; {over} more were left out.")
-    return tuple(notices)

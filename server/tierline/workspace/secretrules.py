@@ -1,7 +1,7 @@
 """The shapes of credentials, as their issuers publish them. Data for ``secrets.py``.
 
-Every pattern starts at a literal or behind a character that cannot belong to a word, and repeats
-only character classes, so that each scan is linear in the text.
+Every pattern begins with literals or bounded classes and repeats only single classes, so that each
+scan is linear in the text.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ class Rule:
     hints: tuple[str, ...]
     """One of these must occur (in lower case) for the pattern to be tried at all."""
     pattern: re.Pattern[str]
+    whole: bool = False
+    """The match must not begin inside a word: checked after the match, as a look-behind in front
+    of the pattern would keep ``re`` from searching for its literal beginning."""
 
 
-_START = r"(?<![A-Za-z0-9_+/=.-])"
 _END = r"(?![A-Za-z0-9_-])"
 
 
 def _shape(kind: str, hints: str, pattern: str) -> Rule:
-    return Rule(kind, tuple(hints.split()), re.compile(f"{_START}(?:{pattern}){_END}"))
+    return Rule(kind, tuple(hints.split()), re.compile(f"(?:{pattern}){_END}"), whole=True)
 
 
 def _context(kind: str, hints: str, pattern: str, flags: int = 0) -> Rule:
@@ -141,29 +143,27 @@ SHAPES: tuple[Rule, ...] = (
         r"(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
         re.I,
     ),
-    _context("bearer-token", "bearer", r"\bBearer\s+(?P<secret>[A-Za-z0-9._~+/-]{24,}={0,2})"),
+    _context("bearer-token", "bearer", r"Bearer\s+(?P<secret>[A-Za-z0-9._~+/-]{24,}={0,2})"),
     _context(
         "url-password",
         "://",
-        r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{3,200})@"
+        r"://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{3,200})@"
         r"(?=[A-Za-z0-9\[_-])",
     ),
 )
 """Shapes that are credentials wherever they stand."""
 
-_KEYWORD = (
-    r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key"
-    r"|private[_-]?key|encryption[_-]?key|signing[_-]?key|credentials?|client[_-]?secret)"
+KEYWORDS = ("pass", "pwd", "secret", "token", "key", "credential")
+"""What every name of a secret contains; a cheap test before ``ASSIGNMENT`` is tried."""
+NAME = re.compile(
+    r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?"
+    r"|(?:api|access|auth|private|encryption|signing|secret|master|account|shared)[_-]?key)"
+    r"(?:[_-]?(?:value|key|prod|dev|live|[0-9]{1,3}))?",
 )
-ASSIGNMENTS: tuple[Rule, ...] = (
-    _context(
-        "password",
-        "pass,pwd,secret,token,key,credential",
-        rf"{_KEYWORD}(?:[_-]?(?:value|key|id|hash|prod|dev|test|live|[0-9]{{1,3}}))?"
-        r"(?P<close>[\"'\]]{0,2})\s{0,3}(?P<op>:=|=>|==?|:)\s{0,3}"
-        r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\s]{6,200})(?P=quote)"
-        r"|(?P<bare>[^\s\"'`,;(){}\[\]<>$&|]{6,200})(?P<after>[(\[,;)]?))",
-        re.I,
-    ),
+"""Searched in lower-cased text."""
+ASSIGNMENT = re.compile(
+    r"(?P<close>[\"'\]]{0,2})\s{0,3}(?P<op>:=|=>|==?|:)(?P<gap>\s{0,3})"
+    r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\s]{6,200})(?P=quote)"
+    r"|(?P<bare>[^\s\"'`,;(){}\[\]<>$&|]{6,200})(?P<after>[(\[,;)]?))"
 )
-"""``name = value`` where the name says that the value is secret; the value must look it as well."""
+"""What follows the name: ``name = value``, where the value must look like a secret as well."""

@@ -11,11 +11,11 @@ import re
 
 from attrs import frozen
 
-from tierline.workspace.secretrules import ASSIGNMENTS, SHAPES, Rule
+from tierline.workspace.secretrules import ASSIGNMENT, KEYWORDS, NAME, SHAPES, Rule
 
 _PLACEHOLDER = re.compile(
     r"redacted|example|sample|change[-_]?me|change[-_]?it|replace|placeholder|your[-_]?|dummy|todo"
-    r"|x{4,}|\*{3,}|\.{3}|\$\{|\{\{|%\(|<[^>]*>|none|null|undefined|true|false|required|optional"
+    r"|x{4,}|\*{3,}|\.{3}|\$\{|\{\w*\}|\{\{|%\(|<[^>]*>|none|null|undefined|true|false|required|optional"
     r"|string|secret[-_]?here|insert|not[-_]?set|empty|^my[-_]|^test|^foo|^bar|^abc|^123|^pass(?:word)?\d?$",
     re.I,
 )
@@ -23,8 +23,10 @@ _WORDS = re.compile(
     r"^[A-Za-z]+(?:[-_./:][A-Za-z]+)*$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^[a-z]+(?:[A-Z][a-z]+)*$"
 )
 _EXPRESSION = re.compile(
-    r"^(?:[A-Za-z_]\w*\.)+\w+$|^[@#/~.]|^\w+://|^--|^\d+(?:\.\d+)?[a-z]{0,2}$|^[\w.]+\\"
+    r"^(?:[A-Za-z_]\w*\.)+\w+$|^[@#/~.]|^\w+://|^--|^\d+(?:\.\d+)?[a-z]{0,2}$|^[\^~<>=v]{0,2}\d+(?:\.[\dx*]+)+|^[\w.]+\\"
 )
+_WORD_CHAR = re.compile(r"[A-Za-z0-9_-]")
+_CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]|[0-9]+")
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
 
 
@@ -48,14 +50,14 @@ def find(text: str, *, assignments: bool = True) -> list[Finding]:
     ``assignments`` also looks for values that only their names give away (``password=…``).
     """
     lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters, such as İ, grow
+        lowered = "".join(c.lower() if c.isascii() else c for c in text)
     found: list[Finding] = []
     for rule in SHAPES:
         if any(hint in lowered for hint in rule.hints):
             found.extend(_shapes(rule, text))
-    if assignments:
-        for rule in ASSIGNMENTS:
-            if any(hint in lowered for hint in rule.hints):
-                found.extend(_assignments(rule, text))
+    if assignments and any(word in lowered for word in KEYWORDS):
+        found.extend(_assignments(text, lowered))
     if len(found) < 2:
         return found
     found.sort(key=lambda finding: (finding.start, -finding.end))
@@ -86,6 +88,8 @@ def _shapes(rule: Rule, text: str) -> list[Finding]:
     group = "secret" if "secret" in rule.pattern.groupindex else 0
     found = []
     for match in rule.pattern.finditer(text):
+        if rule.whole and not _begins(text, match.start()):
+            continue
         if rule.kind in ("url-password", "authorization", "bearer-token", "npm-token"):
             value = match[group]
             if _PLACEHOLDER.search(value) or value.lower() in ("pass", "pwd", "pw", "secret"):
@@ -94,31 +98,53 @@ def _shapes(rule: Rule, text: str) -> list[Finding]:
     return found
 
 
-def _assignments(rule: Rule, text: str) -> list[Finding]:
-    return [
-        Finding(rule.kind, *match.span("quoted" if match["quoted"] else "bare"))
-        for match in rule.pattern.finditer(text)
-        if (_literal(match["quoted"]) if match["quoted"] else _bare(match))
-    ]
+def _begins(text: str, place: int) -> bool:
+    """True if a word can begin here: also after an escape in quoted JSON (``\\n``) or in a URL."""
+    return (
+        place == 0
+        or not _WORD_CHAR.match(text, place - 1)
+        or text[place - 2 : place] in ("\\n", "\\r", "\\t")
+        or text[place - 3 : place].lower() in ("%3d", "%20", "%26", "%2f")
+    )
+
+
+def _assignments(text: str, lowered: str) -> list[Finding]:
+    found = []
+    for name in NAME.finditer(lowered):
+        match = ASSIGNMENT.match(text, name.end())
+        if match is None:
+            continue
+        if match["quoted"]:
+            if _literal(match["quoted"]):
+                found.append(Finding("password", *match.span("quoted")))
+        elif _bare(match):
+            found.append(Finding("password", *match.span("bare")))
+    return found
 
 
 def _literal(value: str) -> bool:
     """True if a quoted value looks like a secret and not like a name, a path or a template."""
     return not (
-        len(value) < 6
-        or _PLACEHOLDER.search(value)
-        or _WORDS.match(value)
+        _PLACEHOLDER.search(value)
         or _EXPRESSION.match(value)
-        or not re.search(r"[0-9]|[^\w]", value)
+        or (_WORDS.match(value) and not _random(value))
+        or (_NAME.match(value) and NAME.search(value.lower()))
+        or not (re.search(r"[0-9]|[^\w]", value) or _random(value))
     )
 
 
 def _bare(match: re.Match[str]) -> bool:
     """True if an unquoted value is a literal, as in ``.env``, YAML or prose, and not code."""
     value = match["bare"].rstrip(".:!?")
-    if not _literal(value) or match["after"] in ("(", "["):
+    if len(value) < 6 or not _literal(value) or match["after"] in ("(", "["):
         return False
-    tight = match["op"] == "=" and match[0][match.start("op") - match.start() - 1] not in " \t"
-    if _NAME.match(value) and not (tight and not match["after"] and re.search(r"[0-9]", value)):
-        return match["op"] == ":" and bool(re.search(r"[0-9]", value)) and len(value) >= 16
-    return True
+    if not _NAME.match(value) or _random(value):
+        return True
+    tight = match["op"] == "=" and not match["gap"] and not match["after"]
+    return tight and bool(re.search(r"[0-9]", value))
+
+
+def _random(value: str) -> bool:
+    """True if the value falls into words too short to be a name that a person gave."""
+    words = _CAMEL.findall(value)
+    return len(value) >= 8 and len(words) > 3 and sum(map(len, words)) / len(words) <= 2.6

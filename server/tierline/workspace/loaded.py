@@ -1,0 +1,73 @@
+"""What loading gives: a file's text, a folder's files, the changes since the last look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from tierline.context.filetext import FileText
+from tierline.context.refusals import Reason, Refusal
+
+
+@frozen
+class Loaded:
+    """A file's text, ready for ``FileContext.put(key, content, **loaded.listing)``."""
+
+    key: str
+    content: FileText
+    alias: str = ""
+    confirmed: bool = False
+    once: bool = False
+    dirty: bool = False
+    warnings: tuple[str, ...] = ()
+    """Sentences for the user: what was redacted, guessed or confirmed."""
+
+    @property
+    def listing(self) -> dict[str, Any]:
+        """Keyword arguments for ``FileContext.put``."""
+        return {
+            "alias": self.alias,
+            "confirmed": self.confirmed,
+            "once": self.once,
+            "dirty": self.dirty,
+        }
+
+
+@frozen
+class FolderLoad:
+    """What a folder brought: texts, and what was skipped and why."""
+
+    files: tuple[Loaded, ...]
+    skipped: tuple[Refusal, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@frozen
+class Changes:
+    """What became of listed files since they were last read."""
+
+    changed: dict[str, Loaded] = field(factory=dict)
+    failed: dict[str, Refusal] = field(factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.failed)
+
+
+def skip_notices(skipped: Sequence[Refusal], over: int, most: int) -> tuple[str, ...]:
+    """Sentences that say what a folder did not bring, and why."""
+    notices = []
+    for reason, what in (
+        (Reason.SECRET, "files of secrets"),
+        (Reason.IGNORED, "ignored files"),
+        (Reason.BINARY, "files that are not text"),
+        (Reason.TOO_LARGE, "files that are too large"),
+    ):
+        names = [refusal.name for refusal in skipped if refusal.reason is reason]
+        if names:
+            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            notices.append(f"Skipped {what}: {shown}.")
+    if over:
+        notices.append(f"Only the first {most} files were added; {over} more were left out.")
+    return tuple(notices)
