@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.context.plan import ContextPlan, diff, explain
+from tierline.context.plan import ContextPlan, explain
+from tierline.context.plan_diff import diff
 from tierline.context.prompt import Prompt
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p

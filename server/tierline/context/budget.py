@@ -1,0 +1,177 @@
+"""The budget: how large the next request is, by section, and what the provider said of the last.
+
+``used`` is the request as it would be sent now: pending prompt, tools, system and pictures
+included. What earlier requests cost in sum is counted apart and never mixed in.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from attrs import define, field, frozen
+
+from tierline.context.counting import Accuracy
+from tierline.context.items import Section
+from tierline.context.limits import Limits, should_compact
+from tierline.context.models import LimitSource, ModelFacts
+from tierline.context.plan import ContextPlan, PlanEntry
+
+
+@frozen
+class Reported:
+    """What the provider itself said about one request, in tokens."""
+
+    input_tokens: int = 0
+    """The whole prompt: cached, written and uncached together."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        """Request and reply together: what the conversation occupies after it."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def uncached_tokens(self) -> int:
+        """Input that was neither read from the cache nor written to it."""
+        return max(0, self.input_tokens - self.cache_read_tokens - self.cache_write_tokens)
+
+
+@define
+class UsageLedger:
+    """The last report and the sums of all. The sums say what was paid, never what is in use."""
+
+    last: Reported | None = None
+    requests: int = 0
+    lifetime: Reported = field(factory=Reported)
+
+    def record(
+        self,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        cache_read_tokens: int | None = None,
+        cache_write_tokens: int | None = None,
+    ) -> None:
+        """Take in a report. One without an input size says nothing about the request: the last
+        report then no longer speaks for the conversation and is forgotten.
+        """
+        self.requests += 1
+        report = Reported(
+            max(0, input_tokens or 0),
+            max(0, output_tokens or 0),
+            max(0, cache_read_tokens or 0),
+            max(0, cache_write_tokens or 0),
+        )
+        self.last = report if report.input_tokens else None
+        self.lifetime = Reported(
+            self.lifetime.input_tokens + report.input_tokens,
+            self.lifetime.output_tokens + report.output_tokens,
+            self.lifetime.cache_read_tokens + report.cache_read_tokens,
+            self.lifetime.cache_write_tokens + report.cache_write_tokens,
+        )
+
+
+@frozen
+class SectionSize:
+    """One section of the next request."""
+
+    name: Section
+    tokens: int
+    items: int
+    detail: str
+    """The largest items, for a person."""
+
+
+@frozen
+class Budget:
+    """The size of the next request. Token counts without margin; the sections sum to ``used``."""
+
+    model: str
+    provider: str
+    used: int
+    max_input_tokens: int
+    max_output_tokens: int
+    """What the reply may get beside this request."""
+    remaining: int
+    """Input tokens still free; never negative."""
+    percent: float
+    """``used`` as a share of ``max_input_tokens``, 0 to 100."""
+    sections: tuple[SectionSize, ...]
+    """All sections in the order of ``Section``; an unused one has 0."""
+    accuracy: Accuracy
+    margin: float
+    """Error that enforcement adds, as a fraction; not part of ``used``."""
+    limit_source: LimitSource
+    history_tokens: int
+    max_history_tokens: int
+    compaction_trigger_tokens: int
+    needs_summary: bool
+    last: Reported | None = None
+    lifetime: Reported = field(factory=Reported)
+
+
+def budget(
+    plan: ContextPlan,
+    facts: ModelFacts,
+    limits: Limits,
+    *,
+    provider: str = "",
+    accuracy: Accuracy = Accuracy.ESTIMATED,
+    ledger: UsageLedger | None = None,
+) -> Budget:
+    """The report on a plan for the next request."""
+    sums = plan.section_tokens()
+    history = sums[Section.HISTORY]
+    verdict = should_compact(history, limits)
+    most = limits.max_input_tokens
+    return Budget(
+        model=plan.model or facts.name,
+        provider=provider,
+        used=plan.tokens,
+        max_input_tokens=most,
+        max_output_tokens=plan.max_output_tokens,
+        remaining=max(0, most - plan.tokens),
+        percent=min(100.0, max(0.0, 100 * plan.tokens / most)),
+        sections=tuple(
+            _section(section, [e for e in plan.included if e.section is section])
+            for section in Section
+        ),
+        accuracy=accuracy,
+        margin=limits.margin,
+        limit_source=facts.limit_source,
+        history_tokens=history,
+        max_history_tokens=most // 16,
+        compaction_trigger_tokens=verdict.trigger_tokens,
+        needs_summary=verdict.due,
+        last=ledger.last if ledger else None,
+        lifetime=ledger.lifetime if ledger else Reported(),
+    )
+
+
+def _section(section: Section, entries: list[PlanEntry]) -> SectionSize:
+    largest = sorted(entries, key=lambda entry: (-entry.tokens, entry.key))[:3]
+    named = ", ".join(f"{entry.path or entry.key} {entry.tokens:,}" for entry in largest)
+    more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
+    return SectionSize(section, sum(e.tokens for e in entries), len(entries), named + more)
+
+
+class TokenBudget(TypedDict):
+    """Seed 004, "Token Budget Reporting"."""
+
+    history_tokens: int
+    max_history_tokens: int
+    max_input_tokens: int
+    remaining: int
+    needs_summary: bool
+
+
+def token_budget(report: Budget) -> TokenBudget:
+    """The seed's ``get_token_budget()``: its five keys, from the full report."""
+    return TokenBudget(
+        history_tokens=report.history_tokens,
+        max_history_tokens=report.max_history_tokens,
+        max_input_tokens=report.max_input_tokens,
+        remaining=report.remaining,
+        needs_summary=report.needs_summary,
+    )

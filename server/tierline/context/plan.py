@@ -1,0 +1,360 @@
+"""ContextPlan: what goes into one request, what stays out, and why (seed 003, "ContextPlan").
+
+``plan`` is a function of its arguments alone: the same candidates and limits give the same plan
+with the same id, which is what makes a request reproducible.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from tierline.context.enforce import (
+    Code,
+    Dropped,
+    Selection,
+    emergency_truncate,
+    history_tokens,
+    shed_files,
+    shed_rest,
+)
+from tierline.context.items import Item, Pin, Section
+from tierline.context.limits import Limits
+from tierline.context.mode import LIMITS, ContextMode
+
+FRAME_KEY = "request:frame"
+"""The entry for what every request costs beside its items."""
+
+_ORDER = {section: place for place, section in enumerate(Section)}
+_IN_GIVEN_ORDER = frozenset(
+    {Section.HISTORY, Section.SUMMARIES, Section.RETRIEVED, Section.PROMPT, Section.SYSTEM}
+)
+_AUTOMATIC = frozenset({Section.RETRIEVED, Section.SYMBOLS})
+
+
+@frozen
+class PlanEntry:
+    """One item in a plan. ``code`` is stable, ``reason`` is for a person."""
+
+    key: str
+    section: Section
+    tokens: int
+    code: str
+    reason: str
+    tier: str = ""
+    """Where the stability policy put it; empty before that, and for what is out."""
+    sha256: str = ""
+    pin: Pin = Pin.NONE
+    path: str = ""
+    group: str = ""
+
+
+@frozen
+class Absent:
+    """Something that is listed but cannot be a candidate: a missing file, a refused one."""
+
+    key: str
+    section: Section
+    code: str
+    reason: str
+    tokens: int = 0
+    path: str = ""
+
+
+@frozen
+class Sent:
+    """A block as it stands in the request: the item it comes from and a hash of its content."""
+
+    key: str
+    sha256: str
+    marked: bool = False
+    """True if a cache breakpoint follows it."""
+
+
+@frozen
+class ContextPlan:
+    """The decision about one request. Token counts are without margin."""
+
+    plan_id: str
+    """``plan_`` and 16 hexadecimal digits of the hash of the plan's inputs."""
+    model: str
+    mode: ContextMode
+    included: tuple[PlanEntry, ...]
+    """In plan order: sections as ``Section`` declares them; history, summaries, retrieved items,
+    instructions and prompt as given, everything else by key."""
+    excluded: tuple[PlanEntry, ...]
+    """In the order in which they were left out."""
+    tokens_before: int
+    """All candidates together."""
+    tokens: int
+    """What is included."""
+    estimate: int
+    """``tokens`` with the margin: what the limits were held against."""
+    max_input_tokens: int
+    window: int
+    max_output_tokens: int
+    """What the reply may get: ``estimate + max_output_tokens <= window``."""
+    margin: float = 0.0
+    branch: str = "main"
+    turn: str = ""
+    retrieval_set: str = ""
+    """Id of the ``RetrievalSet`` that the candidates came from."""
+    notices: tuple[str, ...] = ()
+    """What the user should be told."""
+    sent: tuple[Sent, ...] = ()
+    """The blocks of the request in the order of its bytes; known once it was stored."""
+
+    def entry(self, key: str) -> PlanEntry | None:
+        """The entry of an item, in or out; what is in wins."""
+        for entries in (self.included, self.excluded):
+            for entry in entries:
+                if entry.key == key:
+                    return entry
+        return None
+
+    def includes(self, key: str) -> bool:
+        """True if the item is in the request."""
+        return any(entry.key == key for entry in self.included)
+
+    def select(self, candidates: Iterable[Item]) -> tuple[Item, ...]:
+        """The candidates that are in, in plan order."""
+        items: dict[str, Item] = {}
+        for item in candidates:
+            items.setdefault(item.key, item)
+        return tuple(items[entry.key] for entry in self.included if entry.key in items)
+
+    def with_tiers(self, tiers: Mapping[str, str]) -> ContextPlan:
+        """The plan with the tier of each included item; its id stays."""
+        return evolve(
+            self,
+            included=tuple(
+                evolve(entry, tier=tiers.get(entry.key, entry.tier)) for entry in self.included
+            ),
+        )
+
+    def section_tokens(self) -> dict[Section, int]:
+        """Tokens by section, all sections, in their order. They sum to ``tokens``."""
+        sums = dict.fromkeys(Section, 0)
+        for entry in self.included:
+            sums[entry.section] += entry.tokens
+        return sums
+
+
+def plan(
+    candidates: Sequence[Item],
+    limits: Limits,
+    *,
+    model: str = "",
+    mode: ContextMode = ContextMode.LIGHT,
+    absent: Sequence[Absent] = (),
+    frame_tokens: int = 0,
+    compaction_failed: bool = False,
+    branch: str = "main",
+    turn: str = "",
+    retrieval_set: str = "",
+) -> ContextPlan:
+    """Decide what goes into the request.
+
+    In this order: duplicates and what the mode does not allow stay out; items whose dependencies
+    are absent stay out; history is truncated if compaction failed (layer 2); files are shed at 90 %
+    of the input limit (layer 3); then the reply's room is lowered to its floor; then other items
+    leave by rising priority. An item is in whole or not at all, and never without what it
+    ``depends`` on.
+
+    ``frame_tokens`` is what the request costs beside its items; ``absent`` is recorded among the
+    excluded. History must be in chronological order, retrieved items best first.
+
+    Raises:
+        FixedPartTooLarge: if what cannot be left out does not fit into the window.
+    """
+    mode = ContextMode(mode)
+    plan_id = _plan_id(
+        candidates,
+        (limits, model, mode, frame_tokens, compaction_failed, branch, turn, retrieval_set),
+        absent,
+    )
+    items, dropped = _distinct(candidates)
+    if frame_tokens > 0:
+        items.insert(0, _frame(frame_tokens))
+    selection = Selection(_ordered(items))
+    _apply_mode(selection, mode, limits)
+    _apply_dependencies(selection)
+    notices: list[str] = []
+    if compaction_failed:
+        notices += emergency_truncate(selection, limits)
+    notices += shed_files(selection, limits)
+    notices += shed_rest(selection, limits)
+    dropped += selection.dropped
+    return ContextPlan(
+        plan_id=plan_id,
+        model=model,
+        mode=mode,
+        included=tuple(_included(item) for item in selection.kept.values()),
+        excluded=(
+            *(_excluded(drop) for drop in dropped),
+            *(
+                PlanEntry(a.key, a.section, a.tokens, a.code, a.reason, path=a.path)
+                for a in absent
+                if a.key not in selection.kept
+            ),
+        ),
+        tokens_before=sum(item.tokens for item in items),
+        tokens=selection.tokens,
+        estimate=limits.estimate(selection.tokens),
+        max_input_tokens=limits.max_input_tokens,
+        window=limits.window,
+        max_output_tokens=limits.output_for(selection.tokens),
+        margin=limits.margin,
+        branch=branch,
+        turn=turn,
+        retrieval_set=retrieval_set,
+        notices=tuple(notices),
+    )
+
+
+def plan_history_tokens(candidates: Iterable[Item]) -> int:
+    """What the compaction trigger is held against: the conversation among the candidates."""
+    return history_tokens(candidates)
+
+
+def explain(plan: ContextPlan, key: str) -> str:
+    """Why an item is in or out, in a sentence."""
+    entry = plan.entry(key)
+    if entry is None:
+        return f"{key} was not a candidate for this request."
+    name = entry.path or key
+    if plan.includes(key):
+        tier = f" in tier {entry.tier}" if entry.tier else ""
+        return f"{name} is in{tier} with {entry.tokens:,} tokens: {entry.reason}"
+    size = f" ({entry.tokens:,} tokens)" if entry.tokens else ""
+    return f"{name}{size} is not in: {entry.reason}"
+
+
+# --- steps ---------------------------------------------------------------------------------------
+
+
+def _plan_id(candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[Absent]) -> str:
+    """A hash over everything that the plan depends on. Contents enter by their own hashes."""
+    lines = [
+        f"{i.key}\0{i.section}\0{i.sha256}\0{i.tokens}\0{i.priority}\0{i.pin}\0{i.required:d}"
+        f"{i.volatile:d}\0{i.group}\0{i.path}\0{i.origin}\0" + "\0".join(i.depends)
+        for i in candidates
+    ]
+    lines += [repr(value) for value in rest]
+    lines += [f"{a.key}\0{a.section}\0{a.code}\0{a.reason}\0{a.tokens}\0{a.path}" for a in absent]
+    content = "\n".join(lines).encode("utf-8", "surrogatepass")
+    return f"plan_{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def _distinct(candidates: Iterable[Item]) -> tuple[list[Item], list[Dropped]]:
+    """One item per key: the first. Copies vanish without a trace, other contents are listed."""
+    items: dict[str, Item] = {}
+    dropped: list[Dropped] = []
+    for item in candidates:
+        first = items.setdefault(item.key, item)
+        if first is not item and first.sha256 != item.sha256:
+            dropped.append(
+                Dropped(item, Code.DUPLICATE, "Another version of it came first in this request.")
+            )
+    return list(items.values()), dropped
+
+
+def _ordered(items: list[Item]) -> list[Item]:
+    places = {item.key: place for place, item in enumerate(items)}
+    return sorted(
+        items,
+        key=lambda item: (
+            _ORDER[item.section],
+            (places[item.key], "") if item.section in _IN_GIVEN_ORDER else (0, item.key),
+        ),
+    )
+
+
+def _frame(tokens: int) -> Item:
+    return Item(
+        key=FRAME_KEY,
+        section=Section.SYSTEM,
+        sha256="",
+        tokens=tokens,
+        required=True,
+        origin="what every request costs",
+    )
+
+
+def _apply_mode(selection: Selection, mode: ContextMode, limits: Limits) -> None:
+    """Leave out automatic context that the mode does not allow. Pins are not automatic."""
+    allowed = LIMITS[mode]
+    most = limits.room(allowed.tokens(limits.max_input_tokens))
+    count = tokens = 0
+    for item in list(selection.kept.values()):
+        if item.section not in _AUTOMATIC or item.pin in (Pin.STICKY, Pin.LEASED):
+            continue
+        if mode is ContextMode.OFF or (item.section is Section.SYMBOLS and not allowed.symbols):
+            selection.drop(item, Code.MODE, f"Context mode {mode.value} retrieves nothing.")
+        elif item.section is Section.RETRIEVED:
+            if count >= allowed.candidates or tokens + item.tokens > most:
+                selection.drop(
+                    item,
+                    Code.MODE_LIMIT,
+                    f"Context mode {mode.value} takes at most {allowed.candidates} pieces and "
+                    f"{most:,} tokens.",
+                )
+            else:
+                count += 1
+                tokens += item.tokens
+
+
+def _apply_dependencies(selection: Selection) -> None:
+    for item in list(selection.kept.values()):
+        missing = [key for key in item.depends if key not in selection.kept]
+        if missing and item.key in selection.kept:
+            selection.drop(item, Code.DEPENDENCY, f"It makes no sense without {missing[0]}.")
+
+
+_WHY = {
+    Section.TOOLS: "the tools that the model may call.",
+    Section.SYSTEM: "part of the instructions.",
+    Section.MEMOS: "a memo that fits the prompt.",
+    Section.STATE: "the state of the work.",
+    Section.SYMBOLS: "part of the map of the code.",
+    Section.FILES: "it is in the file context.",
+    Section.URLS: "a page that was fetched.",
+    Section.RETRIEVED: "retrieved for this prompt.",
+    Section.SUMMARIES: "a summary of earlier conversation.",
+    Section.HISTORY: "part of the conversation.",
+    Section.PROMPT: "the prompt.",
+}
+
+
+def _included(item: Item) -> PlanEntry:
+    if item.key == FRAME_KEY:
+        code, why = Code.FRAME, "what every request costs beside its content."
+    elif item.required:
+        code, why = Code.REQUIRED, _WHY[item.section]
+        if item.section is Section.HISTORY:
+            why = "the request that is being answered."
+    elif item.pin is Pin.STICKY:
+        code, why = Code.PINNED, "you pinned it."
+    elif item.pin is Pin.LEASED:
+        code, why = Code.LEASED, "pinned for the current task."
+    elif item.pin is Pin.EPHEMERAL:
+        code, why = Code.HOOK, "a hook to ask for more."
+    else:
+        code, why = Code.SELECTED, _WHY[item.section]
+    if item.origin and code is not Code.FRAME:
+        why = f"{why[:-1]} ({item.origin})."
+    return PlanEntry(
+        item.key, item.section, item.tokens, code, why, "",
+        item.sha256, item.pin, item.path, item.group,
+    )  # fmt: skip
+
+
+def _excluded(drop: Dropped) -> PlanEntry:
+    item = drop.item
+    return PlanEntry(
+        item.key, item.section, item.tokens, drop.code, drop.reason, "",
+        item.sha256, item.pin, item.path, item.group,
+    )  # fmt: skip
