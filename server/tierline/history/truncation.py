@@ -14,7 +14,7 @@ from attrs import field, frozen, validators
 
 from tierline.context.blocks import Block, Image, Text, ToolResult
 from tierline.context.text import clip
-from tierline.history.groups import results
+from tierline.history.groups import calls, results
 from tierline.history.messages import Message
 
 
@@ -30,9 +30,13 @@ class TruncationSettings:
     """Results of all other groups."""
     recent: int = field(default=5, validator=validators.ge(0))
     """How many results of the active group count as newest."""
+    retrieved: int = field(default=20_000, validator=validators.ge(0))
+    """Newest results of ``query_db``, which were asked for because something had been cut; to cut
+    them as well would send the model round in circles."""
 
 
 DEFAULTS = TruncationSettings()
+RETRIEVAL_TOOL = "query_db"
 
 
 def hint(message_id: str) -> str:
@@ -53,15 +57,19 @@ def truncate(
         for place, _ in enumerate(results(m))
     ]
     newest = set(active[-settings.recent :]) if settings.recent else set()
+    retrievals = {c.id for m in messages for c in calls(m) if c.name == RETRIEVAL_TOOL}
     shortened: list[Message] = []
     for message in messages:
         limits: list[int] = []
-        for place, _ in enumerate(results(message)):
+        for place, result in enumerate(results(message)):
             if message.group_id != active_group:
                 limits.append(settings.inactive)
+            elif (message.id, place) not in newest:
+                limits.append(settings.degraded)
+            elif result.tool_use_id in retrievals:
+                limits.append(max(settings.retrieved, settings.full))
             else:
-                full = (message.id, place) in newest
-                limits.append(settings.full if full else settings.degraded)
+                limits.append(settings.full)
         shortened.append(_shorten(message, limits))
     return tuple(shortened)
 

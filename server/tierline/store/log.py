@@ -151,6 +151,11 @@ class HistoryLog:
         except OSError:
             return 0
 
+    @property
+    def vanished(self) -> bool:
+        """True if the file was there while we were running and is gone now."""
+        return self._existed and not self.path.exists()
+
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         try:

@@ -1,0 +1,128 @@
+"""Actions on a conversation: each command becomes one event, or says why it cannot.
+
+Seed 000, sections 6 and 7 and "Commands Reference". Pure: the store gives the event its id and time
+and appends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from tierline.errors import TierlineError
+from tierline.history.branches import fork_name
+from tierline.history.events import EventKind
+from tierline.history.selection import Strategy
+from tierline.history.timeline import Timeline
+
+
+@frozen
+class Action:
+    """What is to be recorded: an event without id and time."""
+
+    kind: EventKind
+    data: Mapping[str, Any] = field(factory=dict)
+
+
+def undo(now: Timeline, *, to: str = "", count: int = 1) -> Action:
+    """Take back the newest ``count`` groups, or all after the group ``to``.
+
+    A queued prompt is the newest group and goes first (bug case BR-165); a compaction that covered
+    what is taken back ends with it (BR-163).
+    """
+    if to and to not in {g.id for g in now.groups()}:
+        raise _not_found("group", to)
+    targets = now.undo_groups(to=to, count=count)
+    if not targets:
+        raise TierlineError("not_found", "There is nothing to undo.", "Send a prompt first.")
+    return Action(EventKind.UNDO, {"groups": list(targets)})
+
+
+def remove(now: Timeline, group: str) -> Action:
+    """Delete a group for good, from every branch. The log keeps it, flagged, as it keeps all."""
+    if group not in {m.group_id for m in now.messages}:
+        raise _not_found("group", group)
+    return Action(EventKind.REMOVE, {"groups": [group]})
+
+
+def drop(now: Timeline, group: str) -> Action:
+    """Hide a group from what is sent, searched and summarised, until it is restored."""
+    if group not in {g.id for g in now.groups()}:
+        raise _not_found("group", group)
+    return Action(EventKind.DROP, {"groups": [group]})
+
+
+def restore(now: Timeline, group: str = "") -> Action:
+    """Bring back a dropped or undone group, or (without a name) what was hidden last."""
+    hidden = [g for g, why in now.hidden.items() if why != EventKind.REMOVE]
+    if group and group not in hidden:
+        raise _not_found("hidden group", group)
+    if not hidden:
+        raise TierlineError("not_found", "Nothing is hidden.", "There is nothing to restore.")
+    return Action(EventKind.RESTORE, {"groups": [group or hidden[-1]]})
+
+
+def summarise(text: str, covers: Iterable[str], case: str = "summarize") -> Action:
+    """Record a compaction: ``text`` (empty for a truncation) stands for the groups ``covers``."""
+    return Action(EventKind.SUMMARY, {"text": text, "covers": list(covers), "case": case})
+
+
+def rename(title: str) -> Action:
+    """Give the session a title."""
+    return Action(EventKind.RENAME, {"title": " ".join(title.split())[:200]})
+
+
+def fork(now: Timeline, at: str = "", name: str = "") -> Action:
+    """Begin a branch behind the message ``at`` (the newest by default)."""
+    visible = now.visible()
+    if not visible or (at and at not in {m.id for m in visible}):
+        raise _not_found("message", at or "(the conversation is empty)")
+    branch = fork_name([b.id for b in now.branches], name)
+    return Action(
+        EventKind.FORK, {"branch": branch, "parent": now.branch, "at": at or visible[-1].id}
+    )
+
+
+def switch(now: Timeline, branch: str) -> Action:
+    """Make another branch the current one."""
+    if branch not in {b.id for b in now.branches}:
+        raise _not_found("branch", branch)
+    return Action(EventKind.SWITCH, {"branch": branch})
+
+
+def window(size: int) -> Action:
+    """Set the rolling window, in groups; 0 for all."""
+    if size < 0:
+        raise TierlineError("invalid_params", "The window cannot be negative.", "Use 0 for all.")
+    return Action(EventKind.WINDOW, {"size": size})
+
+
+def strategy(name: str) -> Action:
+    """Choose the selection strategy."""
+    if name not in set(Strategy):
+        choices = ", ".join(Strategy)
+        raise TierlineError("invalid_params", f"There is no strategy {name}.", f"Use {choices}.")
+    return Action(EventKind.STRATEGY, {"name": name})
+
+
+def state(text: str, group: str = "") -> Action:
+    """Store a STATE block and the group that it was derived from."""
+    return Action(EventKind.STATE, {"text": text, "group": group})
+
+
+def scratchpad(text: str) -> Action:
+    """Store the whole scratchpad."""
+    return Action(EventKind.SCRATCHPAD, {"text": text})
+
+
+def files(selection: Iterable[Any]) -> Action:
+    """Store the file selection and pins, to be restored at the next start."""
+    return Action(EventKind.FILES, {"files": list(selection)})
+
+
+def _not_found(kind: str, name: str) -> TierlineError:
+    return TierlineError(
+        "not_found", f"There is no {kind} {name} here.", "List the conversation to see what is."
+    )

@@ -1,0 +1,141 @@
+"""Images: each stored once, named by the hash of its bytes (seed 004, ``image_refs``)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import attrs
+
+from tierline.context.blocks import Block, Image, ToolResult
+from tierline.history.messages import Message
+from tierline.store.errors import StorageError
+
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+_TYPES = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class ImageStore:
+    """The folder ``.tierline/images``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, image: Image) -> Image:
+        """Store the bytes and return the image with its ``ref`` and its data in one spelling.
+
+        Raises:
+            StorageError: the data is not base64, or it cannot be written.
+        """
+        try:
+            raw = base64.b64decode("".join(image.data.split()), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise StorageError(
+                "The picture could not be read: its data is not base64.", "Attach it again."
+            ) from error
+        suffix = _SUFFIXES.get(image.media_type, "bin")
+        ref = f"{hashlib.sha256(raw).hexdigest()[:32]}.{suffix}"
+        path = self.folder / ref
+        if not (path.exists() and path.stat().st_size == len(raw)):
+            self._write(path, raw)
+        return attrs.evolve(image, data=base64.b64encode(raw).decode("ascii"), ref=ref)
+
+    def load(self, ref: str) -> bytes | None:
+        """The bytes of a stored image; None if it is missing, damaged or no name of ours."""
+        if not _NAME.fullmatch(ref):
+            return None
+        try:
+            raw = (self.folder / ref).read_bytes()
+        except OSError:
+            return None
+        stem = ref.partition(".")[0]
+        ours = re.fullmatch("[0-9a-f]{32}", stem)
+        return None if ours and hashlib.sha256(raw).hexdigest()[:32] != stem else raw
+
+    def restore(self, image: Image) -> Image:
+        """The image with its data. Without its file the data stays empty; a placeholder is sent."""
+        if image.data or not image.ref:
+            return image
+        raw = self.load(image.ref)
+        if raw is None:
+            return image
+        return attrs.evolve(image, data=base64.b64encode(raw).decode("ascii"))
+
+    def data_uri(self, ref: str) -> str | None:
+        """A stored image as a data URI, for clients; None if it is missing."""
+        raw = self.load(ref)
+        if raw is None:
+            return None
+        kind = _TYPES.get(ref.rpartition(".")[2].lower(), "application/octet-stream")
+        return f"data:{kind};base64,{base64.b64encode(raw).decode('ascii')}"
+
+    def save_all(self, message: Message) -> Message:
+        """A message with every picture stored and named in ``image_refs``."""
+        if not pictures(message.content):
+            return message
+        changed = _each(message, lambda i: self.save(i) if i.data else i)
+        refs = dict.fromkeys((*message.image_refs, *(i.ref for i in pictures(changed.content))))
+        return attrs.evolve(changed, image_refs=tuple(r for r in refs if r))
+
+    def restore_all(self, message: Message) -> Message:
+        """A message with the data of every picture."""
+        return _each(message, self.restore) if pictures(message.content) else message
+
+    def _write(self, path: Path, raw: bytes) -> None:
+        """Write beside the target and rename, so that no half of an image is ever there."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fd, temporary = tempfile.mkstemp(dir=self.folder, prefix=".new-")  # mode 0600
+            try:
+                with os.fdopen(fd, "wb") as stream:
+                    stream.write(raw)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                Path(temporary).replace(path)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    Path(temporary).unlink()
+                raise
+        except OSError as error:
+            raise StorageError(
+                f"The picture could not be stored: {error.strerror or error}.",
+                "Check the space and permissions of the .tierline folder, then attach it again.",
+            ) from error
+
+
+def pictures(content: Iterable[Block]) -> list[Image]:
+    """The pictures of a message, those inside tool results too."""
+    found: list[Image] = []
+    for block in content:
+        if isinstance(block, Image):
+            found.append(block)
+        elif isinstance(block, ToolResult):
+            found += [c for c in block.content if isinstance(c, Image)]
+    return found
+
+
+def _each(message: Message, change: Callable[[Image], Image]) -> Message:
+    content: list[Block] = []
+    for block in message.content:
+        if isinstance(block, Image):
+            content.append(change(block))
+        elif isinstance(block, ToolResult):
+            parts = tuple(change(c) if isinstance(c, Image) else c for c in block.content)
+            content.append(attrs.evolve(block, content=parts))
+        else:
+            content.append(block)
+    return attrs.evolve(message, content=tuple(content))

@@ -1,0 +1,108 @@
+"""The index database: its tables, and connections to it. Everything in it is derived."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+VERSION = 1
+"""Raised whenever the meaning of a table changes; an index of another version is built anew."""
+
+# ``message.content`` holds the searchable text of a message. The views and not the tables are what
+# ``query_db`` shows. FTS tables are contentless: candidates are always checked against the text.
+DDL = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE session (
+  session_id TEXT PRIMARY KEY, started TEXT, updated TEXT, message_count INTEGER, preview TEXT,
+  first_role TEXT, title TEXT, deleted INTEGER, last_seq INTEGER, last_group TEXT, branch TEXT
+) WITHOUT ROWID;
+CREATE INDEX session_newest ON session (deleted, last_seq);
+CREATE TABLE entry (
+  seq INTEGER PRIMARY KEY, session_id TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL
+);
+CREATE INDEX entry_session ON entry (session_id, seq);
+CREATE TABLE message (
+  seq INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, session_id TEXT NOT NULL, group_id TEXT,
+  branch_id TEXT, role TEXT, status TEXT, created_at TEXT, tokens INTEGER, strategy TEXT,
+  dropped INTEGER NOT NULL, size INTEGER NOT NULL, content TEXT
+);
+CREATE INDEX message_session ON message (session_id, seq);
+CREATE INDEX message_long ON message (seq) WHERE size > {deep};
+CREATE TABLE event (
+  seq INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, session_id TEXT NOT NULL, branch_id TEXT,
+  kind TEXT, timestamp TEXT, data TEXT
+);
+CREATE INDEX event_session ON event (session_id, seq);
+CREATE VIRTUAL TABLE words USING fts5 (
+  content, content='', detail=none, tokenize='unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE trigrams USING fts5 (content, content='', detail=none, tokenize='trigram');
+CREATE VIEW messages AS
+  SELECT m.id, m.session_id, m.group_id, m.branch_id, m.role, m.content, m.status, m.tokens,
+         m.created_at, m.strategy AS parsing_strategy
+  FROM message m JOIN session s ON s.session_id = m.session_id
+  WHERE m.dropped = 0 AND s.deleted = 0;
+CREATE VIEW groups AS
+  SELECT group_id, session_id, min(created_at) AS created_at, count(*) AS message_count,
+         max(tokens) AS tokens
+  FROM messages GROUP BY session_id, group_id;
+CREATE VIEW sessions AS
+  SELECT session_id, title, started AS created_at, updated AS updated_at, message_count, preview,
+         first_role
+  FROM session WHERE deleted = 0 AND message_count > 0;
+"""
+
+DEEP_CHARACTERS = 4000
+"""So much of each message is in the trigram index; what lies behind is found by scanning."""
+
+
+def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
+    """Open (and create) the index; ``busy_ms`` is how long a locked database is waited for.
+
+    Raises:
+        sqlite3.DatabaseError: the file is not a database, or is locked, or cannot be made.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(
+        path, timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cache_size = -32768")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            create(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make all tables anew, dropping whatever of them is there."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        recreate(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def recreate(connection: sqlite3.Connection) -> None:
+    """The same within the caller's transaction."""
+    for kind, name in connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE sql LIKE 'CREATE V%' OR name IN"
+        " ('meta', 'session', 'entry', 'message', 'event')"
+    ).fetchall():
+        connection.execute(f'DROP {kind} "{name}"')
+    for statement in DDL.format(deep=DEEP_CHARACTERS).split(";"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")

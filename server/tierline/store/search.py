@@ -1,0 +1,252 @@
+"""Search over all sessions: each blank-separated word must occur, regardless of case.
+
+The indexes only propose candidates; a hit is checked against its text. They are asked from fast to
+slow until there are enough hits: whole words, beginnings of words, parts of words (trigrams), and
+last a scan of what no index can decide, within a time limit. If the limit cut the scan short, or
+the index is still being built, the result says that it is partial.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+import attrs
+from attrs import field, frozen
+
+from tierline.context.text import well_formed
+from tierline.history.codec import decode
+from tierline.history.events import Event
+from tierline.history.messages import Message
+from tierline.history.parser import full_text
+from tierline.history.timeline import timeline
+from tierline.store import schema
+from tierline.store.index import Index
+from tierline.store.log import HistoryLog
+from tierline.store.words import contains, match_tokens, match_trigrams, query_words
+
+_Row: TypeAlias = tuple[int, str, str, str, str, str, str]
+
+CATCH_UP_BYTES = 16 * 1024 * 1024
+"""A search indexes at most so much first; a longer way is for the background."""
+SCAN_BYTES = 128 * 1024 * 1024
+"""So much of the log's end is read when the index cannot be used."""
+TAIL_BYTES = 4 * 1024 * 1024
+"""What is not indexed is read directly if it is no more than this."""
+SNIPPET_CHARACTERS = 160
+
+
+@frozen
+class Hit:
+    """A message that was found."""
+
+    id: str
+    session_id: str
+    group_id: str
+    role: str
+    timestamp: str
+    snippet: str
+
+
+@frozen
+class SearchResult:
+    """Hits, newest first within each stage. ``partial``: there may be more."""
+
+    hits: tuple[Hit, ...] = ()
+    partial: bool = False
+    source: str = "index"
+    """``index``, ``log`` (the index could not be used) or ``memory``."""
+
+
+@frozen
+class Query:
+    """What is searched for. Empty ``role`` and ``session_id`` mean any."""
+
+    text: str
+    role: str = ""
+    session_id: str = ""
+    limit: int = 50
+    words: tuple[str, ...] = field(init=False)
+
+    @words.default
+    def _words(self) -> tuple[str, ...]:
+        return query_words(well_formed(self.text))
+
+    def matches(self, text: str) -> bool:
+        """True if every word occurs in the text."""
+        if not text.isascii():
+            text = unicodedata.normalize("NFC", text)
+        return contains(text, self.words)
+
+    def admits(self, message: Message) -> bool:
+        """True if role and session are the wanted ones."""
+        role_fits = not self.role or message.role == self.role
+        return role_fits and (not self.session_id or message.session_id == self.session_id)
+
+
+def search(index: Index, query: Query, *, seconds: float = 1.5) -> SearchResult:
+    """Search the index, having caught up with the log; the log itself if the index is locked."""
+    if not query.words or query.limit <= 0:
+        return SearchResult()
+    state = index.catch_up(max_bytes=CATCH_UP_BYTES)
+    deadline = time.monotonic() + seconds
+    try:
+        with index.connection() as db:
+            offset = index.offset()
+            found = _Found(db, query)
+            complete = found.run(deadline)
+    except sqlite3.Error:
+        return search_log(index.log, query, seconds=seconds)
+    hits = list(found.hits.values())
+    if 0 < state.behind <= TAIL_BYTES:
+        tail = _Scan(index.log, query, offset, deadline)
+        known = {h.id for h in hits}
+        fresh = [h for h in tail.hits if h.id not in known]
+        hits = fresh + [h for h in hits if (h.session_id, h.group_id) not in tail.hidden]
+        complete = complete and tail.complete
+    complete = complete and state.behind <= TAIL_BYTES
+    return SearchResult(tuple(hits[: query.limit]), not complete)
+
+
+def search_log(log: HistoryLog, query: Query, *, seconds: float) -> SearchResult:
+    """Read the newest part of the log itself; used while the index cannot be."""
+    start = max(log.size() - SCAN_BYTES, 0)
+    scan = _Scan(log, query, start, time.monotonic() + seconds)
+    partial = bool(start) or not scan.complete
+    return SearchResult(tuple(scan.hits[: query.limit]), partial, "log")
+
+
+def search_messages(messages: Iterable[Message], query: Query) -> SearchResult:
+    """The seed's fallback: the conversation in memory, newest first."""
+    hits: list[Hit] = []
+    for message in reversed(list(messages)):
+        text = well_formed(full_text(message.content))
+        if query.words and query.admits(message) and query.matches(text):
+            hits.append(_hit(message, text, query))
+    return SearchResult(tuple(hits[: max(query.limit, 0)]), source="memory")
+
+
+def snippet(text: str, words: tuple[str, ...]) -> str:
+    """The surroundings of the first word, on one line."""
+    place = max(text.casefold().find(words[0]) if words else 0, 0)
+    start = max(place - SNIPPET_CHARACTERS // 3, 0)
+    piece = " ".join(text[start : start + SNIPPET_CHARACTERS].split())
+    return ("…" if start else "") + piece + ("…" if start + SNIPPET_CHARACTERS < len(text) else "")
+
+
+class _Found:
+    """Runs the stages over one connection."""
+
+    def __init__(self, db: sqlite3.Connection, query: Query) -> None:
+        self.db = db
+        self.query = query
+        self.hits: dict[int, Hit] = {}
+
+    def run(self, deadline: float) -> bool:
+        """True if nothing was missed for want of time."""
+        self.db.set_progress_handler(lambda: int(time.monotonic() > deadline), 20_000)
+        try:
+            for rows in self._stages():
+                for seq, content, name, session, group, role, when in rows:
+                    if seq not in self.hits and self.query.matches(content):
+                        shown = snippet(content, self.query.words)
+                        self.hits[seq] = Hit(name, session, group, role, when, shown)
+                        if len(self.hits) >= self.query.limit:
+                            return True
+                    if time.monotonic() > deadline:
+                        return False
+        except sqlite3.OperationalError as error:
+            if "interrupt" not in str(error):
+                raise
+            return False
+        finally:
+            self.db.set_progress_handler(None, 0)
+        return True
+
+    def _stages(self) -> Iterator[Iterable[_Row]]:
+        words = self.query.words
+        for expression in dict.fromkeys(match_tokens(words, prefix=p) for p in (False, True)):
+            if expression:
+                yield self._proposed("words", expression)
+        deep = self.db.execute("SELECT value FROM meta WHERE key = 'deep'").fetchone()
+        done = int(deep[0]) if deep else 0
+        expression = match_trigrams(words)
+        if not expression:
+            yield self._scanned("m.seq > ?", 0)
+            return
+        if done:
+            yield self._proposed("trigrams", expression)
+        yield self._scanned("m.seq > ?", done)
+        yield self._scanned(f"m.size > {schema.DEEP_CHARACTERS} AND m.seq <= ?", done)
+
+    def _proposed(self, table: str, expression: str) -> Iterable[_Row]:
+        # CROSS JOIN keeps SQLite from starting anywhere but at the full-text index.
+        return self._rows(
+            f"{table} f CROSS JOIN message m ON m.seq = f.rowid", f"{table} MATCH ?", expression
+        )
+
+    def _scanned(self, condition: str, value: int) -> Iterable[_Row]:
+        return self._rows("message m", condition, value)
+
+    def _rows(self, source: str, condition: str, value: object) -> Iterable[_Row]:
+        role, session = self.query.role, self.query.session_id
+        order = "f.rowid" if " f " in source else "m.seq"
+        return self.db.execute(
+            "SELECT m.seq, m.content, m.id, m.session_id, m.group_id, m.role, m.created_at"  # noqa: S608 - parts are constants of this class
+            f" FROM {source} CROSS JOIN session s ON s.session_id = m.session_id"
+            f" WHERE {condition} AND m.dropped = 0 AND s.deleted = 0"
+            " AND (? = '' OR m.role = ?) AND (? = '' OR m.session_id = ?)"
+            f" ORDER BY {order} DESC",
+            (value, role, role, session, session),
+        )
+
+
+class _Scan:
+    """Reads the log from a byte offset on. ``hits`` are newest first, hidden groups left out."""
+
+    def __init__(self, log: HistoryLog, query: Query, offset: int, deadline: float) -> None:
+        self.complete = True
+        self.hidden: set[tuple[str, str]] = set()
+        entries: dict[str, list[Message | Event]] = {}
+        found: list[Message] = []
+        for line in log.read(offset):
+            if time.monotonic() > deadline:
+                self.complete = False
+                break
+            entry = decode(line.record) if line.record is not None else None
+            if entry is None:
+                continue
+            light = attrs.evolve(entry, content=()) if isinstance(entry, Message) else entry
+            entries.setdefault(entry.session_id, []).append(light)
+            if (
+                isinstance(entry, Message)
+                and query.admits(entry)
+                and query.matches(well_formed(full_text(entry.content)))
+            ):
+                found.append(entry)
+        deleted: set[str] = set()
+        for session, known in entries.items():
+            now = timeline(known, session_id=session)
+            self.hidden |= {(session, group) for group in now.hidden}
+            if now.deleted:
+                deleted.add(session)
+        unique = {m.id: m for m in reversed(found)}
+        self.hits = [
+            _hit(m, well_formed(full_text(m.content)), query)
+            for m in unique.values()
+            if (m.session_id, m.group_id) not in self.hidden and m.session_id not in deleted
+        ]
+
+
+def _hit(message: Message, text: str, query: Query) -> Hit:
+    return Hit(
+        well_formed(message.id),
+        well_formed(message.session_id),
+        message.group_id,
+        message.role,
+        message.timestamp,
+        snippet(text, query.words),
+    )

@@ -1,0 +1,420 @@
+"""HistoryStore: sessions on disk, as the rest of the server sees them.
+
+Seed 004, "Persistent History Store": append, list, search, load; the log is the truth, the index a
+help, images lie beside it. One store per workspace root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field, frozen
+
+from tierline.context.blocks import Block, Text
+from tierline.history import actions, ids
+from tierline.history.actions import Action
+from tierline.history.codec import decode, encode
+from tierline.history.events import Event, EventKind
+from tierline.history.messages import HistoryRole, Message, Status
+from tierline.history.timeline import Timeline, timeline
+from tierline.store import files, records
+from tierline.store.errors import StorageError
+from tierline.store.images import ImageStore
+from tierline.store.index import CatchUp, Index, Progress, SessionSummary
+from tierline.store.log import HistoryLog
+from tierline.store.redaction import Redact, redact_event, redact_message
+from tierline.store.search import Query, SearchResult, search, search_messages
+
+FOLDER = ".tierline"
+
+
+@frozen
+class Notice:
+    """Something that the user should know: a stable code and a sentence."""
+
+    code: str
+    text: str
+
+
+@define
+class _Known:
+    """A session's entries as far as the log has been read."""
+
+    session_id: str
+    offset: int
+    entries: list[Message | Event] = field(factory=list)
+    timeline: Timeline | None = None
+
+
+class HistoryStore:
+    """Reads and writes one workspace's history. Thread-safe; several processes may do the same.
+
+    ``redact`` is applied to everything before it is written, and what it returns is what
+    :meth:`append` returns, so that a resumed session sends the same bytes as the live one did.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        redact: Redact | None = None,
+        on_notice: Callable[[Notice], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+        randomness: Callable[[int], bytes] = os.urandom,
+        log_name: str = "history.jsonl",
+    ) -> None:
+        """``root`` is the workspace's folder; ``clock`` gives seconds since 1970."""
+        self.folder = root / FOLDER
+        self.log = HistoryLog(self.folder / log_name)
+        self.index = Index(self.log, self.folder / "index.sqlite3")
+        self.images = ImageStore(self.folder / "images")
+        self._redact = redact
+        self._notice = on_notice
+        self._clock = clock
+        self._randomness = randomness
+        self._lock = threading.RLock()
+        self._known: _Known | None = None
+        self._session = ""
+
+    # --- ids and the current session -------------------------------------------------------------
+
+    @property
+    def session_id(self) -> str:
+        """The current session; made on first use, written with its first message."""
+        if not self._session:
+            self.new_session()
+        return self._session
+
+    def new_session(self) -> str:
+        """Begin a session and make it current. Nothing is written until there is a message."""
+        with self._lock:
+            self._session = ids.session_id(self._now_ms(), self._randomness(3))
+            self._known = _Known(self._session, self.log.size())
+            return self._session
+
+    def new_id(self) -> str:
+        """An id for a message, event or group."""
+        return ids.message_id(self._now_ms(), self._randomness(4))
+
+    def timestamp(self) -> str:
+        """Now, ISO 8601 UTC with milliseconds."""
+        now = datetime.fromtimestamp(self._now_ms() / 1000, UTC)
+        return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def make(
+        self,
+        role: HistoryRole,
+        content: str | tuple[Block, ...],
+        *,
+        group_id: str = "",
+        status: Status = Status.OK,
+        strategy: str = "text",
+        **more: Any,
+    ) -> Message:
+        """A message of the current session and branch, not written yet. Without ``group_id`` it
+        begins a group of its own.
+        """
+        identifier = self.new_id()
+        return Message(
+            id=identifier,
+            session_id=self.session_id,
+            group_id=group_id or identifier,
+            timestamp=self.timestamp(),
+            role=role,
+            content=(Text(content),) if isinstance(content, str) else content,
+            branch_id=more.pop("branch_id", None) or self.timeline().branch,
+            status=status,
+            parsing_strategy=strategy,
+            **more,
+        )
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def append(self, message: Message, *, durable: bool = False) -> Message:
+        """Write a message and return it as it was written: redacted, its images stored.
+
+        ``durable`` waits until it is on the disk (the user's message before the call, the
+        assistant's after it).
+
+        Raises:
+            StorageError: it was not written; what was written before is intact.
+        """
+        return self.append_all([message], durable=durable)[0]
+
+    def append_all(self, messages: Iterable[Message], *, durable: bool = False) -> list[Message]:
+        """Write several messages at once: with one ``write``, so all or a prefix of them."""
+        stored = [self._prepared(m) for m in messages]
+        self._write(stored, durable)
+        return [m for m in stored if isinstance(m, Message)]
+
+    def record(self, action: Action, *, session_id: str = "", durable: bool = True) -> Event:
+        """Append an action (see :mod:`tierline.history.actions`) as an event."""
+        event = Event(
+            id=self.new_id(),
+            session_id=session_id or self.session_id,
+            timestamp=self.timestamp(),
+            kind=action.kind,
+            branch_id=self.timeline().branch if not session_id else "main",
+            data=dict(action.data),
+        )
+        ready = self._prepared(event)
+        self._write([ready], durable)
+        return ready if isinstance(ready, Event) else event
+
+    def delete_session(self, session_id: str) -> None:
+        """Take a session out of every list and search. The log keeps its records, flagged."""
+        self.record(Action(EventKind.DELETE), session_id=session_id)
+        if session_id == self._session:
+            self.new_session()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def timeline(self, session_id: str = "", branch: str = "") -> Timeline:
+        """The present state of a session (the current one by default), images restored.
+
+        Records that other processes have added since the last call are in it.
+        """
+        with self._lock:
+            wanted = session_id or self._session
+            if not wanted:
+                return Timeline("", "main", (), ())
+            if self._known is None or self._known.session_id != wanted:
+                known = self._load(wanted)
+                if wanted == self._session:
+                    self._known = known
+            else:
+                known = self._known
+                self._refresh(known)
+            if branch:
+                return timeline(known.entries, session_id=wanted, branch=branch)
+            if known.timeline is None:
+                known.timeline = timeline(known.entries, session_id=wanted)
+            return known.timeline
+
+    def load_session(self, session_id: str) -> Timeline:
+        """Make a session current: later messages continue it. An unknown id is an empty session."""
+        with self._lock:
+            self._known = self._load(session_id)
+            self._session = session_id
+            return self.timeline()
+
+    def restore_newest(self) -> Timeline | None:
+        """Load the session that was used last (seed 004, "Auto-Restore"); None if there is none."""
+        newest = self.list_sessions(limit=1)
+        return self.load_session(newest[0].session_id) if newest else None
+
+    def iter_messages(self, session_id: str) -> Iterator[Message]:
+        """A session's messages one by one in log order, hidden ones too, without images' bytes.
+        For sessions too big to hold.
+        """
+        seen: set[str] = set()
+        for entry in self._stream(session_id):
+            if isinstance(entry, Message) and entry.id not in seen:
+                seen.add(entry.id)
+                yield entry
+
+    def get_session_messages(self, session_id: str) -> list[dict[str, Any]]:
+        """Visible messages with all metadata and ``images`` as data URIs, for a client."""
+        shown = self.timeline(session_id).visible()
+        return [records.full(message, self.images) for message in shown]
+
+    def get_session_messages_for_context(self, session_id: str) -> list[dict[str, Any]]:
+        """``{role, content}`` of what may be sent, plus ``_images`` where there are any."""
+        return [records.bare(m, self.images) for m in self.timeline(session_id).context()]
+
+    def list_sessions(
+        self, limit: int | None = None, progress: Progress | None = None
+    ) -> list[SessionSummary]:
+        """Sessions, the one used last first. An index that is missing is built first."""
+        state = self.index.catch_up(progress)
+        try:
+            if not state.behind:
+                return self.index.sessions(limit)
+        except sqlite3.Error:
+            pass
+        return records.summaries(self.log, limit)
+
+    def search(
+        self,
+        query: str,
+        role: str = "",
+        limit: int = 50,
+        *,
+        session_id: str = "",
+        memory: Iterable[Message] = (),
+    ) -> SearchResult:
+        """Case-insensitive search; an empty query finds nothing.
+
+        Falls back to ``memory``, the conversation in memory, if the store finds nothing or cannot
+        be read (seed 004, "Search Fallback").
+        """
+        wanted = Query(query, role, session_id, limit)
+        try:
+            result = search(self.index, wanted)
+        except StorageError:
+            result = SearchResult(partial=True, source="log")
+        if result.hits or not wanted.words:
+            return result
+        fallback = search_messages(memory, wanted)
+        return fallback if fallback.hits else result
+
+    def other_files(self) -> list[files.LogReport]:
+        """Log files that were put into the folder, with their health; never changed by reading."""
+        found = sorted(self.folder.glob("*.jsonl")) if self.folder.is_dir() else []
+        return [files.inspect(p) for p in found if p != self.log.path]
+
+    def import_file(self, path: Path) -> int:
+        """Copy the good records of another log into ours, those with known ids left out; the file
+        stays as it is. Returns how many were added.
+        """
+        known = {
+            entry.id
+            for line in self.log.read()
+            if line.record is not None and (entry := decode(line.record)) is not None
+        }
+        added = 0
+        for entry in files.entries(path):
+            if entry.id not in known:
+                self._write([self._prepared(entry)], durable=False)
+                added += 1
+        return added
+
+    def warm_up(self, progress: Progress | None = None) -> CatchUp:
+        """Bring the index up to date, with progress; for a background thread after start."""
+        return self.index.catch_up(progress)
+
+    def maintain(self, seconds: float = 0.5) -> bool:
+        """Idle work: catch up and extend the trigram index. True if nothing is left to do.
+
+        The log is never rewritten (bug case BR-152).
+        """
+        state = self.index.catch_up()
+        return self.index.deepen(seconds, now=time.monotonic) and not state.behind
+
+    def close(self) -> None:
+        """Close the index."""
+        self.index.close()
+
+    # --- the work --------------------------------------------------------------------------------
+
+    def _now_ms(self) -> int:
+        return int(self._clock() * 1000)
+
+    def _prepared(self, entry: Message | Event) -> Message | Event:
+        if isinstance(entry, Event):
+            return entry if self._redact is None else redact_event(entry, self._redact)
+        if self._redact is not None:
+            entry = redact_message(entry, self._redact)
+        return self.images.save_all(entry)
+
+    def _write(self, entries: Iterable[Message | Event], durable: bool) -> None:
+        self._protect_folder()
+        if self.log.vanished:
+            self._write_again()
+        batch = [encode(e) for e in entries]
+        self.log.append(batch, durable=durable)
+        with self._lock:
+            known = self._known
+            if known is not None and any(r["session_id"] == known.session_id for r in batch):
+                self._refresh(known)
+
+    def _write_again(self) -> None:
+        """The log has vanished: say so, and write the current session down again from memory."""
+        with self._lock:
+            known = self._known
+            kept = [self._prepared(e) for e in known.entries] if known is not None else []
+            self.log.append([encode(e) for e in kept])
+            if known is not None:
+                known.offset, known.entries, known.timeline = 0, [], None
+                self._refresh(known)
+        self._notice(
+            Notice(
+                "history_recreated",
+                "The history file was deleted while Tierline was running. A new one was started; "
+                "it holds the current conversation.",
+            )
+        )
+
+    def _protect_folder(self) -> None:
+        """Keep the folder out of version control by its own ``.gitignore``."""
+        ignore = self.folder / ".gitignore"
+        with contextlib.suppress(OSError):
+            if not ignore.exists():
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                ignore.write_text("*\n", encoding="utf-8")
+
+    def _load(self, session_id: str) -> _Known:
+        known = _Known(session_id, 0)
+        state = self.index.catch_up()
+        with contextlib.suppress(sqlite3.Error):
+            offset = self.index.offset()
+            if not state.behind or offset:
+                for start, end in self.index.places(session_id):
+                    self._read_into(known, start, end)
+                known.offset = offset
+        self._refresh(known)
+        return known
+
+    def _refresh(self, known: _Known) -> None:
+        """Read what the log has gained."""
+        if self.log.size() < known.offset:
+            known.offset, known.entries, known.timeline = 0, [], None
+        if self.log.size() > known.offset:
+            known.offset = self._read_into(known, known.offset, None)
+
+    def _read_into(self, known: _Known, start: int, end: int | None) -> int:
+        offset = start
+        for line in self.log.read(start, end):
+            if not line.complete:
+                break
+            offset = line.end
+            if line.record is None or line.record.get("session_id") != known.session_id:
+                continue
+            entry = decode(line.record)
+            if entry is not None:
+                known.entries.append(
+                    self.images.restore_all(entry) if isinstance(entry, Message) else entry
+                )
+                known.timeline = None
+        return offset
+
+    def _stream(self, session_id: str) -> Iterator[Message | Event]:
+        places: Iterable[tuple[int, int | None]] = [(0, None)]
+        if not self.index.catch_up().behind:
+            with contextlib.suppress(sqlite3.Error):
+                places = self.index.places(session_id)
+        for start, end in places:
+            for line in self.log.read(start, end):
+                if line.record is not None and line.record.get("session_id") == session_id:
+                    entry = decode(line.record)
+                    if entry is not None:
+                        yield entry
+
+    # --- commands, for callers that need no more than the effect ---------------------------------
+
+    def undo(self, *, to: str = "", count: int = 1) -> tuple[str, ...]:
+        """Undo in the current session; returns the groups that were taken back."""
+        return self._groups(actions.undo(self.timeline(), to=to, count=count))
+
+    def remove(self, group: str) -> tuple[str, ...]:
+        """Remove a group of the current session for good."""
+        return self._groups(actions.remove(self.timeline(), group))
+
+    def drop(self, group: str) -> tuple[str, ...]:
+        """Hide a group of the current session."""
+        return self._groups(actions.drop(self.timeline(), group))
+
+    def restore(self, group: str = "") -> tuple[str, ...]:
+        """Bring a hidden group of the current session back."""
+        return self._groups(actions.restore(self.timeline(), group))
+
+    def _groups(self, action: Action) -> tuple[str, ...]:
+        return tuple(self.record(action).data["groups"])
