@@ -81,7 +81,7 @@ class Answer:
             lines = (" | ".join(_cell(v).replace("\n", "\\n") for v in row) for row in self.rows)
             body = "\n".join((head, *lines))
         return body + (
-            "\n(more was left out: use LIMIT and OFFSET, or substr(content, 20001, 20000) and so on)"
+            "\n(more was left out: use LIMIT/OFFSET, or substr(content, 20001, 20000))"
             if self.truncated
             else ""
         )

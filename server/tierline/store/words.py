@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31a0-\u31bf\u31f0-\u31ff"
@@ -54,6 +55,16 @@ def match_tokens(words: tuple[str, ...], *, prefix: bool) -> str:
             open_end = prefix and place == len(parts) - 1 and (len(part) > 2 or not part.isascii())
             terms.append(f'"{part}"*' if open_end else f'"{part}"')
     return " AND ".join(dict.fromkeys(terms))
+
+
+def match_any(words: Iterable[str]) -> str:
+    """An FTS5 expression that any of the words satisfies; for ranking by relevance."""
+    terms: list[str] = []
+    for word in words:
+        parts = [f'"{p}"' for p in _TOKEN.findall(index_text(word))]
+        if parts:
+            terms.append(" AND ".join(parts) if len(parts) == 1 else f"({' AND '.join(parts)})")
+    return " OR ".join(dict.fromkeys(terms))
 
 
 def match_trigrams(words: tuple[str, ...]) -> str:

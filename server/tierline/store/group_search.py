@@ -1,0 +1,70 @@
+"""Full-text search over one conversation's groups, for the ``ranked`` strategy.
+
+Seed 001, "FTS_RANKED Mode": an FTS5 table of groups, ranked by BM25. The table lives in memory and
+holds one session only, so that what is rare is measured within the conversation at hand; it is
+brought up to date group by group.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+
+from tierline.context.text import well_formed
+from tierline.history.groups import Group, content_hash, groups
+from tierline.history.messages import Message
+from tierline.history.parser import full_text
+from tierline.history.selection import Search
+from tierline.store.words import index_text, match_any
+
+LONGEST_QUERY = 64
+"""Words of a prompt that are searched for; more only slow the ranking down."""
+
+
+class GroupSearch:
+    """Ranks groups by BM25. One instance per session; thread-safe."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._db.execute(
+            "CREATE VIRTUAL TABLE group_search USING fts5 (group_id UNINDEXED, content,"
+            " tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        self._known: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def over(self, messages: Sequence[Message]) -> Search:
+        """The search function for :func:`tierline.history.selection.select`."""
+        turns = groups(messages)
+        return lambda words: self.rank(turns, words)
+
+    def rank(self, turns: Sequence[Group], words: Sequence[str]) -> list[str]:
+        """Ids of the groups that contain any of the words, best first."""
+        expression = match_any([well_formed(w) for w in words][:LONGEST_QUERY])
+        if not expression:
+            return []
+        with self._lock:
+            self._update(turns)
+            rows = self._db.execute(
+                "SELECT group_id FROM group_search WHERE group_search MATCH ?"
+                " ORDER BY bm25(group_search), rowid DESC",
+                (expression,),
+            )
+            return [row[0] for row in rows]
+
+    def close(self) -> None:
+        """Free the table."""
+        self._db.close()
+
+    def _update(self, turns: Sequence[Group]) -> None:
+        wanted = {well_formed(t.id): (content_hash(t.messages), t) for t in turns}
+        for group in [g for g, h in self._known.items() if g not in wanted or wanted[g][0] != h]:
+            self._db.execute("DELETE FROM group_search WHERE group_id = ?", (group,))
+            del self._known[group]
+        for group, (digest, turn) in wanted.items():
+            if group not in self._known:
+                text = "\n".join(well_formed(full_text(m.content)) for m in turn.messages)
+                row = (group, index_text(text))
+                self._db.execute("INSERT INTO group_search (group_id, content) VALUES (?, ?)", row)
+                self._known[group] = digest
