@@ -51,20 +51,22 @@ class FileContext:
 
     # --- the seed's operations -------------------------------------------------------------------
 
-    def add_file(self, path: str, content: str | None = None) -> FileEntry | Refusal:
+    def add_file(self, path: str, content: str | None = None) -> bool:
         """Add or replace a file; the text is read if ``content`` is None.
 
-        Returns the entry, or a refusal, which is false in a condition (seed 004: "missing file
-        returns false"). A refused file is not listed.
+        False if it was refused and is not listed (seed 004: "missing file returns false");
+        ``offer`` also says why.
         """
+        return isinstance(self.offer(path, content), FileEntry)
+
+    def offer(self, path: str, content: str | None = None) -> FileEntry | Refusal:
+        """Like ``add_file``, with the entry or the reason."""
         key = tidy_key(path)
         if key is None:
             return refuse(path, Reason.OUTSIDE_WORKSPACE)
         if content is None:
             read = self._read(key) if self._read else refuse(key, Reason.NOT_FOUND)
-            if isinstance(read, Refusal):
-                return read
-            return self.put(key, read)
+            return read if isinstance(read, Refusal) else self.put(key, read)
         if "\0" in content:
             return refuse(key, Reason.BINARY)
         return self.put(key, file_text(content))

@@ -122,6 +122,11 @@ def dimensions(image: Image) -> tuple[int, int] | None:
         data = base64.b64decode(head[: len(head) // 4 * 4])
     except (binascii.Error, ValueError):
         return None
+    return header_size(data)
+
+
+def header_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels from a picture's first bytes; None if they cannot be told."""
     size = _png(data) or _gif(data) or _webp(data) or _jpeg(data)
     return size if size and size[0] > 0 and size[1] > 0 else None
 

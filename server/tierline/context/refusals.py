@@ -85,7 +85,7 @@ CONFIRMABLE = frozenset({Reason.IGNORED, Reason.SECRET})
 
 @frozen
 class Refusal:
-    """A file that was not taken. False in a condition, so that ``if context.add_file(...)`` works.
+    """A file that was not taken.
 
     ``name`` is the key, or the reference as it was given if it leads to no key.
     """
@@ -94,9 +94,6 @@ class Refusal:
     reason: Reason
     message: str
     advice: str
-
-    def __bool__(self) -> bool:
-        return False
 
     @property
     def confirmable(self) -> bool:

@@ -2,19 +2,20 @@
 
 A picture that a provider refuses makes every later request fail, as it stays in the history; so the
 checks come first (BR-186). The limits are the strictest of the supported providers (Anthropic's
-vision documentation): 5 MiB of base64, 8000 pixels a side, 2000 where a request holds over 20.
+vision documentation): 5 MiB of base64 and 8000 pixels a side. Too large a picture is refused with
+a notice, not shrunk: that would take an image library of 7 MB (Pillow) in a language server, and
+the client can draw the picture smaller with what a browser has.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import struct
-from collections.abc import Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from tierline.context.blocks import Image
+from tierline.context.images import header_size
 from tierline.context.refusals import Reason, Refusal, refuse
 
 MAX_BASE64 = 5 * 1024 * 1024
@@ -22,10 +23,6 @@ MAX_BASE64 = 5 * 1024 * 1024
 MAX_BYTES = MAX_BASE64 // 4 * 3
 MAX_SIDE = 8000
 """Longest side in pixels."""
-MANY = 20
-"""More pictures than this in one request make the stricter side limit apply."""
-MAX_SIDE_MANY = 2000
-MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 @frozen
@@ -50,31 +47,12 @@ def image_type(data: bytes) -> str:
     return ""
 
 
-def image_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels from the header; None if it is damaged or of unknown kind."""
-    kind = image_type(data)
-    try:
-        if kind == "image/png":
-            width, height = struct.unpack(">II", data[16:24])
-            return (width, height) if data[12:16] == b"IHDR" and width and height else None
-        if kind == "image/gif":
-            width, height = struct.unpack("<HH", data[6:10])
-            return (width, height) if width and height else None
-        if kind == "image/webp":
-            return _webp_size(data)
-        if kind == "image/jpeg":
-            return _jpeg_size(data)
-    except (struct.error, IndexError):
-        return None
-    return None
-
-
 def check_image(data: bytes, name: str = "The picture", key: str = "") -> LoadedImage | Refusal:
     """The picture as a block, or why it cannot be sent. Nothing is stored here."""
     kind = image_type(data)
     if not kind:
         return refuse(name, Reason.BAD_IMAGE, "not PNG, JPEG, GIF or WebP")
-    size = image_size(data)
+    size = header_size(data)
     if size is None:
         return refuse(name, Reason.BAD_IMAGE, "its header is damaged")
     width, height = size
@@ -111,64 +89,3 @@ def check(data: str, media_type: str = "") -> Image | Refusal:
     name = f"The picture ({media_type})" if media_type else "The picture"
     checked = check_base64(data, name)
     return checked.image if isinstance(checked, LoadedImage) else checked
-
-
-def many_rule(images: Sequence[Image]) -> list[str]:
-    """For each picture of one request: empty if it may be sent, else the placeholder for it.
-
-    Depends on the pictures alone, so a live session and a resumed one send the same (BR-188).
-    """
-    if len(images) <= MANY:
-        return [""] * len(images)
-    return [
-        f"[picture left out: {image.width}×{image.height} pixels; with more than {MANY} pictures "
-        f"at most {MAX_SIDE_MANY} on a side]"
-        if max(image.width or 0, image.height or 0) > MAX_SIDE_MANY
-        else ""
-        for image in images
-    ]
-
-
-def measured(image: Image) -> Image:
-    """The image with its size filled in from its own header, where it is unknown."""
-    if image.width and image.height:
-        return image
-    try:
-        size = image_size(base64.b64decode(image.data[:400_000]))
-    except (binascii.Error, ValueError):
-        size = None
-    return evolve(image, width=size[0], height=size[1]) if size else image
-
-
-def _webp_size(data: bytes) -> tuple[int, int] | None:
-    chunk = data[12:16]
-    if chunk == b"VP8X":
-        width = int.from_bytes(data[24:27], "little") + 1
-        return width, int.from_bytes(data[27:30], "little") + 1
-    if chunk == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
-        width, height = struct.unpack("<HH", data[26:30])
-        return width & 0x3FFF, height & 0x3FFF
-    if chunk == b"VP8L" and data[20] == 0x2F:
-        bits = int.from_bytes(data[21:25], "little")
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    return None
-
-
-def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    place = 2
-    while place + 9 < len(data):
-        if data[place] != 0xFF:
-            return None
-        marker = data[place + 1]
-        if marker == 0xFF:
-            place += 1
-        elif marker == 0x01 or 0xD0 <= marker <= 0xD8:
-            place += 2
-        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack(">HH", data[place + 5 : place + 9])
-            return (width, height) if width and height else None
-        elif marker in (0xD9, 0xDA):
-            return None
-        else:
-            place += 2 + struct.unpack(">H", data[place + 2 : place + 4])[0]
-    return None

@@ -204,7 +204,7 @@ class Roots:
                         return place
                     if all(hit.path != place.path for hit in hits):
                         hits.append(place)
-                elif first is None or (isinstance(first, Resolved) and not place):
+                elif first is None or isinstance(place, Refusal):
                     first = place
             if hits:
                 break
