@@ -1,7 +1,7 @@
 """Prompts as JSON and back, exactly, so that a stored request renders to the same bytes.
 
 Blocks can be kept apart from the frame that names them: ``take_apart`` gives both, ``put_together``
-joins them. Text may hold lone surrogates; JSON written in ASCII carries them.
+joins them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,27 @@ Reference: TypeAlias = Any
 """Whatever stands for a block in the frame: a JSON value."""
 
 
-def dumps(value: Any) -> str:
-    """Compact JSON in ASCII; the order of keys is kept, because bodies are made from it."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+def encode(value: Any) -> bytes:
+    """Compact JSON; the order of keys is kept, because bodies are made from it.
+
+    Text may hold halves of surrogate pairs. Escaped, two halves would come back as one character,
+    so they are written as they are, in UTF-8 that permits them.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes) -> Any:
+    """What ``encode`` was given.
+
+    Raises:
+        ValueError: if it is not JSON.
+    """
+    return json.loads(data.decode("utf-8", "surrogatepass"))
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def prompt_to_json(prompt: Prompt) -> dict[str, Any]:

@@ -1,0 +1,380 @@
+"""Stored plans: what was sent, kept so that it renders to the same bytes again.
+
+A database rather than a file per plan: consecutive requests share nearly all of their blocks, and
+SQLite gives content-addressed blocks, atomic saves beside other editor windows and bounded disk use
+in one file. It is apart from the index, because plans cannot be derived from anything else: the
+index is thrown away on a whim, this file only when it is damaged, and then it is set aside.
+
+Blocks are stored once, compressed. Each block remembers the newest plan that uses it; plans are
+dropped oldest first, so a block whose newest plan is gone is used by none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, TypeVar
+
+from attrs import evolve, frozen
+
+from tierline.context.blocks import Block
+from tierline.context.plan import ContextPlan, Sent
+from tierline.context.plan_json import plan_from_json, plan_to_json
+from tierline.context.prompt import Prompt
+from tierline.context.prompt_json import (
+    block_from_json,
+    block_to_json,
+    decode,
+    encode,
+    put_together,
+    take_apart,
+)
+from tierline.errors import TierlineError
+
+log = logging.getLogger(__name__)
+
+_VERSION = 1
+_DDL = (
+    """CREATE TABLE plan (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT, plan_id TEXT UNIQUE NOT NULL, session_id TEXT NOT NULL,
+      turn_id TEXT NOT NULL, created TEXT NOT NULL, request_sha256 TEXT NOT NULL,
+      plan BLOB NOT NULL, frame BLOB NOT NULL
+    )""",
+    "CREATE INDEX plan_session ON plan (session_id, seq)",
+    """CREATE TABLE block (
+      id INTEGER PRIMARY KEY, sha256 BLOB UNIQUE NOT NULL, seq INTEGER NOT NULL, data BLOB NOT NULL
+    )""",
+    "CREATE INDEX block_seq ON block (seq)",
+)
+_BUSY_SECONDS = 2.0
+_BATCH = 500
+_WRITE = "BEGIN IMMEDIATE"
+_T = TypeVar("_T")
+
+
+@frozen
+class StoredPlan:
+    """A plan with what is known of its request. ``created`` is ISO 8601, UTC."""
+
+    plan: ContextPlan
+    session_id: str
+    turn_id: str
+    created: str
+    request_sha256: str
+    """Hash of the rendered body (``RenderedRequest.sha256``)."""
+
+
+class PlanStore:
+    """Plans with their prompts, in one SQLite file, readable by the user alone (mode 0600).
+
+    At most ``max_plans`` and about ``max_bytes`` on disk; the oldest make room. Safe to call from
+    several threads and beside other processes. A file that is damaged is set aside
+    (``.damaged-1``, …) and begun anew; saving never raises.
+    """
+
+    def __init__(
+        self, path: Path, *, max_plans: int = 200, max_bytes: int = 64 * 1024 * 1024
+    ) -> None:
+        self.path = path
+        self._max_plans = max(1, max_plans)
+        self._max_bytes = max_bytes
+        self._lock = RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    def save(
+        self,
+        plan: ContextPlan,
+        prompt: Prompt,
+        request_sha256: str,
+        created: str,
+        *,
+        session_id: str = "",
+    ) -> bool:
+        """Keep a plan with the prompt that was sent. A plan with the same id is replaced.
+
+        Returns False if it could not be written, with a warning in the log: a request is never lost
+        over its record.
+        """
+
+        def write(db: sqlite3.Connection) -> bool:
+            db.execute("DELETE FROM plan WHERE plan_id = ?", (plan.plan_id,))
+            seq = db.execute(
+                "INSERT INTO plan (plan_id, session_id, turn_id, created, request_sha256, plan,"
+                " frame) VALUES (?, ?, ?, ?, ?, ?, '')",
+                (
+                    plan.plan_id,
+                    session_id,
+                    plan.turn,
+                    created,
+                    request_sha256,
+                    _pack(plan_to_json(evolve(plan, sent=()))),
+                ),
+            ).lastrowid
+            assert seq is not None
+            frame = take_apart(prompt, lambda block: _block_id(db, block, seq))
+            db.execute("UPDATE plan SET frame = ? WHERE seq = ?", (_pack(frame), seq))
+            self._prune(db)
+            return True
+
+        return self._run(write, lambda: False, begin=_WRITE)
+
+    def get(self, plan_id: str) -> StoredPlan | None:
+        """A stored plan, its ``sent`` blocks filled in; None if it is not (or no longer) there."""
+
+        def read(db: sqlite3.Connection) -> StoredPlan | None:
+            row = db.execute(_SELECT + " WHERE plan_id = ?", (plan_id,)).fetchone()
+            stored = _stored(row) if row else None
+            if stored is None:
+                return None
+            frame = self._frame(db, plan_id)
+            return stored if frame is None else evolve(stored, plan=_with_sent(db, stored, frame))
+
+        return self._run(read, lambda: None)
+
+    def list(self, limit: int = 20, session: str = "") -> list[StoredPlan]:
+        """The newest plans first, at most ``limit``; of one session if it is given."""
+
+        def read(db: sqlite3.Connection) -> list[StoredPlan]:
+            where, values = ("WHERE session_id = ?", [session]) if session else ("", [])
+            rows = db.execute(
+                f"{_SELECT} {where} ORDER BY seq DESC LIMIT ?", [*values, max(0, limit)]
+            ).fetchall()
+            return [stored for row in rows if (stored := _stored(row)) is not None]
+
+        return self._run(read, lambda: [])
+
+    def load_prompt(self, plan_id: str) -> Prompt:
+        """The prompt of a plan, equal to the one that was saved.
+
+        Raises:
+            TierlineError: ``not_found`` if there is no such plan or a part of it is damaged.
+        """
+
+        def read(db: sqlite3.Connection) -> Prompt | None:
+            frame = self._frame(db, plan_id)
+            if frame is None:
+                return None
+            return put_together(frame, lambda reference: _load_block(db, reference))
+
+        try:
+            prompt = self._run(read, lambda: None)
+        except _DAMAGED_ROW:
+            log.warning("The stored prompt of plan %s is damaged", plan_id, exc_info=True)
+            prompt = None
+        if prompt is None:
+            raise TierlineError(
+                "not_found",
+                f"There is no stored prompt for plan {plan_id}.",
+                "List the plans; old ones are dropped to save space.",
+            )
+        return prompt
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    # --- one transaction -------------------------------------------------------------------------
+
+    def _run(
+        self,
+        work: Callable[[sqlite3.Connection], _T],
+        otherwise: Callable[[], _T],
+        *,
+        begin: str = "BEGIN",
+    ) -> _T:
+        """Do some work in a transaction; on a damaged file once more with a new one."""
+        with self._lock:
+            for attempt in (1, 2):
+                try:
+                    if self._connection is None:
+                        self._connection = self._open()
+                    return _transaction(self._connection, work, begin)
+                except sqlite3.DatabaseError as error:
+                    if not _is_damage(error):
+                        log.warning("%s cannot be used now: %s", self.path, error)
+                        return otherwise()
+                    if attempt == 1:
+                        self._set_aside(error)
+                except OSError as error:
+                    log.warning("%s cannot be used: %s", self.path, error)
+                    return otherwise()
+        return otherwise()
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        db = sqlite3.connect(
+            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                _transaction(db, _create, _WRITE)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _set_aside(self, error: sqlite3.DatabaseError) -> None:
+        self.close()
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
+            number += 1
+        log.warning("%s is damaged (%s); it is set aside as %s", self.path, error, aside.name)
+        self.path.replace(aside)
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+    def _frame(self, db: sqlite3.Connection, plan_id: str) -> dict[str, Any] | None:
+        row = db.execute("SELECT frame FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+        try:
+            frame = _unpack(row[0]) if row else None
+        except _DAMAGED_ROW:
+            return None
+        return frame if isinstance(frame, dict) else None
+
+    def _prune(self, db: sqlite3.Connection) -> None:
+        """Drop the oldest plans beyond the bounds, with the blocks that only they used."""
+        (count,) = db.execute("SELECT count(*) FROM plan").fetchone()
+        excess = count - self._max_plans
+        while excess > 0 or (count > 1 and _used_bytes(db) > self._max_bytes):
+            # Space is freed by tenths, so that a store at its bound does not prune every time.
+            step = min(excess if excess > 0 else max(1, count // 10), count - 1)
+            oldest = db.execute(
+                "SELECT seq FROM plan ORDER BY seq LIMIT 1 OFFSET ?", (step - 1,)
+            ).fetchone()[0]
+            db.execute("DELETE FROM plan WHERE seq <= ?", (oldest,))
+            db.execute("DELETE FROM block WHERE seq <= ?", (oldest,))
+            count -= step
+            excess = count - self._max_plans
+
+
+_SELECT = "SELECT plan, session_id, turn_id, created, request_sha256 FROM plan"
+_DAMAGED_ROW = (ValueError, KeyError, TypeError, zlib.error)
+
+
+def _transaction(
+    db: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T], begin: str
+) -> _T:
+    db.execute(begin)
+    try:
+        result = work(db)
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _create(db: sqlite3.Connection) -> None:
+    if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
+        return  # another process was faster
+    for table in ("plan", "block"):
+        db.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in _DDL:
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Damage, as opposed to a locked file or a full disk."""
+    if isinstance(error, sqlite3.OperationalError):
+        return "malformed" in str(error) or "no such" in str(error)
+    return True
+
+
+def _used_bytes(db: sqlite3.Connection) -> int:
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (free,) = db.execute("PRAGMA freelist_count").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    return int((pages - free) * size)
+
+
+def _pack(value: Any) -> bytes:
+    return zlib.compress(encode(value), 6)
+
+
+def _unpack(data: bytes) -> Any:
+    return decode(zlib.decompress(data))
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def _block_id(db: sqlite3.Connection, block: Block, seq: int) -> int:
+    content = encode(block_to_json(block))
+    digest = _hash(content)
+    found = db.execute(
+        "UPDATE block SET seq = ? WHERE sha256 = ? RETURNING id", (seq, digest)
+    ).fetchone()
+    if found:
+        return int(found[0])
+    cursor = db.execute(
+        "INSERT INTO block (sha256, seq, data) VALUES (?, ?, ?)",
+        (digest, seq, zlib.compress(content, 6)),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _load_block(db: sqlite3.Connection, reference: Any) -> Block:
+    row = db.execute("SELECT data FROM block WHERE id = ?", (reference,)).fetchone()
+    if row is None:
+        raise ValueError(f"block {reference} is missing")
+    return block_from_json(_unpack(row[0]))
+
+
+def _stored(row: tuple[Any, ...]) -> StoredPlan | None:
+    data, session_id, turn_id, created, request_sha256 = row
+    try:
+        plan = plan_from_json(_unpack(data))
+    except _DAMAGED_ROW:
+        log.warning("A stored plan of %s is damaged", created, exc_info=True)
+        return None
+    return StoredPlan(plan, session_id, turn_id, created, request_sha256)
+
+
+def _with_sent(db: sqlite3.Connection, stored: StoredPlan, frame: dict[str, Any]) -> ContextPlan:
+    """The plan with the blocks of its request in the order of their bytes: tools, system,
+    messages.
+    """
+    blocks = [*frame["system"], *(entry for _, part in frame["messages"] for entry in part)]
+    hashes = _hashes(db, [reference for reference, _, _ in blocks])
+    tools = frame["tools"]
+    head = (
+        [
+            Sent(
+                "tools",
+                hashlib.sha256(encode(tools)).hexdigest(),
+                bool(frame["tools_mark"]),
+            )
+        ]
+        if tools
+        else []
+    )
+    rest = [Sent(key, hashes.get(reference, ""), bool(mark)) for reference, key, mark in blocks]
+    return evolve(stored.plan, sent=(*head, *rest))
+
+
+def _hashes(db: sqlite3.Connection, references: list[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for start in range(0, len(references), _BATCH):
+        batch = references[start : start + _BATCH]
+        marks = ",".join("?" * len(batch))
+        rows = db.execute(f"SELECT id, sha256 FROM block WHERE id IN ({marks})", batch)  # noqa: S608
+        found.update((row_id, digest.hex()) for row_id, digest in rows)
+    return found
