@@ -1,0 +1,53 @@
+"""Bytes that do not depend on the order in which anything was registered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tierline.context.prompt import ToolSpec
+from tierline.providers.base import RenderedRequest
+
+
+def dumps(value: Any) -> bytes:
+    """Compact UTF-8 JSON with keys in the order in which they were built.
+
+    Half of a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole.encode("utf-8")
+
+
+def sort_keys(value: Any) -> Any:
+    """The same JSON with every object's keys sorted; lists keep their order, it has a meaning."""
+    if isinstance(value, Mapping):
+        return {key: sort_keys(value[key]) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [sort_keys(item) for item in value]
+    return value
+
+
+def sort_tools(tools: Iterable[ToolSpec]) -> list[ToolSpec]:
+    """Built-in tools by name, then dynamic ones by name.
+
+    The cached prefix of the built-ins so outlives the coming and going of dynamic tools.
+    """
+    return sorted(tools, key=lambda tool: (not tool.builtin, tool.name))
+
+
+def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's parameters as providers take them: an object, even if it has no properties."""
+    return {"type": "object", "properties": {}, **schema}
+
+
+def rendered(provider: str, strategy: str, model: str, body: Mapping[str, Any]) -> RenderedRequest:
+    """Wrap a body with its exact bytes and their SHA-256 (hex)."""
+    payload = dumps(body)
+    digest = hashlib.sha256(payload).hexdigest()
+    return RenderedRequest(provider, strategy, model, body, payload, digest)

@@ -1,0 +1,254 @@
+"""Which language model answers: an explicit setting, a key, a server on this machine, ours."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from attrs import field, frozen
+
+from tierline.providers.base import Provider, ProviderError
+from tierline.providers.local import INSTALL, LocalModel, find_model
+from tierline.providers.retry import RetryPolicy
+from tierline.providers.transport import Endpoint, is_loopback
+
+DEFAULT_MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5.6"}
+KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+URL_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+TITLES = {"anthropic": "Anthropic", "openai": "OpenAI"}
+LOOPBACK_SERVERS = (("Ollama", 11434), ("LM Studio", 1234))
+_PROBE_SECONDS = 0.5
+_PROBE_BYTES = 1_000_000
+
+
+@frozen
+class ProviderSettings:
+    """What the user set. Times in seconds; ``max_retries`` counts attempts after the first."""
+
+    kind: Literal["auto", "anthropic", "openai", "local"] | str = "auto"
+    model: str = ""
+    base_url: str = ""
+    model_path: str = ""
+    stall_seconds: float = 60.0
+    first_byte_seconds: float = 300.0
+    max_retries: int = 4
+    consent_loopback: bool = False
+
+
+@frozen
+class Found:
+    """A model server that runs on this machine."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...] = ()
+
+
+@frozen
+class Choice:
+    """What will be used, and why. Equal choices need no new provider."""
+
+    kind: str
+    """``anthropic``, ``openai`` (any compatible server) or ``local`` (the embedded model)."""
+    model: str
+    base_url: str
+    strategy: str
+    why: str
+    found: str = ""
+    """Name of the server found on this machine, if it is the one."""
+    endpoint: Endpoint = field(factory=Endpoint, repr=False)
+    embedded: LocalModel | None = None
+
+
+def choose(
+    settings: ProviderSettings,
+    env: Mapping[str, str],
+    secrets: Mapping[str, str],
+    found: Sequence[Found],
+) -> Choice:
+    """The first that can be used: the explicit setting, else a key in the environment or in the
+    editor's secret storage (``secrets``: provider to key), else a server in ``found`` if the user
+    agreed, else the embedded model. Pure but for a look at the disk for the embedded model's file.
+
+    Raises:
+        ProviderError: ``unavailable``, with the ways to get one.
+    """
+    keys = {kind: key for kind in KEY_VARIABLES if (key := _key(kind, env, secrets)[0])}
+    match settings.kind:
+        case "local":
+            return _embedded(settings, "The settings name the embedded model.")
+        case "anthropic" | "openai" as named:
+            return _explicit(named, settings, env, secrets, found)
+    if settings.base_url:
+        return _explicit(_spoken_at(settings, keys), settings, env, secrets, found)
+    if keys:
+        kind = _matching(settings.model, keys)
+        where = _key(kind, env, secrets)[1]
+        return _remote(kind, settings, env, secrets, why=f"There is a key for it in {where}.")
+    if settings.consent_loopback:
+        for server in found:
+            if server.models:
+                why = f"{server.name} runs on this machine and you agreed to use it."
+                return _on_loopback(server, settings, why)
+    try:
+        return _embedded(settings, "There is no key and no other server; it needs neither.")
+    except ProviderError as error:
+        hint = ""
+        if any(server.models for server in found):
+            names = " and ".join(server.name for server in found if server.models)
+            hint = f" {names} runs on this machine; select it to agree to its use."
+        raise ProviderError(
+            "unavailable",
+            "There is no language model to ask.",
+            "Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, or the command that stores one); or run "
+            f"Ollama or LM Studio on this machine; or install the embedded model with {INSTALL} "
+            f"and a GGUF file. {error.message}{hint}",
+        ) from error
+
+
+def make(choice: Choice) -> Provider:
+    """The provider of a choice. Connects to nothing and loads nothing yet."""
+    if choice.kind == "anthropic":
+        from tierline.providers.anthropic import AnthropicProvider
+
+        return AnthropicProvider(choice.endpoint)
+    if choice.kind == "local" and choice.embedded is not None:
+        from tierline.providers.local import LocalProvider
+
+        return LocalProvider(choice.endpoint, choice.embedded)
+    from tierline.providers.openai import OpenAIProvider
+
+    return OpenAIProvider(choice.endpoint, service=choice.found)
+
+
+async def probe_loopback(
+    servers: Sequence[tuple[str, int]] = LOOPBACK_SERVERS, seconds: float = _PROBE_SECONDS
+) -> list[Found]:
+    """Model servers that answer on 127.0.0.1 within ``seconds``, in the order of ``servers``.
+
+    Asks only for the list of models, directly: no proxy, no prompt, no key.
+    """
+    answers = await asyncio.gather(
+        *(asyncio.to_thread(_ask, name, port, seconds) for name, port in servers)
+    )
+    return [found for found in answers if found is not None]
+
+
+def _ask(name: str, port: int, seconds: float) -> Found | None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+    try:
+        connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
+        response = connection.getresponse()
+        listed = json.loads(response.read(_PROBE_BYTES)) if response.status == 200 else None
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+    rows = listed.get("data") if isinstance(listed, dict) else None
+    if not isinstance(rows, list) and not (isinstance(listed, dict) and "data" in listed):
+        return None
+    names = [row.get("id") for row in rows or () if isinstance(row, dict)]
+    # Embedding models are in the same list and cannot chat.
+    models = tuple(n for n in names if isinstance(n, str) and n and "embed" not in n.lower())
+    return Found(name, f"http://127.0.0.1:{port}/v1", models)
+
+
+def _key(kind: str, env: Mapping[str, str], secrets: Mapping[str, str]) -> tuple[str, str]:
+    """The key and where it is. What the user put into the editor is the more deliberate one."""
+    if key := secrets.get(kind, "").strip():
+        return key, "the editor's secret storage"
+    if key := env.get(KEY_VARIABLES[kind], "").strip():
+        return key, f"the environment ({KEY_VARIABLES[kind]})"
+    return "", ""
+
+
+def _matching(model: str, keys: Mapping[str, str]) -> str:
+    """The provider whose model is named, if there is a key for it; else the first with a key."""
+    wanted = "anthropic" if model.startswith("claude") else "openai" if model else ""
+    return wanted if wanted in keys else next(iter(keys))
+
+
+def _spoken_at(settings: ProviderSettings, keys: Mapping[str, str]) -> str:
+    """Which wire format an address speaks that the user gave without saying."""
+    hints = f"{settings.base_url} {settings.model}".lower()
+    if "anthropic" in hints or "claude" in hints or set(keys) == {"anthropic"}:
+        return "anthropic"
+    return "openai"
+
+
+def _explicit(
+    kind: str,
+    settings: ProviderSettings,
+    env: Mapping[str, str],
+    secrets: Mapping[str, str],
+    found: Sequence[Found],
+) -> Choice:
+    if settings.base_url and kind == "openai":
+        for server in found:
+            if server.base_url.rstrip("/") == settings.base_url.rstrip("/"):
+                return _on_loopback(server, settings, f"You chose {server.name}.")
+    url = settings.base_url or env.get(URL_VARIABLES[kind], "")
+    key, where = _key(kind, env, secrets)
+    # Servers of one's own often ask for no key; the providers themselves always do.
+    own = url and (kind == "openai" or is_loopback(url))
+    if not key and not own:
+        raise ProviderError(
+            "unavailable",
+            f"There is no key for {TITLES[kind]}.",
+            f"Set {KEY_VARIABLES[kind]} in the environment, or store a key in the editor.",
+        )
+    why = f"The settings name {settings.base_url or TITLES[kind]}"
+    return _remote(
+        kind, settings, env, secrets, why=f"{why}; the key is in {where}." if where else f"{why}."
+    )
+
+
+def _remote(
+    kind: str,
+    settings: ProviderSettings,
+    env: Mapping[str, str],
+    secrets: Mapping[str, str],
+    *,
+    why: str,
+) -> Choice:
+    url = settings.base_url or env.get(URL_VARIABLES[kind], "")
+    if url and "://" not in url:
+        url = f"http://{url}"
+    model = settings.model or ("default" if url and kind == "openai" else DEFAULT_MODELS[kind])
+    endpoint = _endpoint(settings, url, _key(kind, env, secrets)[0])
+    return Choice(kind, model, url, kind, why, endpoint=endpoint)
+
+
+def _on_loopback(server: Found, settings: ProviderSettings, why: str) -> Choice:
+    """A server found here never sees a key: it asks for none."""
+    first = server.models[0] if server.models else "default"
+    model = settings.model if settings.model in server.models or not server.models else first
+    return Choice(
+        "openai",
+        model or first,
+        server.base_url,
+        "openai",
+        why,
+        found=server.name,
+        endpoint=_endpoint(settings, server.base_url, ""),
+    )
+
+
+def _embedded(settings: ProviderSettings, why: str) -> Choice:
+    model = find_model(settings.model_path)
+    return Choice(
+        "local", model.name, "", "openai", why, endpoint=_endpoint(settings, "", ""), embedded=model
+    )
+
+
+def _endpoint(settings: ProviderSettings, url: str, key: str) -> Endpoint:
+    return Endpoint(
+        url,
+        key,
+        stall_seconds=settings.stall_seconds,
+        first_byte_seconds=settings.first_byte_seconds,
+        retry=RetryPolicy(settings.max_retries),
+    )

@@ -1,0 +1,255 @@
+"""Failures of requests, in the same words whoever answers.
+
+Sources: Anthropic "Errors" (request_too_large, overloaded_error, 529), OpenAI "Error codes"
+(context_length_exceeded, insufficient_quota), llama.cpp server (exceed_context_size_error).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from tierline.providers.base import ProviderError
+
+_OVERFLOW_CODES = frozenset(
+    {
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "request_too_large",
+        "prompt_too_long",
+        "model_context_window_exceeded",
+        "input_too_long",
+    }
+)
+_SIZE = r"(?:input|prompt|request|message|messages|conversation|context)"
+_OVERFLOW_WORDS = re.compile(
+    rf"""
+    context\s(?:length|window|size|limit) .{{0,60}} (?:exceed|too\s|larger|longer|is\s\d|over)
+    | (?:exceed|larger\sthan|longer\sthan|beyond|over)\w* \s .{{0,60}} context
+    | maximum\scontext
+    | {_SIZE}\s(?:size|length|tokens?) .{{0,60}} (?:within|between|should\sbe|must\s|at\smost
+        | exceed)
+    | range\sof\s{_SIZE}\slength
+    | {_SIZE}\s(?:[\w()]+\s){{0,4}}(?:is|are|was)?\s?(?:too\s(?:long|large|big|many)
+        | (?:longer|larger|bigger)\sthan)
+    | {_SIZE}\s .{{0,40}} exceeds? .{{0,60}} (?:token|length)
+    | too\smany\s(?:input\s|prompt\s)?tokens
+    | reduce\sthe\slength
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_NOT_OVERFLOW = re.compile(
+    r"\bimages?\b|maximum allowed number of output tokens|"
+    r"max_(?:completion_|output_)?tokens is too large|string too long|rate limit|per min",
+    re.IGNORECASE,
+)
+_KEYS = re.compile(
+    r"\b(?:sk|pk|key|token|bearer)[-_ ][A-Za-z0-9_\-.*]{6,}|\bBearer\s+\S+|[?&]key=[^\s&]+", re.I
+)
+_RETRYABLE = frozenset({408, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"})
+_SPENT = re.compile(r"credit balance|insufficient[_ ](?:quota|funds|credits)|billing", re.I)
+_SHOWN = 300
+
+_OVERFLOW_ADVICE = "Unpin or remove files, or start a new chat."
+_LATER = "Wait a little, then retry."
+
+
+class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
+    """A ProviderError that knows whether another attempt may help.
+
+    ``retry_after``: what the service asks for, in seconds; None if it says nothing.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        advice: str,
+        *,
+        http_status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(code, message, advice, http_status=http_status)
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+def from_status(  # noqa: PLR0911 (one return for each kind of answer)
+    service: str,
+    status: int,
+    body: object,
+    headers: Mapping[str, str] | None = None,
+    *,
+    secret: str = "",
+    now: datetime | None = None,
+) -> RequestFailed:
+    """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is blotted out."""
+    kind, code, text = describe(body)
+    said = quote(text, secret)
+    headers = headers or {}
+    wait = retry_after(headers, now)
+    if overflow(status, kind, code, text):
+        return RequestFailed(
+            "overflow",
+            f"The request is larger than {service} accepts{said}",
+            _OVERFLOW_ADVICE,
+            http_status=status,
+        )
+    if status in (401, 403) or kind == "authentication_error":
+        # Providers repeat parts of the key in this text, so it is not shown.
+        what = "did not accept the key" if status != 403 else "does not let this key do that"
+        return RequestFailed(
+            "auth",
+            f"{service} {what} (HTTP {status}).",
+            "Check the key, or set another one.",
+            http_status=status,
+        )
+    if status == 402 or {kind, code} & _QUOTA or (status in (400, 429) and _SPENT.search(text)):
+        return RequestFailed(
+            "rate_limited",
+            f"The account at {service} has no credit or quota left{said}",
+            "Add credit at the provider, or choose another model.",
+            http_status=status,
+        )
+    if status == 429:
+        hopeless = "request too large" in text.lower()
+        return RequestFailed(
+            "rate_limited",
+            f"{service} limits the rate of requests{said}",
+            _LATER if wait is None else f"Retry in {wait:.0f} seconds.",
+            http_status=status,
+            retryable=not hopeless,
+            retry_after=wait,
+        )
+    if status >= 500 or status == 408:
+        busy = status in (503, 529) or kind == "overloaded_error"
+        return RequestFailed(
+            "overloaded" if busy else "unavailable",
+            f"{service} is {'overloaded' if busy else 'failing'} (HTTP {status}){said}",
+            _LATER,
+            http_status=status,
+            retryable=status in _RETRYABLE and headers.get("x-should-retry") != "false",
+            retry_after=wait,
+        )
+    if status == 404:
+        return RequestFailed(
+            "bad_request",
+            f"{service} does not know this model or address{said}",
+            "Check the model's name and the base URL.",
+            http_status=status,
+        )
+    return RequestFailed(
+        "bad_request",
+        f"{service} refused the request (HTTP {status}){said}",
+        "Report this if it happens again; a new chat or another model may work.",
+        http_status=status,
+    )
+
+
+_EVENT_STATUS = {
+    "overloaded_error": 529,
+    "api_error": 500,
+    "server_error": 500,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "timeout_error": 504,
+}
+
+
+def from_event(service: str, body: object, *, secret: str = "") -> RequestFailed:
+    """The error that a stream carries as an event, after HTTP 200."""
+    kind, code, _ = describe(body)
+    status = _EVENT_STATUS.get(kind) or _EVENT_STATUS.get(code)
+    if status is None:
+        status = int(code) if code.isdigit() and 400 <= int(code) < 600 else 400
+    return from_status(service, status, body, secret=secret)
+
+
+def from_exception(service: str, error: Exception, *, secret: str = "") -> RequestFailed:
+    """The error of an exception that an SDK or its HTTP client raised."""
+    status = getattr(error, "status_code", None)
+    response = getattr(error, "response", None)
+    if isinstance(status, int) and response is not None:
+        body = getattr(error, "body", None)
+        headers = {k.lower(): v for k, v in response.headers.items()}
+        return from_status(service, status, body, headers, secret=secret)
+    cause = error.__cause__ or error
+    return RequestFailed(
+        "network",
+        f"{service} cannot be reached{quote(_network(cause), secret)}",
+        "Check the network and the base URL, then retry.",
+        retryable=True,
+    )
+
+
+def stalled(service: str, seconds: float, *, begun: bool) -> RequestFailed:
+    """Nothing arrived for ``seconds``. Never tried again: the service may still be at work."""
+    what = "stopped sending in the middle of the reply" if begun else "did not begin to reply"
+    return RequestFailed(
+        "stalled",
+        f"{service} {what} (nothing for {seconds:g} s).",
+        "Retry, or allow more time in the settings.",
+    )
+
+
+def describe(body: object) -> tuple[str, str, str]:
+    """Type, code and message of an error body; empty where it has none."""
+    inner: Any = body
+    if isinstance(inner, Mapping) and isinstance(inner.get("error"), Mapping | str):
+        inner = inner["error"]
+    if isinstance(inner, Mapping):
+        text = inner.get("message") or inner.get("detail") or ""
+        return str(inner.get("type") or ""), str(inner.get("code") or ""), str(text)
+    return "", "", "" if inner is None else str(inner)
+
+
+def overflow(status: int, kind: str, code: str, text: str) -> bool:
+    """True if the input was too large for the model or the service, by code or by wording."""
+    if status == 413 or {kind, code} & _OVERFLOW_CODES:
+        return True
+    if status not in (400, 422, 500) or _NOT_OVERFLOW.search(text):
+        return False
+    return bool(_OVERFLOW_WORDS.search(text))
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds to wait by ``retry-after-ms`` or ``retry-after`` (seconds or an HTTP date)."""
+    try:
+        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+    except (KeyError, ValueError):
+        pass
+    value = headers.get("retry-after", "")
+    try:
+        seconds = float(value)
+        return max(0.0, seconds) if seconds == seconds else None  # noqa: PLR0124 (not a number)
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+
+
+def quote(text: str, secret: str = "") -> str:
+    """``: “text”.`` on one line, short and without keys; a full stop if there is no text."""
+    plain = " ".join(text.split())
+    if secret:
+        plain = plain.replace(secret, "[key]")
+    plain = _KEYS.sub("[key]", plain)
+    if not plain or plain.startswith("<"):  # a proxy's HTML page says nothing
+        return "."
+    return f": “{plain if len(plain) <= _SHOWN else plain[: _SHOWN - 1] + '…'}”."
+
+
+def _network(error: BaseException) -> str:
+    return str(error) or type(error).__name__

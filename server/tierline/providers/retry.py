@@ -1,0 +1,76 @@
+"""When a failed request is sent again, and how long to wait before it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+from attrs import frozen
+
+from tierline.providers.base import Malformed, Retrying, Stop, StreamEvent, Usage
+from tierline.providers.errors import RequestFailed
+
+
+@frozen
+class RetryPolicy:
+    """Exponential backoff with jitter, bounded in number and in time. All times in seconds."""
+
+    retries: int = 4
+    """Attempts after the first."""
+    first_wait: float = 1.0
+    longest_wait: float = 30.0
+    longest_asked: float = 60.0
+    """A service that asks for more than this is not waited for: the user is told instead."""
+    total_wait: float = 120.0
+
+    def wait(self, attempt: int, asked: float | None, waited: float, chance: float) -> float | None:
+        """How long to wait before retry number ``attempt`` (from 1); None to give up.
+
+        ``chance`` is uniform in [0, 1): a wait is between half of the step and the whole of it, so
+        that many clients do not come back at the same moment, and none comes back at once. The
+        service's own wish is never undercut.
+        """
+        if attempt > self.retries or (asked is not None and asked > self.longest_asked):
+            return None
+        step = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait)
+        seconds = step * (0.5 + chance / 2)
+        if asked is not None:
+            seconds = max(seconds, asked)
+        return seconds if waited + seconds <= self.total_wait else None
+
+
+async def with_retries(
+    attempt: Callable[[], AsyncGenerator[StreamEvent, None]],
+    policy: RetryPolicy,
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    chance: Callable[[], float] = random.random,
+) -> AsyncGenerator[StreamEvent, None]:
+    """Stream one attempt after another until one succeeds.
+
+    Once anything of the reply has been passed on there is no further attempt: the text would appear
+    twice. ``Retrying`` comes before each wait.
+
+    Raises:
+        ProviderError: the last attempt's.
+    """
+    waited, number = 0.0, 0
+    while True:
+        passed_on = False
+        try:
+            async with aclosing(attempt()) as events:
+                async for event in events:
+                    passed_on = passed_on or not isinstance(event, Usage | Malformed | Stop)
+                    yield event
+            return
+        except RequestFailed as error:
+            number += 1
+            seconds = policy.wait(number, error.retry_after, waited, chance())
+            if passed_on or not error.retryable or seconds is None:
+                raise
+            reason = error.message
+        yield Retrying(number, policy.retries, seconds, reason)
+        await sleep(seconds)
+        waited += seconds
