@@ -44,8 +44,8 @@ _VERSION = 1
 _DDL = (
     """CREATE TABLE plan (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, plan_id TEXT UNIQUE NOT NULL, session_id TEXT NOT NULL,
-      turn_id TEXT NOT NULL, created TEXT NOT NULL, request_sha256 TEXT NOT NULL,
-      plan BLOB NOT NULL, frame BLOB NOT NULL
+      turn_id TEXT NOT NULL, created TEXT NOT NULL, provider TEXT NOT NULL,
+      request_sha256 TEXT NOT NULL, plan BLOB NOT NULL, frame BLOB NOT NULL
     )""",
     "CREATE INDEX plan_session ON plan (session_id, seq)",
     """CREATE TABLE block (
@@ -69,6 +69,8 @@ class StoredPlan:
     created: str
     request_sha256: str
     """Hash of the rendered body (``RenderedRequest.sha256``)."""
+    provider: str = ""
+    """The adapter that rendered it (``RenderedRequest.provider``), which can do so again."""
 
 
 class PlanStore:
@@ -95,7 +97,9 @@ class PlanStore:
         request_sha256: str,
         created: str,
         *,
+        provider: str = "",
         session_id: str = "",
+        turn_id: str = "",
     ) -> bool:
         """Keep a plan with the prompt that was sent. A plan with the same id is replaced.
 
@@ -106,13 +110,14 @@ class PlanStore:
         def write(db: sqlite3.Connection) -> bool:
             db.execute("DELETE FROM plan WHERE plan_id = ?", (plan.plan_id,))
             seq = db.execute(
-                "INSERT INTO plan (plan_id, session_id, turn_id, created, request_sha256, plan,"
-                " frame) VALUES (?, ?, ?, ?, ?, ?, '')",
+                "INSERT INTO plan (plan_id, session_id, turn_id, created, provider,"
+                " request_sha256, plan, frame) VALUES (?, ?, ?, ?, ?, ?, ?, '')",
                 (
                     plan.plan_id,
                     session_id,
-                    plan.turn,
+                    turn_id or plan.turn,
                     created,
+                    provider,
                     request_sha256,
                     _pack(plan_to_json(evolve(plan, sent=()))),
                 ),
@@ -261,7 +266,7 @@ class PlanStore:
             excess = count - self._max_plans
 
 
-_SELECT = "SELECT plan, session_id, turn_id, created, request_sha256 FROM plan"
+_SELECT = "SELECT plan, session_id, turn_id, created, request_sha256, provider FROM plan"
 _DAMAGED_ROW = (ValueError, KeyError, TypeError, zlib.error)
 
 
@@ -339,13 +344,13 @@ def _load_block(db: sqlite3.Connection, reference: Any) -> Block:
 
 
 def _stored(row: tuple[Any, ...]) -> StoredPlan | None:
-    data, session_id, turn_id, created, request_sha256 = row
+    data, session_id, turn_id, created, request_sha256, provider = row
     try:
         plan = plan_from_json(_unpack(data))
     except _DAMAGED_ROW:
         log.warning("A stored plan of %s is damaged", created, exc_info=True)
         return None
-    return StoredPlan(plan, session_id, turn_id, created, request_sha256)
+    return StoredPlan(plan, session_id, turn_id, created, request_sha256, provider)
 
 
 def _with_sent(db: sqlite3.Connection, stored: StoredPlan, frame: dict[str, Any]) -> ContextPlan:
