@@ -53,6 +53,8 @@ export interface UsageInfo {
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
+  /** True if the provider reported nothing and these are our own counts. */
+  estimated: boolean;
 }
 
 /** The size of the next request as it would be sent now. Token counts throughout. */

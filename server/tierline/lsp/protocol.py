@@ -93,6 +93,8 @@ class UsageInfo:
     output_tokens: int
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    estimated: bool = False
+    """True if the provider reported nothing and these are our own counts."""
 
 
 @define

@@ -159,7 +159,7 @@ def _as_command(
     async def command(*arguments: Any) -> Any:
         raw = arguments[0] if arguments else None
         try:
-            params = server.protocol._converter.structure(raw, method.params)
+            params: Any = server.protocol._converter.structure(raw, method.params)
         except Exception as error:
             raise MethodError(
                 TierlineError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from attrs import field, frozen
@@ -127,7 +127,7 @@ class Provider(Protocol):
         """Turn a prompt into an exact body. Pure: the same prompt gives the same bytes."""
         ...
 
-    def stream(self, request: RenderedRequest) -> AsyncIterator[StreamEvent]:
+    def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send and stream. Ends with Stop; raises ProviderError. Closing the iterator cancels the
         request at once (the caller uses ``aclosing``).
         """

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import tomllib
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,32 +25,36 @@ class Counters:
 
     def __init__(self, table: ModelTable, state_file: Path) -> None:
         self.table = table
+        self.warn: Callable[[str], None] = log.warning
         self._file = state_file
-        self._counters: dict[str, TokenCounter] = {}
         self._cache = CountCache()
+        self._counters: dict[ModelFacts, TokenCounter] = {}
         self._calibrations = {
             str(name): Calibration.from_json(value) for name, value in _read(state_file).items()
         }
 
     def counter(self, facts: ModelFacts) -> TokenCounter:
-        """The counter of a model, up to date with its calibration."""
-        counter = self._counters.get(facts.name)
-        if counter is None or counter.model != facts:
-            counter = self._counters[facts.name] = TokenCounter(
+        """The counter of a model. The first one of an encoding reads its vocabulary (0.5 s)."""
+        counter = self._counters.get(facts)
+        if counter is None:
+            counter = self._counters[facts] = TokenCounter(
                 facts,
                 encoder(facts.encoding),
                 cache=self._cache,
                 calibration=self._calibrations.get(facts.name),
-                warn=log.warning,
+                warn=self._say,
             )
         return counter
 
     def observe(self, facts: ModelFacts, estimated: int, reported: int) -> None:
-        """Learn from one request: our estimate (with the ratio in it) and the provider's figure."""
+        """Learn from one request: our count and the provider's figure."""
         counter = self.counter(facts)
         if counter.observe(estimated, reported):
             self._calibrations[facts.name] = counter.calibration
             self._write()
+
+    def _say(self, text: str) -> None:
+        self.warn(text)
 
     def _write(self) -> None:
         """Replace the state file whole; losing it costs only some accuracy."""

@@ -10,7 +10,7 @@ from tierline.context.files import FileContext, FileEntry
 from tierline.context.items import Pin
 from tierline.context.refusals import Refusal
 from tierline.errors import TierlineError
-from tierline.history.events import EventKind
+from tierline.history import actions
 from tierline.lsp import protocol as p
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions
@@ -61,7 +61,7 @@ class FileService:
             self.context.remove_file(path)
         return await self._changed()
 
-    async def list(self, _params: p.NoParams) -> p.FilesResult:
+    async def listed(self, _params: p.NoParams) -> p.FilesResult:
         """The context as it is now, read afresh where something changed."""
         await self.refresh()
         return p.FilesResult(files=self.infos())
@@ -114,26 +114,16 @@ class FileService:
 
     async def refresh(self, *, everything: bool = False) -> bool:
         """Read again what may have changed. True if a text, a state or a token count did."""
-        listed = self.context.get_files()
-        stale = [key for key in listed if everything or key in self._stale]
+        stale = [e for e in self.context.entries() if everything or e.key in self._stale]
         self._stale.clear()
-        changed = False
-        for key, loaded in await asyncio.to_thread(self._load_all, stale):
-            entry = self.context.get(key)
-            if entry is None:
-                continue
-            if isinstance(loaded, Loaded):
-                if (
-                    loaded.content.sha256 != entry.sha256
-                    or entry.reason
-                    or loaded.dirty != entry.dirty
-                ):
-                    self.context.update(key, loaded.content, dirty=loaded.dirty)
-                    changed = True
-            elif (str(loaded.reason), loaded.sentence) != (entry.reason, entry.sentence):
-                self.context.fail(key, loaded)
-                changed = True
-        return changed
+        changes = await asyncio.to_thread(self._loader.refresh, stale)
+        for key, loaded in changes.changed.items():
+            if self.context.has_file(key):
+                self.context.update(key, loaded.content, dirty=loaded.dirty)
+        for key, refusal in changes.failed.items():
+            if self.context.has_file(key):
+                self.context.fail(key, refusal)
+        return bool(changes)
 
     async def renamed(self, pairs: Iterable[tuple[str, str]]) -> None:
         """The editor renamed files or folders: entries, pins and leases follow."""
@@ -151,12 +141,7 @@ class FileService:
 
     def restore(self, snapshot: Sequence[object]) -> None:
         """Take up selection and pins of an earlier run; blocking, for start-up only."""
-
-        def read(key: str, confirmed: bool) -> object:
-            loaded = self._loader.load(key, confirm=confirmed)
-            return loaded.content if isinstance(loaded, Loaded) else loaded
-
-        self.context.restore(snapshot, read)  # type: ignore[arg-type]
+        self.context.restore(snapshot, self._loader.restore_text)
 
     # --- helpers ---------------------------------------------------------------------------------
 
@@ -185,14 +170,7 @@ class FileService:
         return p.FilesResult(files=result.files, refused=refused, notices=notices)
 
     def _put(self, loaded: Loaded, origin: str) -> FileEntry:
-        return self.context.put(
-            loaded.key,
-            loaded.content,
-            alias=loaded.alias,
-            origin=origin,
-            confirmed=loaded.confirmed,
-            dirty=loaded.dirty,
-        )
+        return self.context.put(loaded.key, loaded.content, origin=origin, **loaded.listing)
 
     def _listed(self, reference: str) -> FileEntry:
         entry = self.context.get(self.key(reference))
@@ -202,16 +180,8 @@ class FileService:
             )
         return entry
 
-    def _load_all(self, keys: Sequence[str]) -> list[tuple[str, Loaded | Refusal]]:
-        found = []
-        for key in keys:
-            entry = self.context.get(key)
-            if entry is not None:
-                found.append((key, self._loader.load(key, confirm=entry.confirmed)))
-        return found
-
     async def _changed(self) -> p.FilesResult:
-        await self._session.conversation.event(EventKind.FILES, {"files": self.context.snapshot()})
+        await self._session.conversation.act(actions.files(self.context.snapshot()))
         infos = self.infos()
         self._session.bus.publish(p.FilesChanged(files=infos))
         self._session.budget_soon()

@@ -34,7 +34,7 @@ class ModelService:
 
     # --- requests --------------------------------------------------------------------------------
 
-    async def list(self, _params: p.NoParams) -> p.ProviderListResult:
+    async def listed(self, _params: p.NoParams) -> p.ProviderListResult:
         """Every provider, whether it can be used, and what to do if not."""
         await self._probe()
         active = self._choice_or_none()

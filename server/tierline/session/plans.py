@@ -31,7 +31,7 @@ class PlanService:
             return _info(composed.plan, "", "", "", "", entries=True)
         return _stored_info(await self._find(params.plan_id), entries=True)
 
-    async def list(self, params: p.PlanListParams) -> p.PlanListResult:
+    async def listed(self, params: p.PlanListParams) -> p.PlanListResult:
         """Newest first."""
         found = await asyncio.to_thread(self._store.list, max(1, params.limit))
         return p.PlanListResult(plans=[_stored_info(stored, entries=False) for stored in found])

@@ -52,10 +52,13 @@ class Session:
         self.mode: p.ContextMode = self.settings.context.mode
         self.compacting = False
         self._budget_task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._redactor = _redactor()
         store = HistoryStore(
-            self.home,
+            self.home.parent,
             redact=self._clean if self.settings.privacy.redact_persisted else None,
+            on_notice=lambda found: self._later(found.code, found.text),
         )
         self.counters = make_counters(self.home)
         loader = Loader(
@@ -74,15 +77,17 @@ class Session:
 
     async def start(self) -> None:
         """Take up the newest session with its files and pins. Never fails: problems are notices."""
+        self._loop = asyncio.get_running_loop()
+        self.counters.warn = lambda text: self._later("counting", text)
         if self.settings.history.restore:
             try:
-                if await self.conversation.restore_newest():
-                    await asyncio.to_thread(self.files.restore, self.conversation.restored_files)
+                restored = await self.conversation.restore_newest()
+                if restored is not None:
+                    await asyncio.to_thread(self.files.restore, restored.files)
             except (OSError, TierlineError) as error:
                 log.warning("The last session was not restored", exc_info=True)
                 self.notice("warning", f"The last session was not restored: {error}", "restore")
         self.bus.session_id = self.conversation.session_id
-        self.composer.restore()
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         for text in problems(self.settings):
@@ -95,6 +100,7 @@ class Session:
         await self.turns.close()
         await self.models.close()
         self.composer.close()
+        self.conversation.store.close()
 
     def configure(self, editor_settings: Mapping[str, Any]) -> None:
         """New settings from the editor; what a running turn uses does not change under it."""
@@ -161,6 +167,11 @@ class Session:
         self.roots.replace(folders)
         self._spawn(self.files.roots_changed())
 
+    def _later(self, code: str, text: str) -> None:
+        """A notice from a worker thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.notice, "warning", text, code)
+
     # --- for the parts ---------------------------------------------------------------------------
 
     def notice(self, level: Any, text: str, code: str = "") -> None:
@@ -220,8 +231,8 @@ class Session:
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
-        self._tasks = {*getattr(self, "_tasks", set()), task}
-        task.add_done_callback(lambda done: self._tasks.discard(done))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _home(self) -> Path:
         root = self.roots.primary

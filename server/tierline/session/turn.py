@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from tierline.context.blocks import Block, Image, Reasoning, Text, ToolUse, visible
+from tierline.context.blocks import Block, Reasoning, Text, ToolUse, visible
 from tierline.errors import TierlineError
 from tierline.history.messages import Status
 from tierline.lsp import protocol as p
@@ -226,8 +226,8 @@ class TurnRunner:
     async def _stream(self, turn: Turn, composed: Composed) -> None:
         session = self._session
         provider = await session.models.provider()
-        await session.composer.sending(composed)
-        async with aclosing(_closable(provider.stream(composed.request))) as events:
+        await session.composer.sending(composed, turn.group_id)
+        async with aclosing(provider.stream(composed.request)) as events:
             async for event in events:
                 match event:
                     case TextDelta(text=text):
@@ -289,7 +289,7 @@ class TurnRunner:
             )
             return
         usage = session.composer.settle(composed, turn.usage, turn.partial)
-        message = await session.conversation.add_assistant(
+        message, problem = await session.conversation.add_assistant(
             turn.group_id,
             content,
             status=Status.INTERRUPTED if incomplete else Status.OK,
@@ -298,6 +298,8 @@ class TurnRunner:
             plan_id=composed.plan.plan_id,
             note=_INCOMPLETE_NOTICE if incomplete else "",
         )
+        if problem:
+            session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
         if incomplete:
             session.bus.publish(
                 p.Notice("warning", _INCOMPLETE_NOTICE, "incomplete", turn.group_id)
@@ -330,7 +332,7 @@ class TurnRunner:
         session = self._session
         shown = None
         if content := turn.content():
-            record = await session.conversation.add_assistant(
+            record, _ = await session.conversation.add_assistant(
                 turn.group_id,
                 tuple(b for b in content if not isinstance(b, ToolUse)) or content,
                 status=Status.INTERRUPTED,
@@ -341,7 +343,7 @@ class TurnRunner:
             )
             shown = session.conversation.show(record.id)
         else:
-            await session.conversation.no_reply(turn.group_id, note)
+            session.conversation.no_reply(turn.group_id, note)
         session.bus.publish(
             p.TurnFinished(
                 turn.group_id, outcome, message=shown, code=code, error=error, advice=advice
@@ -356,11 +358,3 @@ def _reasoning_prefix(blocks: list[Block]) -> int:
 
 def _text(content: tuple[Block, ...]) -> str:
     return "\n".join(block.text for block in content if isinstance(block, Text))
-
-
-def _closable(iterator):  # type: ignore[no-untyped-def]
-    """Provider streams are async generators; the protocol type does not say so."""
-    return iterator
-
-
-__all__ = ["Image", "Turn", "TurnRunner"]
