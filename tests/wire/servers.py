@@ -1,0 +1,260 @@
+"""Loopback servers that speak the real wire formats from scripts and remember what came in.
+
+``with wire_server("anthropic", [reply, ...]) as server`` (or ``async with``) serves from threads of
+its own, so it works beside an event loop as well as for a ``tierline serve`` that runs as a child:
+point it at ``server.url``. The first prompt gets the first reply, the last reply repeats. Counting
+tokens and listing models take nothing from the script.
+
+That the formats are faithful is checked in ``test_servers.py`` with the official SDKs' own readers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias
+
+from attrs import field, frozen
+
+Kind: TypeAlias = Literal["anthropic", "openai"]
+
+
+@frozen
+class Pause:
+    """Send nothing for so many seconds."""
+
+    seconds: float
+
+
+@frozen
+class Hold:
+    """Send nothing until ``release()``, or until the client hangs up."""
+
+
+@frozen
+class Cut:
+    """Close the connection here, without the end of the body."""
+
+
+@frozen
+class Reply:
+    """One HTTP answer. Each ``bytes`` in ``body`` is one chunk and one write."""
+
+    body: Sequence[bytes | Pause | Hold | Cut] = ()
+    status: int = 200
+    headers: Mapping[str, str] = field(factory=dict)
+    before: Pause | Hold | Cut | None = None
+    """What happens before the status line."""
+
+
+@frozen
+class Request:
+    """What came in. Header names are lower case; ``body`` is the parsed JSON."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+    body: Any
+    at: float
+    """Seconds of the monotonic clock."""
+
+
+class WireServer:
+    """A scripted provider on 127.0.0.1."""
+
+    def __init__(self, kind: Kind, script: Iterable[Reply], input_tokens: int = 42) -> None:
+        self.kind = kind
+        self.script = list(script)
+        self.input_tokens = input_tokens
+        self.requests: list[Request] = []
+        """Prompts, in the order of arrival."""
+        self.others: list[Request] = []
+        """Counts and lists of models."""
+        self.hung_up = threading.Event()
+        """Set once a client closed its connection in the middle of a reply."""
+        self.waiting = threading.Event()
+        """Set while a reply stands at a ``Hold``."""
+        self._released = threading.Event()
+        self._lock = threading.Lock()
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.wire = self
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def port(self) -> int:
+        return int(self._http.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """The base URL as the provider's SDK and Tierline's settings take it."""
+        return self.origin if self.kind == "anthropic" else f"{self.origin}/v1"
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [request.body for request in self.requests]
+
+    def release(self) -> None:
+        """Let every ``Hold`` go on, now and later."""
+        self._released.set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._released.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(5)
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    def _next(self, request: Request) -> Reply:
+        with self._lock:
+            self.requests.append(request)
+            return self.script[min(len(self.requests), len(self.script)) - 1]
+
+    def _hold(self, client: socket.socket) -> bool:
+        """Wait for the release; False if the client hung up first."""
+        self.waiting.set()
+        while not self._released.is_set():
+            if _gone(client, 0.02):
+                return False
+        return True
+
+
+def wire_server(kind: Kind, script: Iterable[Reply] | Reply, **options: Any) -> WireServer:
+    """A server that starts on entry and stops on exit."""
+    return WireServer(kind, [script] if isinstance(script, Reply) else script, **options)
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    wire: WireServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._record(b"", self.server.wire.others)
+        if self.path.endswith("/models"):
+            rows = [{"id": "mock-a", "object": "model"}, {"id": "mock-embed", "object": "model"}]
+            self._json({"object": "list", "data": rows})
+        else:
+            self._json({"error": {"message": "not found", "type": "not_found_error"}}, 404)
+
+    def do_POST(self) -> None:
+        wire = self.server.wire
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path = self.path.partition("?")[0]
+        if path == "/v1/messages/count_tokens":
+            self._record(raw, wire.others)
+            self._json({"input_tokens": wire.input_tokens})
+            return
+        wanted = "/v1/messages" if wire.kind == "anthropic" else "/v1/chat/completions"
+        if path != wanted:
+            self._record(raw, wire.others)
+            self._json({"error": {"message": f"no such path {path}"}}, 404)
+            return
+        self._reply(wire._next(self._record(raw, None)))
+
+    def _record(self, raw: bytes, to: list[Request] | None) -> Request:
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        body = json.loads(raw) if raw else None
+        request = Request(self.command, self.path, headers, raw, body, time.monotonic())
+        if to is not None:
+            to.append(request)
+        return request
+
+    def _reply(self, reply: Reply) -> None:
+        if reply.before is not None and not self._act(reply.before):
+            return
+        self.send_response_only(reply.status)
+        headers = {"content-type": "text/event-stream; charset=utf-8", **reply.headers}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        try:
+            for part in reply.body:
+                if not isinstance(part, bytes):
+                    if not self._act(part):
+                        return
+                elif part:
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+                    self.wfile.flush()
+            self.wfile.write(b"0\r\n\r\n")
+        except OSError:
+            self.server.wire.hung_up.set()
+            self.close_connection = True
+
+    def _act(self, act: Pause | Hold | Cut) -> bool:
+        """False if the connection is over."""
+        goes_on = False
+        if isinstance(act, Pause):
+            goes_on = not _gone(self.connection, act.seconds)
+        elif isinstance(act, Hold):
+            goes_on = self.server.wire._hold(self.connection)
+        if not goes_on:
+            self.close_connection = True
+            if not isinstance(act, Cut):
+                self.server.wire.hung_up.set()
+        return goes_on
+
+    def _json(self, value: Any, status: int = 200) -> None:
+        data = json.dumps(value).encode()
+        self.send_response_only(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _gone(client: socket.socket, seconds: float) -> bool:
+    """Wait so long; True as soon as the client hangs up."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        readable, _, _ = select.select([client], [], [], left)
+        if readable:
+            try:
+                return client.recv(1, socket.MSG_PEEK) == b""
+            except OSError:
+                return True
+    return False
