@@ -35,7 +35,7 @@ from tierline.store.words import index_text
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in total) while the index catches up."""
 
-BATCH_BYTES = 8 * 1024 * 1024
+BATCH_BYTES = 4 * 1024 * 1024
 PREVIEW_CHARACTERS = 100
 _FINGERPRINT = 2048
 

@@ -151,6 +151,13 @@ class HistoryLog:
         except OSError:
             return 0
 
+    def identity(self) -> int:
+        """Tells one file of this name from another (the inode); 0 if there is none."""
+        try:
+            return self.path.stat().st_ino
+        except OSError:
+            return 0
+
     @property
     def vanished(self) -> bool:
         """True if the file was there while we were running and is gone now."""
@@ -230,6 +237,7 @@ def _lines(stream: BinaryIO, position: int, end: int | None) -> Iterator[Line]:
             if b"\0" in raw:
                 yield Line(start, position, None, "json" if terminated else "torn", terminated)
             continue
+        del raw  # a line may be tens of megabytes: hold it once
         record, problem = _parse(body)
         if record is None and not terminated:
             yield Line(start, position, None, "torn", complete=False)

@@ -75,7 +75,7 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -32768")
+        connection.execute("PRAGMA cache_size = -16384")
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             create(connection)
     except BaseException:

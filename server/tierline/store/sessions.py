@@ -50,6 +50,8 @@ class _Known:
 
     session_id: str
     offset: int
+    identity: int = 0
+    """Of the file that the offset belongs to."""
     entries: list[Message | Event] = field(factory=list)
     timeline: Timeline | None = None
 
@@ -334,6 +336,7 @@ class HistoryStore:
             self.log.append([encode(e) for e in kept])
             if known is not None:
                 known.offset, known.entries, known.timeline = 0, [], None
+                known.identity = 0
                 self._refresh(known)
         self._notice(
             Notice(
@@ -364,10 +367,14 @@ class HistoryStore:
         return known
 
     def _refresh(self, known: _Known) -> None:
-        """Read what the log has gained."""
-        if self.log.size() < known.offset:
-            known.offset, known.entries, known.timeline = 0, [], None
-        if self.log.size() > known.offset:
+        """Read what the log has gained. While it has vanished, memory is all there is."""
+        if self.log.vanished:
+            return
+        size, identity = self.log.size(), self.log.identity()
+        if size < known.offset or (known.identity and identity != known.identity):
+            known.offset, known.entries, known.timeline = 0, [], None  # replaced or edited
+        known.identity = identity
+        if size > known.offset:
             known.offset = self._read_into(known, known.offset, None)
 
     def _read_into(self, known: _Known, start: int, end: int | None) -> int:
