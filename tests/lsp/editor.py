@@ -33,7 +33,7 @@ class ClientProtocol(TierlineProtocol):
                     {
                         "id": attrs.field(type=int | str),  # type: ignore[arg-type]
                         "result": attrs.field(type=ours.result),
-                        "jsonrpc": attrs.field(type=str, default="2.0"),
+                        "jsonrpc": attrs.field(type=str),
                     },
                 )
         return super().get_result_type(method)
@@ -46,9 +46,7 @@ class Editor:
         self.workspace = workspace
         self.events: list[p.Event] = []
         self._changed = asyncio.Event()
-        self.client = LanguageClient(
-            "tests", "1", protocol_cls=ClientProtocol, converter_factory=make_converter
-        )
+        self.client = LanguageClient(protocol_cls=ClientProtocol, converter_factory=make_converter)
         self.process: asyncio.subprocess.Process | None = None
 
         @self.client.feature(p.EVENT)

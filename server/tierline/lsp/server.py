@@ -116,6 +116,13 @@ def build() -> TierlineServer:
     async def shutdown(*_args: Any) -> None:
         await server.close_session()
 
+    @server.feature(lsp.EXIT)
+    def leave(*_args: Any) -> None:
+        # pygls would raise SystemExit inside a task, which asyncio reports as an error. Everything
+        # that matters is on disk by now; the model's process ends with ours.
+        logging.shutdown()
+        os._exit(0 if server.protocol._shutdown else 1)
+
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configuration(params: lsp.DidChangeConfigurationParams) -> None:
         settings = params.settings

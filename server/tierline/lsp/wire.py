@@ -52,7 +52,7 @@ class TierlineProtocol(LanguageServerProtocol):
                 {
                     "params": attrs.field(type=protocol.Event),
                     "method": attrs.field(type=str),
-                    "jsonrpc": attrs.field(type=str, default="2.0"),
+                    "jsonrpc": attrs.field(type=str),
                 },
             )
         for ours in protocol.METHODS:
@@ -62,8 +62,8 @@ class TierlineProtocol(LanguageServerProtocol):
                     {
                         "id": attrs.field(type=_ID),
                         "method": attrs.field(type=str),
-                        "params": attrs.field(type=ours.params, factory=ours.params),
-                        "jsonrpc": attrs.field(type=str, default="2.0"),
+                        "jsonrpc": attrs.field(type=str),
+                        "params": attrs.field(type=_optional(ours.params), default=None),
                     },
                 )
         return super().get_message_type(method)
@@ -115,6 +115,11 @@ class TierlineProtocol(LanguageServerProtocol):
         if self.writer is None and isinstance(data, JsonRPCNotification):
             return
         super()._send_data(data)
+
+
+def _optional(params: type) -> Any:
+    """Parameters may be left out: the handler then takes the defaults."""
+    return params | None
 
 
 def _sentence(error: BaseException) -> str:
