@@ -65,13 +65,16 @@ def main() -> int:
     if npm is None:
         print("npm is needed to build the tokenizer vocabularies: install Node.js 20 or newer.")
         return 1
-    print(f"Building vocabularies: {', '.join(wanted)} …", flush=True)
+    print(f"Fetching {NPM_PACKAGE} (10 MB) for the tokenizer vocabularies …", flush=True)
     TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         packed = subprocess.run(
             [npm, "pack", NPM_PACKAGE, "--silent"],
-            cwd=folder, check=True, capture_output=True, text=True,
+            cwd=folder, check=False, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
+        if packed.returncode:
+            print(f"npm could not fetch {NPM_PACKAGE}; check the connection and try again.")
+            return 1
         with tarfile.open(Path(folder) / packed.stdout.strip().splitlines()[-1]) as archive:
             for name in wanted:
                 member = archive.extractfile(f"package/encoders/{name}.json")
@@ -83,6 +86,7 @@ def main() -> int:
                 partial = TARGET / f"{name}.partial"
                 partial.write_bytes(data)
                 partial.replace(TARGET / f"{name}.tiktoken")
+                print(f"  {name}: {len(data):,} bytes, sha256 as tiktoken expects", flush=True)
     return 0
 
 

@@ -28,12 +28,18 @@ class ImageRule(StrEnum):
     ANTHROPIC_STANDARD = "anthropic_standard"
     """The same after scaling to 1,568 pixels and 1,600 tokens (earlier Claude models)."""
     OPENAI_TILES = "openai_tiles"
-    """85 tokens and 170 per tile of 512 pixels, after scaling into 2,048 × 2,048 and a short side
-    of 768 (OpenAI, "Images and vision": gpt-4o, gpt-4.1, o-series, gpt-5)."""
+    """85 tokens and 170 per tile of 512 pixels, after scaling into 2,048 × 2,048 and to a short
+    side of 768 (OpenAI, "Images and vision": gpt-4o, gpt-4.1)."""
+    OPENAI_TILES_GPT5 = "openai_tiles_gpt5"
+    """The same tiles at 70 and 140 tokens (gpt-5 to gpt-5.3)."""
+    OPENAI_TILES_O = "openai_tiles_o"
+    """The same tiles at 75 and 150 tokens (o1, o3)."""
     OPENAI_TILES_MINI = "openai_tiles_mini"
     """The same tiles at 2,833 and 5,667 tokens (gpt-4o-mini)."""
     OPENAI_PATCHES = "openai_patches"
-    """1.2 tokens per patch of 32 pixels, at most 10,000 patches (gpt-5.4 and later)."""
+    """1.2 tokens per patch of 32 pixels, at most 10,000 patches (gpt-5.4 to gpt-5.6)."""
+    OPENAI_PATCHES_ORIGINAL = "openai_patches_original"
+    """1.2 tokens per patch of 32 pixels, as many as there are (gpt-6)."""
     OPENAI_PATCHES_MINI = "openai_patches_mini"
     """1.62 tokens per patch, at most 1,536 patches (gpt-4.1-mini, gpt-5-mini, o4-mini)."""
     OPENAI_PATCHES_NANO = "openai_patches_nano"
@@ -91,12 +97,18 @@ class _Patches:
         return math.ceil(self.patches * self.each)
 
 
+_LARGEST_PATCHES = (8000 // 32) ** 2
+"""A square of 8,000 pixels, which is more than any service takes."""
+
 _RULES: dict[ImageRule, _Scaled | _Tiles | _Patches] = {
     ImageRule.ANTHROPIC: _Scaled(edge=2576, tokens=4784),
     ImageRule.ANTHROPIC_STANDARD: _Scaled(edge=1568, tokens=1600),
     ImageRule.OPENAI_TILES: _Tiles(base=85, each=170),
+    ImageRule.OPENAI_TILES_GPT5: _Tiles(base=70, each=140),
+    ImageRule.OPENAI_TILES_O: _Tiles(base=75, each=150),
     ImageRule.OPENAI_TILES_MINI: _Tiles(base=2833, each=5667),
     ImageRule.OPENAI_PATCHES: _Patches(each=1.2, patches=10_000),
+    ImageRule.OPENAI_PATCHES_ORIGINAL: _Patches(each=1.2, patches=_LARGEST_PATCHES),
     ImageRule.OPENAI_PATCHES_MINI: _Patches(each=1.62, patches=1536),
     ImageRule.OPENAI_PATCHES_NANO: _Patches(each=2.46, patches=1536),
     ImageRule.UNKNOWN: _Scaled(edge=2576, tokens=4784),

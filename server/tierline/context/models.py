@@ -70,6 +70,9 @@ class ModelFacts:
     ttls: tuple[str, ...] = ()
     """Lifetimes that a marker may ask for."""
     prices: Prices = field(factory=Prices)
+    long_prompt_tokens: int = 0
+    """Requests with more input than this cost ``long_prices`` as a whole; 0 for none."""
+    long_prices: Prices = field(factory=Prices)
     source: str = ""
     """Where the figures stand: the provider's page and when it was read."""
     sure: bool = True
@@ -80,6 +83,11 @@ class ModelFacts:
     def explicit_markers(self) -> bool:
         """True if the provider caches at ``cache_control`` markers; else by automatic prefix."""
         return self.caching == "explicit"
+
+    def prices_for(self, input_tokens: int) -> Prices:
+        """The prices of a request with so much input."""
+        long = 0 < self.long_prompt_tokens < input_tokens
+        return self.long_prices if long else self.prices
 
     @property
     def max_history_tokens(self) -> int:
@@ -117,31 +125,29 @@ class ModelTable:
         are left out.
         """
         plain = _plain(name)
-        row = _best(self._rows, plain)
-        own = _best(self._user, plain)
-        values = {**self._inherited(row), **self._inherited(own)}
-        if "family" not in values and provider == "anthropic":
-            # A Claude by a name of its own (a proxy, a cloud): its family's rules hold.
-            values = {**self._inherited(_best(self._rows, "claude-")), **values}
-            for limit in ("max_input_tokens", "window", "max_output_tokens"):
-                if limit not in (own or {}):
-                    values.pop(limit, None)
-            row = None
-        facts = ModelFacts(name=name, **_typed(values))
-        limits = {"max_input_tokens", "window"} & (own or {}).keys()
-        if limits:
-            facts = _limited(facts, values, "user")
-        elif row is None or not ({"max_input_tokens", "window"} & values.keys()):
+        values = self._values(_best(self._rows, plain))
+        if "family" not in values:
+            # A server or proxy with names of its own: the rules of its kind hold, not the limits.
+            kind = self._values(_best(self._rows, _KINDS.get(provider, "")))
+            values = {key: value for key, value in kind.items() if key not in _LIMITS} | values
+        mine = self._values(_best(self._user, plain))
+        for limit, other in (("max_input_tokens", "window"), ("window", "max_input_tokens")):
+            if limit in mine and other not in mine:
+                values.pop(other, None)
+        values |= mine
+        facts = ModelFacts(name=name, **values)
+        if _SIZES.isdisjoint(values):
             facts = _resized(facts, default_window, "default")
         else:
-            facts = _limited(facts, values, "table")
+            facts = _limited(facts, values, "table" if _SIZES.isdisjoint(mine) else "user")
         if reported_window and reported_window > 0 and facts.limit_source != "user":
             facts = _resized(facts, reported_window, "provider")
         if max_input_tokens and max_input_tokens > 0:
             facts = _resized(facts, max_input_tokens, "user")
         return facts
 
-    def _inherited(self, row: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _values(self, row: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The fields that a row and those it inherits from give."""
         values: dict[str, Any] = {}
         seen: set[str] = set()
         while row is not None:
@@ -152,22 +158,34 @@ class ModelTable:
             seen.add(parent)
             rows = (*self._user, *self._rows)
             row = next((other for other in rows if other.get("match") == parent), None)
-        return values
+        return _typed(values)
+
+
+_KINDS = {
+    "anthropic": "family:anthropic",
+    "openai": "family:openai-compatible",
+    "local": "family:local",
+}
+"""The row whose rules hold for a model that no row names, by provider. Somebody else's server that
+speaks OpenAI's format says nothing about the model's tokenizer."""
+_SIZES = frozenset({"max_input_tokens", "window"})
+_LIMITS = _SIZES | {"max_output_tokens", "prices", "long_prices", "long_prompt_tokens"}
 
 
 def _plain(name: str) -> str:
-    """The model's own name inside those of routers and clouds (``anthropic/claude-…``)."""
-    last = name.rsplit("/", 1)[-1]
-    for prefix in ("us.", "eu.", "apac.", "global."):
-        last = last.removeprefix(prefix)
-    return last.removeprefix("anthropic.").removeprefix("openai.")
+    """The model's own name inside those of routers, clouds and fine-tunes, in lower case:
+    ``anthropic/claude-opus-5.5``, ``eu.anthropic.claude-…``, ``ft:gpt-4o:…``.
+    """
+    last = name.lower().rsplit("/", 1)[-1].removeprefix("ft:")
+    place = last.find("claude-")
+    return last[place:].replace(".", "-") if place >= 0 else last
 
 
 def _best(rows: Iterable[Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
     best: Mapping[str, Any] | None = None
     best_rank = (False, -1)
     for row in rows:
-        pattern = str(row.get("match", ""))
+        pattern = str(row.get("match", "")).lower()
         exact = pattern == name
         prefix = pattern.endswith("*") and name.startswith(pattern[:-1])
         if (exact or prefix) and (exact, len(pattern)) > best_rank:
@@ -205,8 +223,8 @@ def _typed(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row's values that fit; a slip of the user's pen costs that value only."""
     values: dict[str, Any] = {}
     for name, value in row.items():
-        if name == "price":
-            values["prices"] = _prices(value)
+        if name in _PRICES:
+            values[_PRICES[name]] = _prices(value)
         elif (convert := _CONVERTERS.get(name)) is not None:
             converted = convert(value)
             if converted is not None:
@@ -251,10 +269,14 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "max_marks": _whole(0),
     "lookback_blocks": _whole(0),
     "ttls": _words,
+    "long_prompt_tokens": _whole(0),
     "source": str,
     "sure": _flag,
     "note": str,
 }
+
+
+_PRICES = {"price": "prices", "long_price": "long_prices"}
 
 
 def _prices(value: Any) -> Prices:
