@@ -37,8 +37,8 @@ def copied(name: str, tmp_path: Path) -> Path:
     return Path(shutil.copytree(case(name), tmp_path / "w"))
 
 
-def loaded(loader: Loader, reference: str, **options: bool) -> Loaded:
-    found = loader.load(reference, **options)
+def loaded(loader: Loader, reference: str) -> Loaded:
+    found = loader.load(reference)
     assert isinstance(found, Loaded), found
     return found
 

@@ -14,7 +14,6 @@ from bugcases.fixtures import build, case, expect
 from tierline.context.files import FileContext
 from tierline.context.items import Pin
 from tierline.context.refusals import Reason, Refusal
-from tierline.workspace import reading
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.ignore import IgnoreRules
 from tierline.workspace.loader import FolderLoad, Loaded, Loader
@@ -142,7 +141,7 @@ def test_br_132_a_swap_between_check_and_open_is_caught(
             (root / "sub").symlink_to(built / "outside")
         return real_open(path, flags)
 
-    monkeypatch.setattr(reading.os, "open", swap_then_open)
+    monkeypatch.setattr(os, "open", swap_then_open)
     refusal = loader.load("sub/secret.txt")
     assert isinstance(refusal, Refusal)
     assert refusal.reason in (Reason.OUTSIDE_WORKSPACE, Reason.CHANGED_WHILE_READING)

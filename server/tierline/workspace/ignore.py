@@ -8,6 +8,7 @@ win. Measured against ``git check-ignore``: see tests/property/test_ignore_again
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -19,6 +20,19 @@ from tierline.workspace.reading import Signature, signature
 IGNORE_FILES = (".gitignore", ".tierlineignore")
 """Read in each folder; later ones win over earlier ones of the same folder."""
 _MOST_BYTES = 1_000_000
+_MARK = "\xef\xbb\xbf"
+_CLASS = re.compile(r"\[:([a-z]+):\]")
+_CLASSES = {
+    "alpha": "A-Za-z",
+    "digit": "0-9",
+    "alnum": "A-Za-z0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "xdigit": "A-Fa-f0-9",
+    "space": " \t\n\r\f\v",
+    "blank": " \t",
+}
+"""Character classes that git knows and pathspec does not."""
 _ANY_CASE = sys.platform in ("win32", "darwin")
 
 
@@ -31,6 +45,11 @@ class Rule:
     pattern: GitIgnoreSpecPattern
     inner: bool
     """True for ``x/**``, which matches what is in a folder but not the folder."""
+
+    @property
+    def shown(self) -> str:
+        """The line as a person reads it."""
+        return as_name(self.line)
 
     def matches(self, path: str, folder: bool) -> bool:
         """True if the rule names this very path (not merely a folder above it)."""
@@ -50,34 +69,50 @@ class IgnoreRules:
     def __init__(self, root: str, *, user_file: str | None = None) -> None:
         """``root`` is a real path; ``user_file`` replaces git's ``core.excludesFile``."""
         self._root = root
-        self._top, git = _repository(root)
-        self._exclude = os.path.join(git, "info", "exclude") if git else ""
+        repository = _repository(root)
+        self._top = repository.top
+        self._exclude = os.path.join(repository.common, "info", "exclude") if repository.git else ""
+        self._index = os.path.join(repository.git, "index") if repository.git else ""
         self._user = user_file
-        self._git = bool(git)
         self._cache: dict[str, tuple[Signature | None, list[Rule]]] = {}
+        self._kept: tuple[Signature | None, frozenset[str]] = (None, frozenset())
 
     def ignored(self, path: str, *, folder: bool = False) -> str:
         """The rule that excludes a real path, as ``file: pattern``; empty if none does.
 
         A path in an excluded folder is excluded, whatever later rules say; of the rules for one
-        level, the last one in the deepest folder decides (gitignore(5)).
+        level, the last one in the deepest folder decides (gitignore(5)). Git's own rules do not
+        count for a file that is committed all the same.
         """
         relative = os.path.relpath(path, self._top).replace(os.sep, "/")
         if relative == "." or relative.startswith("../"):
             return ""
-        parts = relative.split("/")
+        parts = as_bytes(relative).split("/")
         for depth in range(1, len(parts) + 1):
             is_folder = folder or depth < len(parts)
             if parts[depth - 1] == ".git":
                 return "git: .git"
             rule = self._deciding(parts[:depth], is_folder)
             if rule is not None and rule.pattern.include:
-                return f"{rule.source}: {rule.line}"
+                ours = rule.source.endswith(IGNORE_FILES[1])
+                if not ours and not folder and relative in self._tracked():
+                    return ""
+                return f"{rule.source}: {rule.shown}"
         return ""
+
+    def _tracked(self) -> frozenset[str]:
+        """Paths in git's index that a rule excludes all the same; asked of git once per index."""
+        now = signature(self._index) if self._index else None
+        if now is None:
+            return frozenset()
+        if self._kept[0] != now:
+            listed = _git(self._top, "ls-files", "-z", "-i", "-c", "--exclude-standard")
+            self._kept = (now, frozenset(listed.split("\0")))
+        return self._kept[1]
 
     def _deciding(self, parts: list[str], folder: bool) -> Rule | None:
         for above in range(len(parts) - 1, -1, -1):
-            directory = os.path.join(self._top, *parts[:above])
+            directory = os.path.join(self._top, *map(as_name, parts[:above]))
             path = "/".join(parts[above:])
             for name in reversed(IGNORE_FILES):
                 for rule in reversed(self._rules(os.path.join(directory, name))):
@@ -99,7 +134,7 @@ class IgnoreRules:
         if now is not None:
             try:
                 with open(path, "rb") as file:
-                    text = file.read(_MOST_BYTES).decode("utf-8", "surrogateescape")
+                    text = file.read(_MOST_BYTES).decode("latin-1")
             except OSError:
                 text = ""
             shown = os.path.relpath(path, self._top).replace(os.sep, "/")
@@ -110,14 +145,27 @@ class IgnoreRules:
 
     def _user_file(self) -> str:
         if self._user is None:
-            self._user = _excludes_file(self._top) if self._git else ""
+            self._user = _excludes_file(self._top) if self._index else ""
         return self._user
 
 
+def as_bytes(name: str) -> str:
+    """A file name with one character per byte of it."""
+    return name if name.isascii() else os.fsencode(name).decode("latin-1")
+
+
+def as_name(text: str) -> str:
+    """The file name of such a text."""
+    return text if text.isascii() else os.fsdecode(text.encode("latin-1"))
+
+
 def parse(text: str, source: str = ".gitignore") -> list[Rule]:
-    """The rules of an ignore file's text; comments, blanks and invalid lines give none."""
-    rules = []
-    for raw in text.removeprefix("\ufeff").split("\n"):
+    """The rules of an ignore file; comments, blanks and invalid lines give none.
+
+    ``text`` holds one character per byte, as git matches bytes: ``?`` is not ``ü``.
+    """
+    rules: list[Rule] = []
+    for raw in text.removeprefix(_MARK).split("\n"):
         line = _without_trailing_blanks(raw.removesuffix("\r"))
         if not line or line.startswith("#"):
             continue
@@ -128,8 +176,6 @@ def parse(text: str, source: str = ".gitignore") -> list[Rule]:
         if pattern.include is None or pattern.regex is None:
             continue
         if _ANY_CASE:
-            import re
-
             pattern.regex = re.compile(pattern.regex.pattern, re.IGNORECASE)
         core = line.removeprefix("!").rstrip("/")
         rules.append(Rule(line, source, pattern, core.endswith("/**") and core != "/**"))
@@ -145,56 +191,73 @@ def _without_trailing_blanks(line: str) -> str:
 
 def _for_pathspec(line: str) -> str:
     """Pathspec also strips trailing tabs and the like, which git takes literally."""
+    line = (
+        _CLASS.sub(lambda match: _CLASSES.get(match[1], match[0]), line) if "[:" in line else line
+    )
     bare = line.rstrip()
     if bare.endswith("\\"):
         return line
     return bare + "".join(f"[{blank}]" for blank in line[len(bare) :])
 
 
-def _repository(root: str) -> tuple[str, str]:
-    """The top of the git work tree that holds ``root``, and its common git folder.
+@frozen
+class _Repository:
+    """Where a folder's git repository lies; ``git`` is empty if it is in none."""
 
-    Without a repository: ``root`` itself and an empty string.
-    """
+    top: str
+    git: str = ""
+    common: str = ""
+    """The repository's own folder, which linked work trees share."""
+
+
+def _repository(root: str) -> _Repository:
     folder = root
     while True:
         marker = os.path.join(folder, ".git")
         if os.path.isdir(marker):
-            return folder, marker
+            return _Repository(folder, marker, marker)
         if os.path.isfile(marker):  # a linked work tree or a submodule
-            return folder, _common_folder(folder, marker)
+            return _linked(folder, marker)
         above = os.path.dirname(folder)
         if above == folder:
-            return root, ""
+            return _Repository(root)
         folder = above
 
 
-def _common_folder(folder: str, marker: str) -> str:
+def _linked(folder: str, marker: str) -> _Repository:
+    git = os.path.normpath(
+        os.path.join(folder, _first_line(marker).removeprefix("gitdir:").strip())
+    )
+    common = _first_line(os.path.join(git, "commondir"))
+    return _Repository(folder, git, os.path.normpath(os.path.join(git, common)))
+
+
+def _first_line(path: str) -> str:
     try:
-        with open(marker, encoding="utf-8") as file:
-            git = os.path.join(folder, file.read(4096).removeprefix("gitdir:").strip())
-        common = os.path.join(git, "commondir")
-        if os.path.isfile(common):
-            with open(common, encoding="utf-8") as file:
-                git = os.path.join(git, file.read(4096).strip())
-    except (OSError, UnicodeDecodeError):
-        return marker
-    return os.path.normpath(git)
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline(_MOST_BYTES).strip()
+    except OSError:
+        return ""
+
+
+def _git(top: str, *arguments: str) -> str:
+    """Standard output of a git command that changes nothing and runs no hook; empty on failure."""
+    try:
+        answer = subprocess.run(  # noqa: S603
+            ["git", "-C", top, "-c", "core.fsmonitor=false", *arguments],  # noqa: S607
+            capture_output=True,
+            timeout=10,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return answer.stdout.decode("utf-8", "surrogateescape")
 
 
 def _excludes_file(top: str) -> str:
     """Git's ``core.excludesFile``, asked of git itself, as its configuration may include files."""
-    try:
-        answer = subprocess.run(  # noqa: S603
-            ["git", "-C", top, "config", "--type=path", "--get", "core.excludesFile"],  # noqa: S607
-            capture_output=True,
-            timeout=5,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-        if path := answer.stdout.decode("utf-8", "surrogateescape").strip():
-            return os.path.join(top, path)
-    except (OSError, subprocess.SubprocessError):
-        pass
+    if path := _git(top, "config", "--type=path", "--get", "core.excludesFile").strip():
+        return os.path.join(top, path)
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "git", "ignore")

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -30,6 +31,8 @@ _RACY_NS = 100_000_000
 _CACHED = 1000
 _MOST_FILES = 500
 """Files that one folder may bring in."""
+_Ignored: TypeAlias = Literal["refuse", "confirmed", "listed"]
+"""What an ignore rule means for a load; a file that is listed already is not judged again."""
 
 
 @frozen
@@ -115,7 +118,12 @@ class Loader:
         place = self.roots.resolve(reference, base=base)
         if isinstance(place, Refusal):
             return place
-        return self._load(place, ignored_ok=confirm, secret_ok=confirm, cap=cap or self.max_bytes)
+        return self._load(
+            place,
+            ignored="confirmed" if confirm else "refuse",
+            secret_ok=confirm,
+            cap=cap or self.max_bytes,
+        )
 
     def is_folder(self, reference: str) -> bool:
         """True if the reference means a folder within the workspace."""
@@ -127,7 +135,7 @@ class Loader:
         place = self.roots.resolve(key)
         if isinstance(place, Refusal):
             return place
-        loaded = self._load(place, ignored_ok=True, secret_ok=confirmed, cap=self.max_bytes)
+        loaded = self._load(place, ignored="listed", secret_ok=confirmed, cap=self.max_bytes)
         if isinstance(loaded, LoadedImage):
             return refuse(key, Reason.IS_IMAGE)
         return loaded.content if isinstance(loaded, Loaded) else loaded
@@ -155,7 +163,7 @@ class Loader:
             loaded = (
                 found
                 if isinstance(found, Refusal)
-                else self._load(found, ignored_ok=False, secret_ok=False, cap=self.max_bytes)
+                else self._load(found, ignored="refuse", secret_ok=False, cap=self.max_bytes)
             )
             if isinstance(loaded, Loaded):
                 files.setdefault(loaded.key, loaded)
@@ -199,7 +207,7 @@ class Loader:
                 loaded = refuse(entry.key, Reason.NOT_FOUND, f"now a link to {place.key}")
             else:
                 loaded = self._load(
-                    place, ignored_ok=True, secret_ok=entry.confirmed, cap=self.max_bytes
+                    place, ignored="listed", secret_ok=entry.confirmed, cap=self.max_bytes
                 )
             if isinstance(loaded, LoadedImage):
                 loaded = refuse(entry.key, Reason.IS_IMAGE)
@@ -226,13 +234,13 @@ class Loader:
     # --- the steps -------------------------------------------------------------------------------
 
     def _load(
-        self, place: Resolved, *, ignored_ok: bool, secret_ok: bool, cap: int
+        self, place: Resolved, *, ignored: _Ignored, secret_ok: bool, cap: int
     ) -> Loaded | LoadedImage | Refusal:
         with self._lock:
-            return self._load_locked(place, ignored_ok, secret_ok, cap)
+            return self._load_locked(place, ignored, secret_ok, cap)
 
     def _load_locked(
-        self, place: Resolved, ignored_ok: bool, secret_ok: bool, cap: int
+        self, place: Resolved, ignored: _Ignored, secret_ok: bool, cap: int
     ) -> Loaded | LoadedImage | Refusal:
         name = place.key or place.root.name
         if not place.key:
@@ -241,8 +249,8 @@ class Loader:
         kind = secret_kind(place.key) or secret_kind(place.alias)
         if kind and not secret_ok:
             return refuse(name, Reason.SECRET, kind)
-        rule = self._ignored(place.path)
-        if rule and not ignored_ok:
+        rule = self._ignored(place.path) if ignored != "listed" else ""
+        if rule and ignored == "refuse":
             return refuse(name, Reason.IGNORED, rule)
         if kind:
             warnings.append(f"{name} holds {kind} and is sent as it is, because you confirmed it.")

@@ -109,23 +109,29 @@ def _begins(text: str, place: int) -> bool:
 
 
 def _assignments(text: str, lowered: str) -> list[Finding]:
-    found = []
+    found: list[Finding] = []
+    done = 0
     for name in NAME.finditer(lowered):
+        if name.start() < done or _in_placeholder(lowered, name.start()):
+            continue
         match = ASSIGNMENT.match(text, name.end())
         if match is None:
             continue
-        if match["quoted"]:
-            if _literal(match["quoted"]):
-                found.append(Finding("password", *match.span("quoted")))
-        elif _bare(match):
-            found.append(Finding("password", *match.span("bare")))
+        if _literal(match["quoted"]) if match["quoted"] else _bare(match):
+            start, done = match.span("quoted" if match["quoted"] else "bare")
+            found.append(Finding("password", start, done))
     return found
+
+
+def _in_placeholder(lowered: str, place: int) -> bool:
+    opened = lowered.rfind("[redacted:", max(place - 40, 0), place)
+    return opened >= 0 and "]" not in lowered[opened:place]
 
 
 def _literal(value: str) -> bool:
     """True if a quoted value looks like a secret and not like a name, a path or a template."""
     return not (
-        _PLACEHOLDER.search(value)
+        _PLACEHOLDER.search(value, 0, 64)
         or _EXPRESSION.match(value)
         or (_WORDS.match(value) and not _random(value))
         or (_NAME.match(value) and NAME.search(value.lower()))
