@@ -25,7 +25,7 @@ def a_event(kind: str, **fields: Any) -> bytes:
 
 
 def a_start(**usage: int) -> bytes:
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_01",
         "type": "message",
         "role": "assistant",

@@ -80,6 +80,8 @@ class WireServer:
         """Counts and lists of models."""
         self.hung_up = threading.Event()
         """Set once a client closed its connection in the middle of a reply."""
+        self.asked = threading.Event()
+        """Set once the first prompt came."""
         self.waiting = threading.Event()
         """Set while a reply stands at a ``Hold``."""
         self._released = threading.Event()
@@ -140,6 +142,7 @@ class WireServer:
     def _next(self, request: Request) -> Reply:
         with self._lock:
             self.requests.append(request)
+            self.asked.set()
             return self.script[min(len(self.requests), len(self.script)) - 1]
 
     def _hold(self, client: socket.socket) -> bool:

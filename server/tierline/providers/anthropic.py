@@ -109,11 +109,13 @@ class AnthropicProvider:
                 "Install it with pip install anthropic.",
             ) from error
         base_url = self._endpoint.base_url or _ADDRESS
+        options = http_options(base_url)
         return AsyncAnthropic(
             api_key=self._endpoint.key or "none",
             base_url=base_url.rstrip("/").removesuffix("/v1"),
             max_retries=0,
-            http_client=DefaultAsyncHttpxClient(**http_options(base_url)),
+            timeout=options["timeout"],
+            http_client=DefaultAsyncHttpxClient(**options),
         )
 
 

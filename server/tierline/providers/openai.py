@@ -116,11 +116,13 @@ def connect(endpoint: Endpoint) -> Any:
             "Install it with pip install openai.",
         ) from error
     base_url = endpoint.base_url or _ADDRESS
+    options = http_options(base_url)
     return AsyncOpenAI(
         api_key=endpoint.key or "none",
         base_url=base_url,
         max_retries=0,
-        http_client=DefaultAsyncHttpxClient(**http_options(base_url)),
+        timeout=options["timeout"],
+        http_client=DefaultAsyncHttpxClient(**options),
     )
 
 

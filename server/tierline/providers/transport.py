@@ -184,7 +184,7 @@ async def _chunks(
             path,
             cast_to=httpx2.Response,
             content=payload,
-            options={"headers": {"Content-Type": "application/json"}},
+            options={"headers": {"Content-Type": "application/json"}, "timeout": client.timeout},
             stream=True,
             stream_cls=None,
         )

@@ -1,0 +1,62 @@
+"""Server-sent events from bytes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tierline.providers import sse
+
+
+async def parse(chunks: Iterable[bytes]) -> list[sse.Parsed]:
+    async def feed() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    return [event async for event in sse.events(feed())]
+
+
+STREAM = (
+    'event: a\r\ndata: {"t": "Grüße 世界 😀"}\r\n\r\n: comment\n\n'
+    'data: {"n":\ndata: 1}\n\ndata:{"x": 2}\n\nid: 3\nretry: 5\n\ndata: [DONE]\n\n'
+).encode()
+WANT: list[sse.Parsed] = [
+    ("a", {"t": "Grüße 世界 😀"}),
+    ("", {"n": 1}),
+    ("", {"x": 2}),
+    (sse.DONE, {}),
+]
+
+
+async def test_names_comments_line_ends_and_several_data_lines() -> None:
+    assert await parse([STREAM]) == WANT
+
+
+async def test_cut_at_every_byte() -> None:
+    assert await parse(STREAM[i : i + 1] for i in range(len(STREAM))) == WANT
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=8))
+async def test_cut_anywhere(cuts: list[int]) -> None:
+    edges = [0, *sorted(cuts), len(STREAM)]
+    assert await parse(STREAM[a:b] for a, b in pairwise(edges)) == WANT
+
+
+async def test_a_damaged_event_costs_itself_only() -> None:
+    events = await parse([b'data: {"a": 1}\n\ndata: {"b\n\ndata: [1]\n\ndata: {"c": 3}\n\n'])
+    assert [isinstance(event, sse.Damaged) for event in events] == [False, True, True, False]
+
+
+async def test_a_cut_line_that_runs_into_the_next_event_costs_itself_only() -> None:
+    events = await parse([b'data: {"a": \ndata: {"b": 2}\n\n'])
+    assert isinstance(events[0], sse.Damaged)
+    assert events[1:] == [("", {"b": 2})]
+
+
+async def test_a_last_event_without_its_blank_line_counts_if_it_is_whole() -> None:
+    assert await parse([b'data: {"a": 1}\n']) == [("", {"a": 1})]
+    assert await parse([b'data: {"a": 1}']) == [("", {"a": 1})]
+    assert await parse([b'data: {"a": ']) == []

@@ -1,0 +1,513 @@
+"""Both adapters against servers that speak the real wire formats, through the official SDKs.
+
+Issue 2, Must show 3: streaming, usage, 401, 429 with retry-after, 529, a stall, an early close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from tierline.providers.base import (
+    Malformed,
+    ReasoningDelta,
+    ReasoningDone,
+    Stop,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from tierline.providers.retry import RetryPolicy
+from wire.drive import KEY, adapter, ask, hear, prompt
+from wire.scripts import (
+    O_DONE,
+    a_block,
+    a_end,
+    a_error,
+    a_event,
+    a_reply,
+    a_start,
+    a_texts,
+    a_thinking,
+    a_tool,
+    o_call,
+    o_chunk,
+    o_data,
+    o_end,
+    o_error,
+    o_reply,
+    o_texts,
+    split,
+    text_error,
+    then,
+)
+from wire.servers import Cut, Hold, Kind, Pause, Reply, wire_server
+
+KINDS: list[Kind] = ["anthropic", "openai"]
+both = pytest.mark.parametrize("kind", KINDS)
+
+
+def reply(kind: Kind, *pieces: str) -> Reply:
+    return a_reply(*pieces) if kind == "anthropic" else o_reply(*pieces)
+
+
+def begun(kind: Kind, *pieces: str) -> list[bytes]:
+    """The beginning of a reply, without its end."""
+    if kind == "openai":
+        return o_texts(*pieces)
+    return [a_start(), *a_texts(0, *pieces)[:-1]] if pieces else [a_start()]
+
+
+def refusal(kind: Kind, status: int, message: str = "no", **headers: str) -> Reply:
+    if kind == "anthropic":
+        return a_error("overloaded_error" if status == 529 else "x", message, status, **headers)
+    return o_error(message, status, **headers)
+
+
+# --- what comes back ------------------------------------------------------------------------------
+
+
+@both
+async def test_text_streams_and_ends(kind: Kind) -> None:
+    async with wire_server(kind, reply(kind, "Grü", "ße ", "😀")) as server:
+        heard = await ask(server)
+    assert heard.error is None
+    assert [event.text for event in heard.of(TextDelta)] == ["Grü", "ße ", "😀"]
+    assert heard.stop.reason == "end"
+
+
+@both
+async def test_the_exact_bytes_of_the_rendered_request_are_sent(kind: Kind) -> None:
+    async with wire_server(kind, reply(kind, "x")) as server:
+        provider = adapter(server)
+        request = provider.render(prompt())
+        await hear(provider, request)
+    assert server.requests[0].raw == request.payload
+
+
+@both
+async def test_headers_are_those_of_the_sdks_own_call(kind: Kind) -> None:
+    """We hand the SDK exact bytes; authorisation and versions stay its business."""
+    async with wire_server(kind, reply(kind, "x")) as server:
+        await ask(server)
+        message: Any = {"role": "user", "content": "hi"}
+        if kind == "anthropic":
+            async with anthropic.AsyncAnthropic(api_key=KEY, base_url=server.url) as claude:
+                await claude.messages.create(
+                    model="m", max_tokens=9, messages=[message], stream=True
+                )
+        else:
+            async with openai.AsyncOpenAI(api_key=KEY, base_url=server.url) as gpt:
+                await gpt.chat.completions.create(model="m", messages=[message], stream=True)
+    ours, theirs = (request.headers for request in server.requests)
+    different = {name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)}
+    assert different <= {
+        "content-length",
+        "x-stainless-timeout",
+        "x-stainless-read-timeout",
+        "idempotency-key",
+    }
+    assert any(KEY in value for value in ours.values())
+    assert ours["content-type"] == "application/json"
+
+
+async def test_anthropic_usage_is_the_whole_prompt() -> None:
+    script = a_reply("x", input_tokens=3, cache_read_input_tokens=70, cache_creation_input_tokens=7)
+    async with wire_server("anthropic", script) as server:
+        heard = await ask(server)
+    assert heard.usage == Usage(80, 5, 70, 7)
+    assert isinstance(heard.events[0], Usage), "an interrupted reply has its figures too"
+
+
+async def test_openai_usage_and_none_where_nothing_is_said() -> None:
+    async with wire_server("openai", [o_reply("x"), o_reply("x", usage=None)]) as server:
+        first, second = await ask(server), await ask(server)
+    assert first.usage == Usage(100, 5, 64, None)
+    assert second.usage is None
+    assert second.stop.reason == "end"
+
+
+async def test_anthropic_thinking_is_shown_and_kept_whole() -> None:
+    script = Reply(
+        [
+            a_start(),
+            *a_thinking(0, "hm", " well", signature="c2ln"),
+            *a_block(1, {"type": "redacted_thinking", "data": "x"}),
+            *a_thinking(2, "unsigned", signature=""),
+            *a_texts(3, "so"),
+            *a_end(),
+        ]
+    )
+    async with wire_server("anthropic", script) as server:
+        heard = await ask(server)
+    assert [event.text for event in heard.of(ReasoningDelta)] == ["hm", " well", "unsigned"]
+    assert [event.data for event in heard.of(ReasoningDone)] == [
+        {"type": "thinking", "thinking": "hm well", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "x"},
+    ]
+    assert heard.text == "so"
+
+
+async def test_openai_compatible_thinking_is_shown() -> None:
+    pieces = [o_chunk({"reasoning_content": "hm"}), o_chunk({"reasoning": " well"})]
+    async with wire_server("openai", Reply([*pieces, *o_texts("so"), *o_end()])) as server:
+        heard = await ask(server)
+    assert [event.text for event in heard.of(ReasoningDelta)] == ["hm", " well"]
+    assert heard.text == "so"
+
+
+@both
+async def test_tool_calls_are_put_together(kind: Kind) -> None:
+    if kind == "anthropic":
+        calls = [*a_tool(0, "c1", "read", '{"path": ', '"a.py"}'), *a_tool(1, "c2", "list")]
+        script = Reply([a_start(), *calls, *a_end("tool_use")])
+    else:
+        calls = [*o_call(0, "c1", "read", '{"path": ', '"a.py"}'), *o_call(1, "c2", "list")]
+        script = Reply([*calls, *o_end("tool_calls")])
+    async with wire_server(kind, script) as server:
+        heard = await ask(server)
+    assert heard.of(ToolCall) == [
+        ToolCall("c1", "read", {"path": "a.py"}),
+        ToolCall("c2", "list", {}),
+    ]
+    assert heard.stop.reason == "tool_use"
+
+
+@both
+@pytest.mark.parametrize("arguments", ['{"path": ', "[1]", "nope"])
+async def test_arguments_that_are_no_object_are_reported_in_the_call(
+    kind: Kind, arguments: str
+) -> None:
+    if kind == "anthropic":
+        script = Reply([a_start(), *a_tool(0, "c1", "read", arguments), *a_end("tool_use")])
+    else:
+        script = Reply([*o_call(0, "c1", "read", arguments), *o_end("tool_calls")])
+    async with wire_server(kind, script) as server:
+        (call,) = (await ask(server)).of(ToolCall)
+    assert call.input == {}
+    assert "JSON" in call.error
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("end_turn", "end"),
+        ("stop_sequence", "end"),
+        ("max_tokens", "output_limit"),
+        ("refusal", "filtered"),
+        ("pause_turn", "other"),
+        ("weird_new_value", "other"),
+    ],
+)
+async def test_anthropic_stop_reasons(raw: str, reason: str) -> None:
+    async with wire_server("anthropic", a_reply("x", reason=raw)) as server:
+        assert (await ask(server)).stop == Stop(reason, raw)
+
+
+@both
+async def test_unknown_events_are_passed_over(kind: Kind) -> None:
+    if kind == "anthropic":
+        odd = [a_event("new_thing", x=1), *a_block(5, {"type": "new_block"}, {"type": "new"})]
+        script = Reply([a_start(), *odd, *a_texts(0, "x"), *a_end()])
+    else:
+        odd = [o_data({"x": 1}), o_data({"choices": []}), b": comment\n\n"]
+        script = Reply([*odd, *o_texts("x"), *o_end()])
+    async with wire_server(kind, script) as server:
+        heard = await ask(server)
+    assert (heard.text, heard.stop.reason) == ("x", "end")
+    assert heard.of(Malformed) == []
+
+
+@both
+async def test_cut_at_every_byte_the_text_is_exact(kind: Kind) -> None:
+    async with wire_server(kind, split(reply(kind, "Grüße ", "世界 😀"), 1)) as server:
+        heard = await ask(server)
+    assert heard.text == "Grüße 世界 😀"
+    assert heard.of(Malformed) == []
+
+
+@both
+async def test_a_damaged_event_is_skipped_and_counted(kind: Kind) -> None:
+    whole = reply(kind, "one ", "two ", "three")
+    parts = [part for part in whole.body if isinstance(part, bytes)]
+    broken = [part[:40] + b"\n\n" if b"two" in part else part for part in parts]
+    async with wire_server(kind, Reply(broken)) as server:
+        heard = await ask(server)
+    assert heard.text == "one three"
+    assert len(heard.of(Malformed)) == 1
+    assert heard.stop.reason == "end"
+
+
+# --- failures -------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, "bad_request"), (401, "auth"), (403, "auth"), (404, "bad_request")]
+)
+async def test_refusals_are_final_and_show_no_key(kind: Kind, status: int, code: str) -> None:
+    async with wire_server(kind, refusal(kind, status, f"key {KEY} is bad")) as server:
+        heard = await ask(server)
+    assert heard.failed.code == code
+    assert heard.failed.http_status == status
+    assert KEY not in heard.failed.message
+    assert len(server.requests) == 1
+
+
+@both
+async def test_413_is_overflow_and_final(kind: Kind) -> None:
+    async with wire_server(kind, text_error("Request too large", 413)) as server:
+        heard = await ask(server)
+    assert heard.failed.code == "overflow"
+    assert len(server.requests) == 1
+
+
+@both
+async def test_429_waits_as_long_as_it_is_told(kind: Kind) -> None:
+    script = [refusal(kind, 429, retry_after="0.3"), reply(kind, "x")]
+    async with wire_server(kind, script) as server:
+        heard = await ask(server)
+    assert heard.text == "x"
+    assert [wait.wait_seconds for wait in heard.waits] == [0.3]
+    first, second = server.requests
+    assert second.at - first.at >= 0.3
+
+
+@both
+async def test_529_twice_then_success(kind: Kind) -> None:
+    script = [refusal(kind, 529), refusal(kind, 529), reply(kind, "x")]
+    async with wire_server(kind, script) as server:
+        heard = await ask(server)
+    assert heard.text == "x"
+    assert [(wait.attempt, wait.of) for wait in heard.waits] == [(1, 4), (2, 4)]
+    assert all(wait.wait_seconds > 0 for wait in heard.waits)
+    assert all("overloaded" in wait.reason for wait in heard.waits)
+
+
+@both
+async def test_529_for_ever_ends_after_the_bound(kind: Kind) -> None:
+    async with wire_server(kind, refusal(kind, 529)) as server:
+        heard = await ask(server)
+    assert heard.failed.code == "overloaded"
+    assert len(server.requests) == 5
+    assert len(heard.waits) == 4
+
+
+@both
+async def test_500_is_tried_again(kind: Kind) -> None:
+    async with wire_server(kind, [refusal(kind, 500), reply(kind, "x")]) as server:
+        assert (await ask(server)).text == "x"
+
+
+@both
+async def test_a_lost_connection_before_the_reply_is_tried_again(kind: Kind) -> None:
+    script = [Reply(before=Cut()), then(begun(kind), Cut()), Reply([]), reply(kind, "x")]
+    async with wire_server(kind, script) as server:
+        heard = await ask(server)
+    assert heard.text == "x"
+    assert len(heard.waits) == 3
+
+
+@both
+async def test_nobody_listens(kind: Kind) -> None:
+    async with wire_server(kind, reply(kind, "x")) as server:
+        pass
+    heard = await ask(server, retry=RetryPolicy(retries=1, first_wait=0.01))
+    assert heard.failed.code == "network"
+    assert len(heard.waits) == 1
+
+
+@both
+@pytest.mark.parametrize("act", [Cut(), b""])
+async def test_an_early_close_keeps_the_text_and_is_not_an_end(kind: Kind, act: Any) -> None:
+    """Both the broken connection and the body that simply ends."""
+    async with wire_server(kind, then(begun(kind, "I was about"), act)) as server:
+        heard = await ask(server)
+    assert heard.error is None
+    assert (heard.text, heard.stop.reason) == ("I was about", "incomplete")
+    assert len(server.requests) == 1
+
+
+@both
+async def test_a_call_that_was_cut_off_is_not_made(kind: Kind) -> None:
+    if kind == "anthropic":
+        parts = [*begun(kind, "so"), *a_tool(1, "c", "read", '{"a":')[:-1]]
+    else:
+        parts = [*o_texts("so"), *o_call(0, "c", "read", '{"a":')]
+    async with wire_server(kind, then(parts, Cut())) as server:
+        heard = await ask(server)
+    assert heard.of(ToolCall) == []
+    assert heard.stop.reason == "incomplete"
+
+
+async def test_an_overload_in_the_middle_comes_after_the_partial_text() -> None:
+    busy = a_event("error", error={"type": "overloaded_error", "message": "busy"})
+    async with wire_server("anthropic", then(begun("anthropic", "Half"), busy)) as server:
+        heard = await ask(server)
+    assert (heard.text, heard.failed.code) == ("Half", "overloaded")
+    assert len(server.requests) == 1
+
+
+async def test_an_overload_before_any_text_is_tried_again() -> None:
+    busy = a_event("error", error={"type": "overloaded_error", "message": "busy"})
+    async with wire_server("anthropic", [Reply([a_start(), busy]), a_reply("x")]) as server:
+        heard = await ask(server)
+    assert heard.text == "x"
+    assert len(heard.waits) == 1
+
+
+async def test_openai_errors_inside_the_stream() -> None:
+    error = o_data({"error": {"message": "boom", "type": "server_error", "code": None}})
+    async with wire_server("openai", then(o_texts("Half"), error)) as server:
+        heard = await ask(server)
+    assert (heard.text, heard.failed.code) == ("Half", "unavailable")
+
+
+async def test_openai_streams_without_done_or_without_a_reason() -> None:
+    script = [
+        Reply([*o_texts("x"), o_chunk({}, "stop")]),
+        Reply([*o_texts("x"), O_DONE]),
+    ]
+    async with wire_server("openai", script) as server:
+        assert (await ask(server)).stop == Stop("end", "stop")
+        assert (await ask(server)).stop == Stop("end", "")
+
+
+@both
+async def test_a_stall_in_the_middle_keeps_the_text(kind: Kind) -> None:
+    async with wire_server(kind, then(begun(kind, "Half"), Hold())) as server:
+        began = time.monotonic()
+        heard = await ask(server, stall_seconds=0.3)
+    assert (heard.text, heard.failed.code) == ("Half", "stalled")
+    assert 0.3 <= time.monotonic() - began < 5
+    assert len(server.requests) == 1, "the service may still be at work"
+
+
+@both
+async def test_a_slow_first_byte_is_waited_for_but_not_for_ever(kind: Kind) -> None:
+    slow = reply(kind, "x")
+    script = [Reply(slow.body, before=Pause(0.6)), Reply(before=Hold())]
+    async with wire_server(kind, script) as server:
+        heard = await ask(server, stall_seconds=0.2, first_byte_seconds=5)
+        assert heard.text == "x"
+        heard = await ask(server, stall_seconds=0.2, first_byte_seconds=0.3)
+        assert heard.failed.code == "stalled"
+
+
+async def test_pings_keep_a_reply_alive_but_not_for_ever() -> None:
+    pings: list[Any] = []
+    for _ in range(12):
+        pings += [a_event("ping"), Pause(0.1)]
+    start = begun("anthropic", "Half")
+    alive = Reply([*start, *pings, a_event("content_block_stop", index=0), *a_end()])
+    async with wire_server("anthropic", alive) as server:
+        heard = await ask(server, stall_seconds=0.5, first_byte_seconds=5)
+        assert heard.stop.reason == "end"
+    comments = [part if isinstance(part, Pause) else b": ping\n\n" for part in pings]
+    async with wire_server("openai", Reply([*o_texts("Half"), *comments, *o_end()])) as server:
+        heard = await ask(server, stall_seconds=0.5, first_byte_seconds=0.7)
+        assert heard.failed.code == "stalled"
+
+
+# --- cancellation ---------------------------------------------------------------------------------
+
+
+@both
+async def test_closing_the_stream_hangs_up_at_once(kind: Kind) -> None:
+    async with wire_server(kind, then(begun(kind, "a", "b"), Hold())) as server:
+        provider = adapter(server)
+        async with aclosing(provider.stream(provider.render(prompt()))) as stream:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    break
+        assert await asyncio.to_thread(server.hung_up.wait, 1.0)
+        await provider.close()
+
+
+@both
+async def test_cancelling_the_task_hangs_up_at_once(kind: Kind) -> None:
+    async with wire_server(kind, Reply(before=Hold())) as server:
+        task = asyncio.ensure_future(ask(server))
+        assert await asyncio.to_thread(server.waiting.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(server.hung_up.wait, 1.0)
+
+
+@both
+async def test_a_wait_between_attempts_can_be_cancelled(kind: Kind) -> None:
+    async with wire_server(kind, refusal(kind, 529)) as server:
+        policy = RetryPolicy(first_wait=60, longest_wait=60)
+        task = asyncio.ensure_future(ask(server, retry=policy))
+        assert await asyncio.to_thread(server.asked.wait, 5)
+        await asyncio.sleep(0.1)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - began < 1
+        assert len(server.requests) == 1
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+async def test_anthropic_counts_by_its_endpoint() -> None:
+    async with wire_server("anthropic", a_reply("x"), input_tokens=77) as server:
+        provider = adapter(server)
+        assert await provider.count_tokens(provider.render(prompt())) == 77
+        await provider.close()
+    (request,) = server.others
+    assert request.path == "/v1/messages/count_tokens"
+    assert set(request.body) == {"model", "system", "messages"}
+
+
+async def test_a_server_without_a_counting_endpoint_gives_none() -> None:
+    async with wire_server("openai", o_reply("x")) as server:
+        provider = adapter(server)
+        assert await provider.count_tokens(provider.render(prompt())) is None
+        await provider.close()
+
+
+@both
+async def test_loopback_is_never_reached_through_a_proxy(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with wire_server(kind, reply(kind, "x")) as server:
+        assert (await ask(server)).text == "x"
+
+
+@both
+async def test_a_redirect_is_not_followed(kind: Kind) -> None:
+    async with wire_server(kind, reply(kind, "x")) as other:
+        moved = Reply([], 307, {"location": other.url})
+        async with wire_server(kind, moved) as server:
+            heard = await ask(server)
+        assert heard.error is not None
+        assert other.requests == []
+
+
+@both
+async def test_one_provider_serves_many_turns(kind: Kind) -> None:
+    async with wire_server(kind, [reply(kind, "one"), reply(kind, "two")]) as server:
+        provider = adapter(server)
+        request = provider.render(prompt())
+        texts = []
+        for _ in range(2):
+            async with aclosing(provider.stream(request)) as stream:
+                events = [event async for event in stream]
+            texts.append("".join(e.text for e in events if isinstance(e, TextDelta)))
+        await provider.close()
+        await provider.close()
+    assert texts == ["one", "two"]

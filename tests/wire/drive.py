@@ -1,0 +1,110 @@
+"""Driving an adapter in tests: short prompts, short waits, everything it says in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import aclosing
+from typing import Any
+
+from attrs import field, frozen
+
+from tierline.context.blocks import Block, Role, Text
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec, Ttl
+from tierline.providers.anthropic import AnthropicProvider
+from tierline.providers.base import (
+    Provider,
+    ProviderError,
+    RenderedRequest,
+    Retrying,
+    Stop,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from tierline.providers.openai import OpenAIProvider
+from tierline.providers.retry import RetryPolicy
+from tierline.providers.transport import Endpoint
+from wire.servers import WireServer
+
+QUICK = RetryPolicy(retries=4, first_wait=0.01, longest_wait=0.05)
+KEY = "sk-test-0123456789abcdef"
+
+
+def said(role: Role, *blocks: Block | PromptBlock) -> PromptMessage:
+    return PromptMessage(
+        role, tuple(b if isinstance(b, PromptBlock) else PromptBlock(b, "x") for b in blocks)
+    )
+
+
+def prompt(
+    *messages: PromptMessage,
+    system: Iterable[PromptBlock] = (PromptBlock(Text("You help."), "system"),),
+    tools: Iterable[ToolSpec] = (),
+    tools_mark: Ttl | None = None,
+    **more: Any,
+) -> Prompt:
+    messages = messages or (said("user", Text("Say hi.")),)
+    more = {"max_output_tokens": 16, **more}
+    return Prompt("mock-a", tuple(system), messages, tuple(tools), tools_mark, **more)
+
+
+def adapter(server: WireServer, **options: Any) -> AnthropicProvider | OpenAIProvider:
+    """The adapter of the server's wire format, with short waits between attempts."""
+    endpoint = Endpoint(server.url, **{"key": KEY, "retry": QUICK, **options})
+    if server.kind == "anthropic":
+        return AnthropicProvider(endpoint)
+    return OpenAIProvider(endpoint)
+
+
+@frozen
+class Heard:
+    """Everything that a stream gave."""
+
+    events: list[StreamEvent] = field(factory=list)
+    error: ProviderError | None = None
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def text(self) -> str:
+        return "".join(event.text for event in self.of(TextDelta))
+
+    @property
+    def stop(self) -> Stop:
+        (stop,) = self.of(Stop)
+        assert self.events[-1] is stop
+        assert isinstance(stop, Stop)
+        return stop
+
+    @property
+    def usage(self) -> Usage | None:
+        found = self.of(Usage)
+        return found[-1] if found else None
+
+    @property
+    def waits(self) -> list[Retrying]:
+        return self.of(Retrying)
+
+    @property
+    def failed(self) -> ProviderError:
+        assert self.error is not None, self.events
+        return self.error
+
+
+async def hear(provider: Provider, request: RenderedRequest | None = None) -> Heard:
+    """Stream to the end; an error is kept beside what came before it."""
+    events: list[StreamEvent] = []
+    try:
+        async with aclosing(provider.stream(request or provider.render(prompt()))) as stream:
+            async for event in stream:
+                events.append(event)  # noqa: PERF401 (kept if the stream fails)
+    except ProviderError as error:
+        return Heard(events, error)
+    finally:
+        await provider.close()
+    return Heard(events)
+
+
+async def ask(server: WireServer, **options: Any) -> Heard:
+    return await hear(adapter(server, **options))
