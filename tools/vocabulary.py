@@ -9,6 +9,7 @@ build products: they are part of the wheel, not of the repository.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import inspect
 import json
 import re
@@ -26,7 +27,7 @@ TARGET = Path(__file__).resolve().parents[1] / "server" / "tierline" / "data" / 
 
 def expected_hash(encoding: str) -> str:
     """The sha256 that the installed tiktoken expects of an encoding's file."""
-    from tiktoken_ext import openai_public
+    openai_public = importlib.import_module("tiktoken_ext.openai_public")
 
     source = inspect.getsource(getattr(openai_public, encoding))
     found = re.search(r'expected_hash="([0-9a-f]{64})"', source)
