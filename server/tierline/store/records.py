@@ -14,7 +14,8 @@ from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.history.timeline import timeline
 from tierline.store.images import ImageStore
-from tierline.store.index import SessionSummary, preview
+from tierline.store.index import SessionSummary
+from tierline.store.indexing import preview
 from tierline.store.log import HistoryLog
 
 

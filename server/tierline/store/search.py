@@ -1,9 +1,9 @@
 """Search over all sessions: each blank-separated word must occur, regardless of case.
 
 The indexes only propose candidates; a hit is checked against its text. They are asked from fast to
-slow until there are enough hits: whole words, beginnings of words, parts of words (trigrams), and
-last a scan of what no index can decide, within a time limit. If the limit cut the scan short, or
-the index is still being built, the result says that it is partial.
+slow until there are enough hits: whole words, then parts of words by way of the vocabulary, and a
+scan of what no index can decide, within a time limit. If the limit cut the scan short, or the index
+is still being built, the result says that it is partial.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tierline.history.events import Event
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.history.timeline import timeline
-from tierline.store import schema
+from tierline.store import vocabulary
 from tierline.store.index import Index
 from tierline.store.log import HistoryLog
-from tierline.store.words import contains, match_tokens, match_trigrams, query_words
+from tierline.store.words import contains, match_tokens, query_words
 
 _Row: TypeAlias = tuple[int, str, str, str, str, str, str]
 
@@ -167,26 +167,25 @@ class _Found:
         return True
 
     def _stages(self) -> Iterator[Iterable[_Row]]:
+        """From fast to slow; together they leave out nothing."""
         words = self.query.words
-        for expression in dict.fromkeys(match_tokens(words, prefix=p) for p in (False, True)):
-            if expression:
-                yield self._proposed("words", expression)
-        deep = self.db.execute("SELECT value FROM meta WHERE key = 'deep'").fetchone()
-        done = int(deep[0]) if deep else 0
-        expression = match_trigrams(words)
-        if not expression:
-            yield self._scanned("m.seq > ?", 0)
-            return
-        if done:
-            yield self._proposed("trigrams", expression)
-        yield self._scanned("m.seq > ?", done)
-        yield self._scanned(f"m.size > {schema.DEEP_CHARACTERS} AND m.seq <= ?", done)
+        whole = match_tokens(words, prefix=False)
+        if whole:
+            yield self._proposed(whole)
+        covered = vocabulary.known(self.db)
+        if covered == 0 and whole:
+            yield self._proposed(match_tokens(words, prefix=True))
+        yield self._scanned("m.seq > ?", covered)
+        parts = vocabulary.expression(self.db, words) if covered else None
+        if parts:
+            yield self._proposed(parts)
+        elif parts is not None:
+            yield self._scanned("m.seq <= ?", covered)
 
-    def _proposed(self, table: str, expression: str) -> Iterable[_Row]:
+    def _proposed(self, expression: str) -> Iterable[_Row]:
         # CROSS JOIN keeps SQLite from starting anywhere but at the full-text index.
-        return self._rows(
-            f"{table} f CROSS JOIN message m ON m.seq = f.rowid", f"{table} MATCH ?", expression
-        )
+        source = "words f CROSS JOIN message m ON m.seq = f.rowid"
+        return self._rows(source, "words MATCH ?", expression)
 
     def _scanned(self, condition: str, value: int) -> Iterable[_Row]:
         return self._rows("message m", condition, value)

@@ -67,13 +67,9 @@ def match_any(words: Iterable[str]) -> str:
     return " OR ".join(dict.fromkeys(terms))
 
 
-def match_trigrams(words: tuple[str, ...]) -> str:
-    """An FTS5 expression for the trigram index; empty if no word has three characters."""
-    terms: list[str] = []
-    for word in words:
-        spots = range(0, max(len(word) - 2, 0), 1 if len(word) < 12 else 3)
-        terms += ['"{}"'.format(word[i : i + 3].replace('"', '""')) for i in spots]
-    return " AND ".join(dict.fromkeys(terms))
+def tokens(text: str) -> list[str]:
+    """The parts of a text that the word index holds, spelled as they are there."""
+    return _TOKEN.findall(text)
 
 
 def _pairs(match: re.Match[str]) -> str:

@@ -1,0 +1,257 @@
+"""Entering records into the index: reading a batch of the log, and applying it to the tables."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import unicodedata
+from typing import Any
+
+import attrs
+from attrs import define, frozen
+
+from tierline.context.text import well_formed
+from tierline.history.codec import decode
+from tierline.history.events import Event, EventKind
+from tierline.history.groups import is_prompt
+from tierline.history.messages import Message, Status
+from tierline.history.parser import full_text
+from tierline.history.timeline import timeline
+from tierline.store.log import HistoryLog
+from tierline.store.words import index_text
+
+BATCH_BYTES = 4 * 1024 * 1024
+PREVIEW_CHARACTERS = 100
+
+
+@define
+class _Session:
+    """A session's row while a batch is being applied."""
+
+    row: dict[str, Any]
+    refold: bool = False
+    has_events: bool = False
+
+
+@frozen
+class Entry:
+    """A decoded record, its place in the log and, for a message, its searchable text."""
+
+    start: int
+    end: int
+    entry: Message | Event
+    text: str = ""
+    words: str = ""
+    prompt: bool = False
+
+
+@frozen
+class ReadAhead:
+    """A batch of the log: from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+    entries: tuple[Entry, ...]
+    skipped: int
+
+
+def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
+    """Read and decode the next few megabytes."""
+    found: list[Entry] = []
+    end, skipped = offset, 0
+    for line in log.read(offset):
+        if not line.complete:
+            break
+        end = line.end
+        entry = decode(line.record) if line.record is not None else None
+        if isinstance(entry, Message):
+            text = well_formed(full_text(entry.content))
+            if not text.isascii():
+                text = unicodedata.normalize("NFC", text)
+            light = attrs.evolve(entry, content=())
+            found.append(
+                Entry(line.start, line.end, light, text, index_text(text), is_prompt(entry))
+            )
+        elif entry is not None:
+            found.append(Entry(line.start, line.end, entry))
+        else:
+            skipped += 1
+        if end - offset >= BATCH_BYTES:
+            break
+    return ReadAhead(offset, end, tuple(found), skipped)
+
+
+class Batch:
+    """Applies entries to the tables within one transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        self.added = 0
+        self._seq = int(db.execute("SELECT coalesce(max(seq), 0) FROM entry").fetchone()[0])
+        self._touched: dict[str, _Session] = {}
+
+    def add(self, item: Entry) -> None:
+        """Enter one record, unless its id is known: the first one counts."""
+        session_id = well_formed(item.entry.session_id)
+        session = self._session(session_id)
+        if isinstance(item.entry, Message):
+            new = self._message(item.entry, item, session)
+        else:
+            new = self._event(item.entry, session)
+        if not new:
+            return
+        self._seq += 1
+        session.row["last_seq"] = self._seq
+        self.db.execute(
+            "INSERT INTO entry VALUES (?, ?, ?, ?)", (self._seq, session_id, item.start, item.end)
+        )
+        self.added += 1
+
+    def finish(self) -> None:
+        """Write the sessions' rows."""
+        for session_id, touched in self._touched.items():
+            if touched.refold:
+                self._refold(session_id, touched.row)
+            row = touched.row
+            self.db.execute(
+                f"INSERT OR REPLACE INTO session ({', '.join(row)})"  # noqa: S608 - our own names
+                f" VALUES ({', '.join('?' * len(row))})",
+                tuple(row.values()),
+            )
+
+    def _session(self, session_id: str) -> _Session:
+        found = self._touched.get(session_id)
+        if found is None:
+            cursor = self.db.execute("SELECT * FROM session WHERE session_id = ?", (session_id,))
+            row = cursor.fetchone()
+            names = [d[0] for d in cursor.description]
+            fresh = (session_id, "", "", 0, "", "", "", 0, 0, "", "main")
+            events = self.db.execute(
+                "SELECT 1 FROM event WHERE session_id = ? AND kind IN ('undo', 'drop', 'remove')",
+                (session_id,),
+            ).fetchone()
+            values = dict(zip(names, row or fresh, strict=True))
+            found = _Session(values, has_events=events is not None)
+            self._touched[session_id] = found
+        return found
+
+    def _message(self, message: Message, item: Entry, session: _Session) -> bool:
+        row, text, seq = session.row, item.text, self._seq + 1
+        identifier, group = well_formed(message.id), well_formed(message.group_id)
+        if not group:
+            group = identifier if item.prompt or not row["last_group"] else row["last_group"]
+        inserted = self.db.execute(
+            "INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                seq,
+                identifier,
+                row["session_id"],
+                group,
+                well_formed(message.branch_id),
+                message.role,
+                message.status.value,
+                well_formed(message.timestamp),
+                message.tokens,
+                well_formed(message.parsing_strategy),
+                int(message.status is Status.DROPPED),
+                text,
+            ),
+        ).rowcount
+        if not inserted:
+            return False
+        self.db.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (seq, item.words))
+        row["last_group"] = group
+        row["updated"] = message.timestamp or row["updated"]
+        row["started"] = row["started"] or message.timestamp
+        row["deleted"] = 0
+        if not row["message_count"]:
+            row["preview"], row["first_role"] = preview(text), message.role
+        row["message_count"] += 1
+        # Where groups may be hidden, or there is a second branch, the session is replayed.
+        other_branch = row["branch"] != "main" or message.branch_id != "main"
+        session.refold = session.refold or session.has_events or other_branch
+        return True
+
+    def _event(self, event: Event, session: _Session) -> bool:
+        inserted = self.db.execute(
+            "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._seq + 1,
+                well_formed(event.id),
+                session.row["session_id"],
+                well_formed(event.branch_id),
+                well_formed(event.kind),
+                well_formed(event.timestamp),
+                json.dumps(event.data, ensure_ascii=True, default=str),
+            ),
+        ).rowcount
+        if inserted and event.kind in _VISIBILITY:
+            session.refold = session.has_events = True
+        return bool(inserted)
+
+    def _refold(self, session_id: str, row: dict[str, Any]) -> None:
+        """Replay the session (without its texts) and mark what is hidden now."""
+        entries: list[tuple[int, Message | Event]] = []
+        for seq, *values in self.db.execute(
+            "SELECT seq, id, group_id, created_at, role, branch_id, status FROM message"
+            " WHERE session_id = ?",
+            (session_id,),
+        ):
+            name, group, when, role, branch, status = values
+            shown = Status.OK if status == Status.DROPPED else Status(status)
+            message = Message(name, session_id, group, when, role, (), "", branch, shown)
+            entries.append((seq, message))
+        for seq, *values in self.db.execute(
+            "SELECT seq, id, timestamp, kind, branch_id, data FROM event WHERE session_id = ?",
+            (session_id,),
+        ):
+            name, when, kind, branch, data = values
+            entries.append((seq, Event(name, session_id, when, kind, branch, json.loads(data))))
+        entries.sort(key=lambda e: e[0])
+        replayed = [e for _, e in entries]
+        now = timeline(replayed, session_id=session_id)
+        own = {m.id for m in now.messages}
+        shown_ids = {m.id for m in now.visible()}
+        for other in now.branches:
+            if other.id != now.branch:
+                view = timeline(replayed, session_id=session_id, branch=other.id)
+                shown_ids |= {m.id for m in view.visible()} - own
+        first: tuple[int, str] | None = None
+        for seq, entry in entries:
+            if isinstance(entry, Message):
+                visible = entry.id in shown_ids
+                self.db.execute(
+                    "UPDATE message SET dropped = ? WHERE seq = ?", (int(not visible), seq)
+                )
+                if visible and first is None:
+                    first = (seq, entry.role)
+        row["message_count"] = len(shown_ids)
+        row["title"], row["branch"] = well_formed(now.title), well_formed(now.branch)
+        row["deleted"] = int(now.deleted)
+        if first is not None:
+            text = self.db.execute(
+                "SELECT substr(content, 1, 400) FROM message WHERE seq = ?", (first[0],)
+            ).fetchone()[0]
+            row["preview"], row["first_role"] = preview(text), first[1]
+
+
+_VISIBILITY = frozenset(
+    {
+        EventKind.UNDO,
+        EventKind.REMOVE,
+        EventKind.DROP,
+        EventKind.RESTORE,
+        EventKind.RENAME,
+        EventKind.SESSION,
+        EventKind.FORK,
+        EventKind.SWITCH,
+        EventKind.DELETE,
+        EventKind.STATUS,
+    }
+)
+
+
+def preview(text: str) -> str:
+    """About the first 100 characters, on one line."""
+    line = " ".join(text[: PREVIEW_CHARACTERS * 4].split())
+    return line if len(line) <= PREVIEW_CHARACTERS else line[: PREVIEW_CHARACTERS - 1] + "…"

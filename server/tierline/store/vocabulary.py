@@ -1,0 +1,139 @@
+"""The vocabulary of the word index: finds the words of which a query is only a part.
+
+A trigram index over all text would cost more than everything else together. The words that occur
+are far fewer than the text that they make up, so the trigrams are those of the vocabulary: a part
+of a word is looked up there, and the words that contain it are then looked up in the word index.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Iterable
+
+from tierline.store.words import index_text, tokens
+
+MAX_TERMS = 300
+"""More words than these contain the part: it decides nothing, the text itself must."""
+LONGEST_TERM = 64
+_ROWS = 200
+_FULL_SHARE = 0.25
+
+_MARKS = re.compile("[\u0300-\u036f]")
+
+
+def extend(db: sqlite3.Connection, until: Callable[[], bool]) -> bool:
+    """Take in the words of messages that are not in the vocabulary yet, until told to stop.
+
+    Returns True if all are in. When much is missing, the words are read from the word index itself,
+    at one go; otherwise from the new messages, a few at a time.
+    """
+    done = known(db)
+    last = int(db.execute("SELECT coalesce(max(seq), 0) FROM message").fetchone()[0])
+    if last - done > max(_FULL_SHARE * last, 10 * _ROWS):
+        _in_transaction(db, lambda: _take_all(db, last))
+        return True
+    while done < last and not until():
+        rows = db.execute(
+            "SELECT seq, content FROM message WHERE seq > ? ORDER BY seq LIMIT ?", (done, _ROWS)
+        ).fetchall()
+        if not rows:
+            break
+        found = {t for _, text in rows for t in tokens(_plain(index_text(text)))}
+        done = int(rows[-1][0])
+        _in_transaction(db, functools.partial(_take, db, found, done))
+    return done >= last
+
+
+def known(db: sqlite3.Connection) -> int:
+    """Up to which message the vocabulary is complete; 0 if it is empty."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'vocabulary'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def expression(db: sqlite3.Connection, words: Iterable[str]) -> str | None:
+    """An FTS5 expression for texts in which each word occurs as a part of the text.
+
+    Empty if the vocabulary decides nothing; None if some word cannot occur in what it covers.
+    """
+    terms: list[str] = []
+    for word in words:
+        parts = tokens(_plain(index_text(word)))
+        for place, part in enumerate(parts):
+            first, last = place == 0, place == len(parts) - 1
+            if not part.isascii() and len(part) <= 2:  # a pair of CJK characters, or one
+                terms.append(f'"{part}"' if len(part) == 2 else f'"{part}"*')
+            elif not first:
+                terms.append(f'"{part}"*' if last else f'"{part}"')
+            else:
+                found = _ending(db, part) if not last else _containing(db, part)
+                if found is None:
+                    continue
+                if not found:
+                    return None
+                terms.append("(" + " OR ".join(f'"{t}"' for t in found) + ")")
+    return " AND ".join(dict.fromkeys(terms))
+
+
+def _containing(db: sqlite3.Connection, part: str) -> list[str] | None:
+    """Known words that contain the part; None if it is too short or too common to say."""
+    if len(part) < 3:
+        return None
+    trigrams = " AND ".join(f'"{part[i : i + 3]}"' for i in range(len(part) - 2))
+    rows = db.execute("SELECT term FROM terms WHERE terms MATCH ?", (trigrams,))
+    found: list[str] = []
+    for (term,) in rows:
+        if part in term:
+            found.append(term)
+            if len(found) > MAX_TERMS:
+                return None
+    return found
+
+
+def _ending(db: sqlite3.Connection, part: str) -> list[str] | None:
+    found = _containing(db, part)
+    return found if found is None else [t for t in found if t.endswith(part)]
+
+
+def _take_all(db: sqlite3.Connection, last: int) -> None:
+    db.execute("DELETE FROM term")
+    db.execute("DELETE FROM terms")
+    db.execute(
+        "INSERT INTO term SELECT term FROM vocabulary WHERE length(term) BETWEEN 3 AND ?",
+        (LONGEST_TERM,),
+    )
+    db.execute("INSERT INTO terms (term) SELECT term FROM term")
+    _remember(db, last)
+
+
+def _take(db: sqlite3.Connection, found: Iterable[str], last: int) -> None:
+    for term in found:
+        if 3 <= len(term) <= LONGEST_TERM:
+            new = db.execute("INSERT OR IGNORE INTO term VALUES (?)", (term,)).rowcount
+            if new:
+                db.execute("INSERT INTO terms (term) VALUES (?)", (term,))
+    _remember(db, last)
+
+
+def _remember(db: sqlite3.Connection, last: int) -> None:
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('vocabulary', ?)", (last,))
+
+
+def _in_transaction(db: sqlite3.Connection, work: Callable[[], None]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        work()
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents, as the word index spells its terms."""
+    if text.isascii():
+        return text.lower()
+    bare = _MARKS.sub("", unicodedata.normalize("NFD", text.lower()))
+    return unicodedata.normalize("NFC", bare)
