@@ -24,7 +24,8 @@ from tierline.providers.base import (
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.transport import Endpoint
-from wire.servers import WireServer
+from wire.scripts import a_error, a_reply, a_start, a_texts, o_error, o_reply, o_texts
+from wire.servers import Kind, Reply, WireServer
 
 QUICK = RetryPolicy(retries=4, first_wait=0.01, longest_wait=0.05)
 KEY = "sk-test-0123456789abcdef"
@@ -108,3 +109,21 @@ async def hear(provider: Provider, request: RenderedRequest | None = None) -> He
 
 async def ask(server: WireServer, **options: Any) -> Heard:
     return await hear(adapter(server, **options))
+
+
+def reply(kind: Kind, *pieces: str) -> Reply:
+    """A whole reply of the text in pieces."""
+    return a_reply(*pieces) if kind == "anthropic" else o_reply(*pieces)
+
+
+def begun(kind: Kind, *pieces: str) -> list[bytes]:
+    """The beginning of a reply, without its end."""
+    if kind == "openai":
+        return o_texts(*pieces)
+    return [a_start(), *a_texts(0, *pieces)[:-1]] if pieces else [a_start()]
+
+
+def refusal(kind: Kind, status: int, message: str = "no", **headers: str) -> Reply:
+    if kind == "anthropic":
+        return a_error("overloaded_error" if status == 529 else "x", message, status, **headers)
+    return o_error(message, status, **headers)

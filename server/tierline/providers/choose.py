@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -11,7 +10,7 @@ from typing import Literal
 from attrs import field, frozen
 
 from tierline.providers.base import Provider, ProviderError
-from tierline.providers.local import INSTALL, LocalModel, find_model
+from tierline.providers.gguf import INSTALL, LocalModel, find_model
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.transport import Endpoint, is_loopback
 
@@ -59,6 +58,8 @@ class Choice:
     why: str
     found: str = ""
     """Name of the server found on this machine, if it is the one."""
+    window: int | None = None
+    """What the model itself says it can read, in tokens; None if nobody asked it."""
     endpoint: Endpoint = field(factory=Endpoint, repr=False)
     embedded: LocalModel | None = None
 
@@ -138,6 +139,8 @@ async def probe_loopback(
 
 
 def _ask(name: str, port: int, seconds: float) -> Found | None:
+    import http.client
+
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
     try:
         connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
@@ -240,7 +243,14 @@ def _on_loopback(server: Found, settings: ProviderSettings, why: str) -> Choice:
 def _embedded(settings: ProviderSettings, why: str) -> Choice:
     model = find_model(settings.model_path)
     return Choice(
-        "local", model.name, "", "openai", why, endpoint=_endpoint(settings, "", ""), embedded=model
+        "local",
+        model.name,
+        "",
+        "openai",
+        why,
+        window=model.context,
+        endpoint=_endpoint(settings, "", ""),
+        embedded=model,
     )
 
 

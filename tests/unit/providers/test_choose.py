@@ -7,10 +7,12 @@ the embedded model; without any, the three ways to get one.
 from __future__ import annotations
 
 import json
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ from attrs import evolve
 from tierline.providers import choose as module
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import ProviderError
-from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
-from tierline.providers.local import LocalModel, LocalProvider, find_model, model_name
+from tierline.providers.choose import Found, ProviderSettings, choose, make, probe_loopback
+from tierline.providers.gguf import LocalModel, context_length, find_model, model_name
+from tierline.providers.local import LocalProvider
 from tierline.providers.openai import OpenAIProvider
 
 NONE: dict[str, str] = {}
@@ -268,8 +271,10 @@ def test_a_models_name_is_its_files_without_the_quantisation(file: str, name: st
     assert model_name(file) == name
 
 
-def test_a_file_of_ones_own_and_one_that_is_missing(tmp_path: Path) -> None:
-    pytest.importorskip("importlib.util").find_spec("xllamacpp") or pytest.skip("no runtime")
+def test_a_file_of_ones_own_and_one_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     file = tmp_path / "Mine-1B.Q8_0.gguf"
     file.write_bytes(b"GGUF")
     assert find_model(str(file)).name == "Mine-1B"
@@ -286,5 +291,45 @@ def test_without_the_runtime_the_error_says_how_to_install_it(
     assert "pip install 'tierline[local]'" in raised.value.advice
 
 
-def test_choices_are_plain_values() -> None:
-    assert Choice("local", "m", "", "openai", "Why.").found == ""
+def gguf(*entries: bytes, version: int = 3) -> BytesIO:
+    return BytesIO(struct.pack("<4sIQQ", b"GGUF", version, 0, len(entries)) + b"".join(entries))
+
+
+def entry(key: str, kind: int, value: bytes) -> bytes:
+    return _text(key) + struct.pack("<I", kind) + value
+
+
+def _text(text: str) -> bytes:
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def test_a_models_window_is_read_from_its_file() -> None:
+    before = [
+        entry("general.architecture", 8, _text("llama")),
+        entry("general.flag", 7, b"\1"),
+        entry("tokens", 9, struct.pack("<IQ", 8, 2) + _text("a") + _text("ß")),
+        entry("scores", 9, struct.pack("<IQ", 6, 3) + bytes(12)),
+    ]
+    length = entry("llama.context_length", 4, struct.pack("<I", 4096))
+    assert context_length(gguf(*before, length, entry("x", 8, _text("y")))) == 4096
+    assert context_length(gguf(*before)) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"GGUF", b"not a model at all, but long enough", b"GGUF" + b"\xff" * 60]
+)
+def test_a_damaged_file_says_nothing_of_its_window(data: bytes) -> None:
+    assert context_length(BytesIO(data)) is None
+
+
+def test_the_window_of_ones_own_model_reaches_the_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setattr(module, "find_model", find_model)
+    file = tmp_path / "Mine-1B.Q8_0.gguf"
+    for trained, used in ((2048, 2048), (1_000_000, 32_768)):
+        value = struct.pack("<I", trained)
+        file.write_bytes(gguf(entry("llama.context_length", 4, value)).getvalue())
+        choice = choose(ProviderSettings("local", model_path=str(file)), NONE, NONE, ())
+        assert (choice.model, choice.window) == ("Mine-1B", used)

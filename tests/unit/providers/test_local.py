@@ -22,7 +22,8 @@ from tierline.context.blocks import Text
 from tierline.lsp.parent import alive
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import ProviderError, Stop, TextDelta, Usage
-from tierline.providers.local import Child, LocalModel, LocalProvider, find_model
+from tierline.providers.gguf import LocalModel, find_model
+from tierline.providers.local import Child, LocalProvider
 from tierline.providers.transport import Endpoint
 from wire.drive import QUICK, Heard, hear, prompt, said
 
@@ -141,7 +142,8 @@ async def test_the_child_dies_with_its_parent(model: LocalModel, how: signal.Sig
     script = textwrap.dedent(
         """
         import asyncio
-        from tierline.providers.local import Child, find_model
+        from tierline.providers.gguf import find_model
+        from tierline.providers.local import Child
         async def main():
             child = Child(find_model())
             await child.start()
