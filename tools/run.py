@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def web() -> int:
     settings = user_data / "User" / "settings.json"
     if not settings.exists():
         settings.parent.mkdir(parents=True, exist_ok=True)
-        settings.write_text('{\n  "workbench.startupEditor": "none"\n}\n', encoding="utf-8")
+        settings.write_text(json.dumps(workbench.SETTINGS, indent=2), encoding="utf-8")
     env = {"TIERLINE_PYTHON": sys.executable}
     log = home / "code-server.log"
     with workbench.serve(workspace / SAMPLE.name, user_data, extensions, log=log, env=env) as url:

@@ -30,6 +30,12 @@ DEBIAN = {
     "pkg-config": "pkg-config",
     "python3": "python3",
 }
+SETTINGS = {
+    "workbench.startupEditor": "none",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "chat.disableAIFeatures": True,
+}
+"""The user's settings of a fresh window: Tierline's chat without VS Code's own beside it."""
 BROWSER = {"chromium": "chromium"}
 NEOVIM = {"nvim": "neovim"}
 
@@ -138,10 +144,15 @@ def free_port() -> int:
 
 def install_extension(vsix: Path, user_data: Path, extensions: Path) -> None:
     """Install the packaged extension, replacing an older one."""
-    command = [_node(), code_server(), "--user-data-dir", user_data, "--extensions-dir", extensions]
+    command = [
+        str(part)
+        for part in (
+            _node(), code_server(), "--user-data-dir", user_data, "--extensions-dir", extensions,
+            "--force", "--install-extension", vsix,
+        )
+    ]  # fmt: skip
     done = subprocess.run(
-        [*command, "--force", "--install-extension", vsix],
-        capture_output=True, text=True, check=False,
+        command, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
         raise SystemExit(f"The extension was not installed: {done.stderr or done.stdout}")

@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command line. ``serve`` takes a short way, so that an editor does not wait for it."""
-    if sys.argv[1:] == ["serve"]:
+    if sys.argv[1:] in (["serve"], ["serve", "--stdio"]):
         from tierline.lsp.launch import serve
 
         serve()

@@ -54,6 +54,9 @@ def serve(
     tcp: Annotated[
         str, typer.Option(help="Listen on HOST:PORT instead of standard input and output.")
     ] = "",
+    stdio: Annotated[  # noqa: ARG001 - the default; many clients say it all the same
+        bool, typer.Option("--stdio", help="Speak on standard input and output (the default).")
+    ] = True,
 ) -> None:
     """Run the language server (your editor does this)."""
     from tierline.lsp.launch import serve as run

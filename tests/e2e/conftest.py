@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -55,7 +56,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     user_data, extensions = base / "user-data", base / "extensions"
     settings = user_data / "User" / "settings.json"
     settings.parent.mkdir(parents=True)
-    settings.write_text('{"workbench.startupEditor": "none"}', encoding="utf-8")
+    settings.write_text(json.dumps(server.SETTINGS), encoding="utf-8")
     extensions.mkdir()
     server.install_extension(vsix, user_data, extensions)
     return user_data, extensions

@@ -21,6 +21,7 @@ class Workbench:
         self.page.goto(self.url)
         expect(self.page.locator(".monaco-workbench")).to_be_visible(timeout=60_000)
         expect(self.explorer_entry("convert.py")).to_be_visible(timeout=60_000)
+        expect(self.activity).to_be_visible(timeout=60_000)
 
     def command(self, title: str) -> None:
         """Run a command from the palette."""
@@ -36,16 +37,30 @@ class Workbench:
         """A file in the explorer."""
         return self.page.locator(".explorer-folders-view .monaco-list-row", has_text=name).first
 
+    def explorer_open(self, name: str) -> None:
+        """Open a file for good, with a double click in the explorer."""
+        self.page.keyboard.press("Control+Shift+E")
+        self.explorer_entry(name).dblclick()
+        expect(self.page.locator(".tabs-container .tab", has_text=name)).to_be_visible()
+
     def context_menu(self, name: str, entry: str) -> None:
         """Choose an entry from a file's context menu."""
         self.explorer_entry(name).click(button="right")
         item = self.page.locator(".context-view .action-item", has_text=entry).first
         expect(item).to_be_visible()
+        # A menu that has just opened ignores the button that opened it for a moment.
+        self.page.wait_for_timeout(400)
         item.click()
+        expect(item).to_be_hidden()
+
+    @property
+    def activity(self) -> Locator:
+        """Tierline's icon in the activity bar."""
+        return self.page.locator(".activitybar .action-label[aria-label^='Tierline']").first
 
     def show_chat(self) -> FrameLocator:
         """Open the sidebar's chat and wait until it can be typed into."""
-        self.command("Tierline: Focus Chat")
+        self.activity.click()
         chat = self.chat
         expect(chat.get_by_test_id("chat-input")).to_be_visible(timeout=60_000)
         return chat
@@ -69,10 +84,7 @@ class Workbench:
         scale = {"": 1, "k": 1_000, "M": 1_000_000}[found.group(2)]
         return round(float(found.group(1).replace(",", "")) * scale)
 
-    def theme(self, name: str) -> None:
-        """Switch the colour theme, by its name in the picker."""
-        self.command("Preferences: Color Theme")
-        box = self.page.locator(".quick-input-widget input").first
-        box.fill(name)
-        self.page.keyboard.press("Enter")
-        expect(self.page.locator(".quick-input-widget")).to_be_hidden()
+    def toggle_theme(self, kind: str) -> None:
+        """Switch between the light and the dark theme; ``kind`` is ``vs`` or ``vs-dark`` then."""
+        self.command("Preferences: Toggle between Light/Dark Themes")
+        expect(self.page.locator(f".monaco-workbench.{kind}")).to_be_visible(timeout=20_000)
