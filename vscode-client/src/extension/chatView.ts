@@ -194,12 +194,12 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     const { ticket } = message;
     const selection = this.selection;
     try {
+      await this.session.server.whenReady();
       const result = await this.session.server.request('tierline/chat/send', {
         text: message.text,
         images: message.images,
         activeUri: selection?.uri || (activeFile()?.toString() ?? ''),
         selection: selection?.text ?? '',
-        force: message.force,
       });
       if (this.selection === selection) this.selection = null;
       this.postSelection();
@@ -258,7 +258,12 @@ async function insert(text: string): Promise<void> {
     return;
   }
   await editor.edit((edit) => {
-    for (const selection of editor.selections) edit.replace(selection, text);
+    for (const selection of editor.selections) {
+      const rest = editor.document.lineAt(selection.end.line).text.slice(selection.end.character);
+      // Whole lines of code must not run into what follows them.
+      const end = text.includes('\n') && rest.trim() !== '' ? '\n' : '';
+      edit.replace(selection, text + end);
+    }
   });
   await vscode.window.showTextDocument(editor.document, editor.viewColumn);
 }

@@ -42,9 +42,7 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
     const before = this.files;
     this.files = new Map(files.map((file) => [key(file.uri), file]));
     const touched = new Set([...before.keys(), ...this.files.keys()]);
-    const differing = [...touched].filter(
-      (uri) => before.get(uri)?.pin !== this.files.get(uri)?.pin,
-    );
+    const differing = [...touched].filter((uri) => pinOf(before, uri) !== pinOf(this.files, uri));
     if (differing.length > 0) this.changed.fire(differing.map((uri) => vscode.Uri.parse(uri)));
     const pinned = files.filter((file) => file.pin !== 'none');
     void setContext('tierline.files', [...this.files.keys()]);
@@ -55,6 +53,10 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
     void setContext('tierline.hasFiles', files.length > 0);
     void setContext('tierline.hasPins', pinned.length > 0);
   }
+}
+
+function pinOf(files: ReadonlyMap<string, FileInfo>, uri: string): FileInfo['pin'] {
+  return files.get(uri)?.pin ?? 'none';
 }
 
 function key(uri: string): string {

@@ -42,8 +42,8 @@ export class Files {
     refused: readonly { target: FileParams; file: FileInfo }[],
   ): Promise<void> {
     const t = vscode.l10n.t;
-    const possible = refused.filter(({ file }) => confirmable(file));
-    const final = refused.filter(({ file }) => !confirmable(file));
+    const possible = refused.filter(({ file }) => file.confirmable);
+    const final = refused.filter(({ file }) => !file.confirmable);
     if (final.length > 0) {
       void vscode.window.showWarningMessage(reasons(final.map(({ file }) => file)));
     }
@@ -116,11 +116,6 @@ export class Files {
     );
     return (chosen ?? []).map((item) => vscode.Uri.parse(item.uri));
   }
-}
-
-/** The server's reason says so where a second request with ``confirm`` would be granted. */
-export function confirmable(file: FileInfo): boolean {
-  return file.state === 'refused' && /confirm/i.test(file.reason);
 }
 
 function reasons(files: readonly FileInfo[]): string {

@@ -19,6 +19,8 @@ export class EventStream {
   private current: Model | null = null;
   private waiting: Event[] = [];
   private asked = false;
+  /** How many of the waiting events had arrived when the state was asked for. */
+  private before = 0;
   /** Sessions whose events are not of the one shown: asking again would not change that. */
   private foreign = new Set<string>();
 
@@ -68,7 +70,18 @@ export class EventStream {
       if (event.sessionId !== state.sessionId) this.foreign.add(event.sessionId);
     }
     this.listener.changed(this.current, null);
-    for (const event of waiting) this.push(event);
+    waiting.forEach((event, index) => {
+      // What had arrived before the state was asked for can be in it only; asking for it once more
+      // because of that would not end.
+      if (index < this.before) this.bridge(event);
+      this.push(event);
+    });
+  }
+
+  private bridge(event: Event): void {
+    if (this.current === null || event.seq <= this.current.seq) return;
+    const contained = event.body.kind === 'stateChanged' ? event.seq : event.seq - 1;
+    this.current = { ...this.current, seq: contained };
   }
 
   /** The state could not be had; the next event asks again. */
@@ -78,6 +91,7 @@ export class EventStream {
 
   private ask(): void {
     this.asked = true;
+    this.before = this.waiting.length;
     this.listener.stateNeeded();
   }
 }

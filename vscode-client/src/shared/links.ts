@@ -7,44 +7,50 @@ export type Link =
 const EXTERNAL = new Set(['http:', 'https:', 'mailto:']);
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const WINDOWS_DRIVE = /^[a-z]:[\\/]/i;
+/** "main.py:3" is a place in a file, not an address with the scheme "main.py". */
+const FILE_POSITION = /^[^/\\:]*\.[a-z0-9]+:\d+(?::\d+)?$/i;
 const POSITION = /(?:#L(\d+)(?:C(\d+))?(?:-L?\d+(?:C\d+)?)?|:(\d+)(?::(\d+))?)$/;
 
 /** Null for anything that must not be opened: scripts, commands, data, other schemes. */
 export function parseLink(href: string): Link | null {
-  // Browsers ignore control characters and blanks inside a scheme, so "java\tscript:" is one.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  const text = href.replace(/[\u0000-\u0020\u007f-\u009f\u00a0\u2028\u2029]+/g, (found) =>
-    /^ +$/.test(found) ? found : '',
-  );
-  const trimmed = text.trim();
-  if (trimmed === '' || trimmed.startsWith('#') || trimmed.startsWith('//')) return null;
-  if (WINDOWS_DRIVE.test(trimmed)) return file(trimmed);
-  if (SCHEME.test(trimmed) && !/^[^/\\]*\.[a-z0-9]+:\d+/i.test(trimmed)) {
-    let url: URL;
-    try {
-      url = new URL(trimmed);
-    } catch {
-      return null;
-    }
-    if (url.protocol === 'file:') {
-      if (url.host !== '' && url.host !== 'localhost') return null;
-      return file(decode(url.pathname) + url.hash);
-    }
-    return EXTERNAL.has(url.protocol) ? { kind: 'external', url: url.href } : null;
+  const text = href.trim();
+  // Browsers pass over control characters, so that "java\tscript:" is a scheme; so do nobody's
+  // files have them in their names.
+  if (text === '' || hasControls(text) || hasControls(decode(text))) return null;
+  if (text.startsWith('#') || text.startsWith('//') || text.startsWith('\\\\')) return null;
+  if (WINDOWS_DRIVE.test(text)) return file(text);
+  if (SCHEME.test(text) && !FILE_POSITION.test(text)) return withScheme(text);
+  return file(decode(text));
+}
+
+function withScheme(text: string): Link | null {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return null;
   }
-  return file(decode(trimmed));
+  if (url.protocol === 'file:') {
+    if (url.host !== '' && url.host !== 'localhost') return null;
+    return file(decode(url.pathname) + url.hash);
+  }
+  return EXTERNAL.has(url.protocol) ? { kind: 'external', url: url.href } : null;
 }
 
 function file(text: string): Link | null {
   const position = POSITION.exec(text);
   const path = (position === null ? text : text.slice(0, position.index)).replace(/[?#].*$/, '');
-  if (path === '' || path.includes('\0') || path.startsWith('\\\\')) return null;
+  if (path === '' || path.startsWith('\\\\') || path.startsWith('//')) return null;
   return {
     kind: 'file',
     path,
     line: number(position?.[1] ?? position?.[3]),
     column: number(position?.[2] ?? position?.[4]),
   };
+}
+
+function hasControls(text: string): boolean {
+  return /[\p{Cc}\u2028\u2029]/u.test(text);
 }
 
 function number(text: string | undefined): number | null {

@@ -29,7 +29,6 @@ const toHost = v.variant('type', [
     ticket: count,
     text,
     images: v.pipe(v.array(image), v.maxLength(MAX_IMAGES)),
-    force: v.boolean(),
   }),
   v.strictObject({ type: v.literal('stop') }),
   v.strictObject({ type: v.literal('retry'), groupId: name }),

@@ -21,8 +21,6 @@ export interface Hint {
   id: number;
   level: 'info' | 'warning' | 'error';
   text: string;
-  /** The prompt can be sent all the same. */
-  force: boolean;
 }
 
 export interface View {
@@ -102,9 +100,10 @@ export class Store {
   }
 
   /** Send the draft. It is kept until the server has taken it. */
-  send(force = false): void {
+  send(): void {
     const { draft, images, pending } = this.current;
     if (draft.trim() === '' && images.length === 0) return;
+    if (isBroken(this.current.connection.kind)) return;
     const ticket = ++this.lastId;
     this.set({
       pending: [
@@ -121,7 +120,6 @@ export class Store {
       ticket,
       text: draft,
       images: images.map(splitDataUri).filter((image) => image !== null),
-      force,
     });
   }
 
@@ -143,7 +141,7 @@ export class Store {
   private receive(message: ToWebview): void {
     switch (message.type) {
       case 'connection':
-        if (message.connection.kind !== 'ready') this.lost();
+        this.connectionChanged(message.connection.kind);
         this.set({ connection: message.connection });
         return;
       case 'state':
@@ -164,11 +162,7 @@ export class Store {
         return;
       case 'refused':
         this.giveBack(message.ticket);
-        this.hint(
-          'error',
-          `${message.error} ${message.advice}`.trim(),
-          message.code === 'duplicate_prompt',
-        );
+        this.hint('error', `${message.error} ${message.advice}`.trim());
         return;
       case 'completions':
         if (message.ticket === this.completionTicket) this.set({ completions: message.items });
@@ -185,8 +179,10 @@ export class Store {
     }
   }
 
-  /** The server is gone: what it had not taken yet goes back into the input. */
-  private lost(): void {
+  /** When a server is gone, what it had not taken yet goes back into the input. */
+  private connectionChanged(kind: Connection['kind']): void {
+    const lost = this.current.connection.kind === 'ready' && kind !== 'ready';
+    if (!lost && !isBroken(kind)) return;
     this.stream.disconnected();
     for (const pending of this.current.pending) {
       if (pending.messageId === '') this.giveBack(pending.ticket);
@@ -257,9 +253,9 @@ export class Store {
     });
   }
 
-  private hint(level: Hint['level'], text: string, force = false): void {
+  private hint(level: Hint['level'], text: string): void {
     const hints = this.current.hints.filter((hint) => hint.text !== text);
-    this.set({ hints: [...hints, { id: ++this.lastId, level, text, force }].slice(-MAX_HINTS) });
+    this.set({ hints: [...hints, { id: ++this.lastId, level, text }].slice(-MAX_HINTS) });
   }
 
   private set(change: Partial<View>): void {
@@ -276,6 +272,11 @@ export class Store {
       images: [...open.flatMap((prompt) => prompt.images), ...images],
     });
   }
+}
+
+/** It does not come back by itself. */
+export function isBroken(kind: Connection['kind']): boolean {
+  return kind === 'failed' || kind === 'noPython' || kind === 'stopped';
 }
 
 function pick(message: Extract<ToWebview, { type: 'sent' }>): Partial<Pending> {

@@ -11,7 +11,6 @@ export const texts = {
   stop: 'Stop the reply (Esc)',
   newSession: 'New session',
   retry: 'Try again',
-  sendAnyway: 'Send anyway',
   dismiss: 'Dismiss',
   copyCode: 'Copy this code',
   insertCode: 'Insert at the cursor',

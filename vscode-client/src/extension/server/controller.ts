@@ -15,6 +15,13 @@ import { NotConnectedError } from './errors';
 import { type LaunchContext, LaunchError, resolveLaunch } from './launch';
 import { RestartBudget } from './restarts';
 
+/** Without the library's own pop-ups: the controller reports failures once, with what to do. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 export class ServerController implements vscode.Disposable {
   private readonly connectionChanged = new vscode.EventEmitter<Connection>();
   private readonly received = new vscode.EventEmitter<Event>();
@@ -66,6 +73,24 @@ export class ServerController implements vscode.Disposable {
     });
   }
 
+  /** Resolves when requests can be made; rejects when the server cannot be had. */
+  async whenReady(): Promise<void> {
+    const settled = (connection: Connection): boolean =>
+      ['ready', 'failed', 'noPython', 'stopped'].includes(connection.kind);
+    if (!settled(this.current)) {
+      await new Promise<void>((resolve) => {
+        const waiting = this.onConnection((connection) => {
+          if (!settled(connection)) return;
+          waiting.dispose();
+          resolve();
+        });
+      });
+    }
+    if (!this.ready) {
+      throw new NotConnectedError(this.current.text, this.current.advice);
+    }
+  }
+
   async request<M extends keyof Requests>(
     method: M,
     params: Requests[M][0],
@@ -78,7 +103,10 @@ export class ServerController implements vscode.Disposable {
   async raw<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R> {
     const client = this.client;
     if (client === null) {
-      throw new NotConnectedError(vscode.l10n.t('The Tierline server is not running.'));
+      throw new NotConnectedError(
+        vscode.l10n.t('The Tierline server is not running.'),
+        this.current.advice,
+      );
     }
     return token === undefined
       ? await client.sendRequest<R>(method, params)
@@ -112,7 +140,7 @@ export class ServerController implements vscode.Disposable {
       const launch = await resolveLaunch(this.launchContext());
       this.set({ kind: 'starting', text: '', advice: '' });
       this.log.info(`Starting ${[launch.command, ...launch.args].join(' ')}`);
-      const opened: LanguageClient = new LanguageClient(
+      const opened: LanguageClient = new QuietClient(
         'tierline',
         'Tierline',
         {

@@ -8,10 +8,26 @@ export interface Described {
   advice: string;
 }
 
-export class NotConnectedError extends Error {}
+export class NotConnectedError extends Error {
+  readonly data: { code: string; advice: string };
+
+  constructor(message: string, advice: string) {
+    super(message);
+    this.data = { code: 'not_connected', advice };
+  }
+}
 
 const NAMES = new Map<number, string>(Object.entries(ERRORS).map(([name, code]) => [code, name]));
 const METHOD_NOT_FOUND = -32601;
+/** JSON-RPC library: the connection ended before the answer, or was ended already. */
+const DISCONNECTED = new Set([-32097, -32096]);
+
+/** In the library's own words it would help nobody. */
+const GONE: Described = {
+  code: 'not_connected',
+  message: 'The server ended before it answered.',
+  advice: 'What was asked can be asked again when it is back.',
+};
 
 export function describeError(error: unknown): Described {
   const { code, message, data } = (error ?? {}) as {
@@ -19,6 +35,7 @@ export function describeError(error: unknown): Described {
     message?: unknown;
     data?: { code?: unknown; advice?: unknown } | null;
   };
+  if (typeof code === 'number' && DISCONNECTED.has(code)) return GONE;
   const name =
     typeof data?.code === 'string'
       ? data.code

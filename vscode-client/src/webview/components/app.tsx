@@ -25,11 +25,6 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
         <div class="hint" key={hint.id}>
           <Box level={hint.level} testId="notice">
             {hint.text}
-            {hint.force && (
-              <Button secondary onClick={() => store.send(true)}>
-                {texts.sendAnyway}
-              </Button>
-            )}
           </Box>
           <IconButton icon="close" label={texts.dismiss} onClick={() => store.dismiss(hint.id)} />
         </div>

@@ -5,7 +5,7 @@ import { level, percent, summary } from '../../shared/budget';
 import type { Model } from '../../shared/model';
 import { droppedUris } from '../attachments';
 import { complete, type Mention, mentionAt } from '../mentions';
-import type { Store, View } from '../store';
+import { isBroken, type Store, type View } from '../store';
 import { texts } from '../texts';
 import { FileChips } from './files';
 import { Icon, IconButton } from './parts';
@@ -23,7 +23,11 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
   const busy = model !== null && model.turn !== null;
 
   useEffect(() => input.current?.focus(), [focusRequests]);
+  // Not a controlled input: this component also draws when its own state changes, and must not
+  // put back an older draft while the user is typing.
   useLayoutEffect(() => {
+    const element = input.current;
+    if (element !== null && element.value !== store.view.draft) element.value = store.view.draft;
     if (caret.current !== null) input.current?.setSelectionRange(caret.current, caret.current);
     caret.current = null;
   });
@@ -44,7 +48,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
   };
   const choose = (path: string): void => {
     if (mention === null) return;
-    const done = complete(draft, mention, path);
+    const done = complete(store.view.draft, mention, path);
     caret.current = done.caret;
     store.edit(done.text);
     close();
@@ -73,7 +77,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
       event.preventDefault();
       store.stop();
     } else if (key === 'ArrowUp' || key === 'ArrowDown') {
-      const text = recall.move(key === 'ArrowUp' ? -1 : 1, input.current, draft);
+      const text = recall.move(key === 'ArrowUp' ? -1 : 1, input.current, store.view.draft);
       if (text === null) return;
       event.preventDefault();
       caret.current = text.length;
@@ -120,7 +124,6 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
           ref={input}
           data-testid="chat-input"
           rows={2}
-          value={draft}
           placeholder={texts.promptPlaceholder}
           aria-label={texts.prompt}
           aria-autocomplete="list"
@@ -160,7 +163,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
             label={texts.send}
             testId="send-button"
             disabled={
-              (draft.trim() === '' && images.length === 0) || view.connection.kind !== 'ready'
+              (draft.trim() === '' && images.length === 0) || isBroken(view.connection.kind)
             }
             onClick={send}
           />

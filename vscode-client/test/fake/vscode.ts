@@ -1,0 +1,143 @@
+/** As much of the editor's API as the host's modules touch in tests; every part can be spied on. */
+import { vi } from 'vitest';
+
+type Listener<T> = (value: T) => unknown;
+
+export class Disposable {
+  constructor(private readonly run: () => void) {}
+  dispose(): void {
+    this.run();
+  }
+}
+
+export class EventEmitter<T> {
+  private readonly listeners = new Set<Listener<T>>();
+  readonly event = (listener: Listener<T>): Disposable => {
+    this.listeners.add(listener);
+    return new Disposable(() => this.listeners.delete(listener));
+  };
+  fire(value: T): void {
+    for (const listener of [...this.listeners]) listener(value);
+  }
+  dispose(): void {
+    this.listeners.clear();
+  }
+}
+
+export class Uri {
+  private constructor(
+    readonly scheme: string,
+    readonly path: string,
+  ) {}
+  static parse(text: string, strict = false): Uri {
+    const match = /^([a-z][a-z0-9+.-]*):(?:\/\/[^/]*)?(.*)$/i.exec(text);
+    if (match === null && strict) throw new Error('no scheme');
+    return new Uri(match?.[1] ?? 'file', decodeURIComponent(match?.[2] ?? text));
+  }
+  static file(path: string): Uri {
+    return new Uri('file', path);
+  }
+  static joinPath(base: Uri, ...parts: string[]): Uri {
+    return new Uri(base.scheme, [base.path, ...parts].join('/'));
+  }
+  get fsPath(): string {
+    return this.path;
+  }
+  toString(): string {
+    return `${this.scheme}://${encodeURI(this.path)}`;
+  }
+}
+
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+export class MarkdownString {
+  constructor(
+    readonly value: string,
+    readonly supportThemeIcons = false,
+  ) {}
+}
+export class FileDecoration {
+  constructor(
+    readonly badge: string,
+    readonly tooltip: string,
+    readonly color: ThemeColor,
+  ) {}
+}
+export class TabInputText {
+  constructor(readonly uri: Uri) {}
+}
+export class TabInputNotebook {
+  constructor(readonly uri: Uri) {}
+}
+
+export const StatusBarAlignment = { Left: 1, Right: 2 };
+export const ProgressLocation = { Notification: 15 };
+export const QuickPickItemKind = { Separator: -1, Default: 0 };
+
+export const statusBarItem = {
+  name: '',
+  text: '',
+  tooltip: undefined as unknown,
+  command: undefined as unknown,
+  backgroundColor: undefined as ThemeColor | undefined,
+  accessibilityInformation: undefined as unknown,
+  show: vi.fn(),
+  dispose: vi.fn(),
+};
+
+export const configuration: Record<string, unknown> = {};
+export const configurationChanged = new EventEmitter<{
+  affectsConfiguration(name: string): boolean;
+}>();
+
+export const l10n = {
+  t: (text: string, ...values: unknown[]): string =>
+    text.replace(/\{(\d+)\}/g, (_, index) => String(values[Number(index)])),
+};
+
+export const commands = {
+  executeCommand: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  registerCommand: vi.fn(() => new Disposable(() => {})),
+};
+
+export const env = {
+  clipboard: { writeText: vi.fn(async (_text: string) => {}) },
+  openExternal: vi.fn(async (_uri: Uri) => true),
+};
+
+export const window = {
+  activeTextEditor: undefined as unknown,
+  visibleTextEditors: [] as unknown[],
+  tabGroups: { all: [] as unknown[], activeTabGroup: { activeTab: undefined as unknown } },
+  createStatusBarItem: vi.fn(() => statusBarItem),
+  registerWebviewViewProvider: vi.fn(() => new Disposable(() => {})),
+  registerFileDecorationProvider: vi.fn(() => new Disposable(() => {})),
+  showInformationMessage: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  showWarningMessage: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  showErrorMessage: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  showQuickPick: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  showInputBox: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  showOpenDialog: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+};
+
+export const workspace = {
+  isTrusted: true,
+  workspaceFolders: [] as unknown[],
+  onDidChangeConfiguration: configurationChanged.event,
+  onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
+  asRelativePath: (uri: Uri): string => uri.path.replace(/^\/ws\//, ''),
+  getConfiguration: () => ({
+    get: (name: string, fallback?: unknown) => configuration[name] ?? fallback,
+    inspect: (name: string) => ({ globalValue: configuration[name] }),
+  }),
+};
+
+export function fakeLog(): Record<string, ReturnType<typeof vi.fn>> {
+  return Object.fromEntries(
+    ['trace', 'debug', 'info', 'warn', 'error', 'show', 'append', 'appendLine'].map((name) => [
+      name,
+      vi.fn(),
+    ]),
+  );
+}

@@ -1,0 +1,485 @@
+import { beforeEach, describe, expect, it, type Mock, vi } from 'vitest';
+import * as vscode from 'vscode';
+import { ChatView } from '../src/extension/chatView';
+import { Decorations } from '../src/extension/decorations';
+import { Files } from '../src/extension/files';
+import { Keys } from '../src/extension/keys';
+import { Models } from '../src/extension/models';
+import type { ServerController } from '../src/extension/server/controller';
+import { describeError } from '../src/extension/server/errors';
+import { Session } from '../src/extension/session';
+import { nest } from '../src/extension/settings';
+import { breakdown, StatusBar } from '../src/extension/statusBar';
+import type { WorkspaceFiles } from '../src/extension/workspaceFiles';
+import type { Event, EventBody, ProviderInfo } from '../src/protocol';
+import type { Connection, ToWebview } from '../src/shared/messages';
+import { budget, delta, event, file, started, state } from './fake/state';
+import * as fake from './fake/vscode';
+
+type Answers = Record<string, (params: unknown) => unknown>;
+
+/** A server that answers from a table and lets tests emit events. */
+class FakeServer {
+  private readonly connections = new fake.EventEmitter<Connection>();
+  private readonly events = new fake.EventEmitter<Event>();
+  readonly asked: [string, unknown][] = [];
+  connection: Connection = { kind: 'starting', text: '', advice: '' };
+  onConnection = this.connections.event;
+  onEvent = this.events.event;
+
+  constructor(readonly answers: Answers = {}) {}
+
+  get ready(): boolean {
+    return this.connection.kind === 'ready';
+  }
+  async whenReady(): Promise<void> {}
+  async request(method: string, params: unknown): Promise<unknown> {
+    this.asked.push([method, params]);
+    const answer = this.answers[method];
+    if (answer === undefined) throw Object.assign(new Error('Unhandled'), { code: -32601 });
+    return await answer(params);
+  }
+  async connect(kind: Connection['kind'] = 'ready', text = ''): Promise<void> {
+    this.connection = { kind, text, advice: '' };
+    this.connections.fire(this.connection);
+    await settle();
+  }
+  emit(seq: number, body: EventBody): void {
+    this.events.fire(event(seq, body));
+  }
+  count(method: string): number {
+    return this.asked.filter(([name]) => name === method).length;
+  }
+  get controller(): ServerController {
+    return this as unknown as ServerController;
+  }
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+const log = fake.fakeLog() as unknown as vscode.LogOutputChannel;
+const mock = (run: unknown): Mock => run as Mock;
+
+let server: FakeServer;
+let session: Session;
+beforeEach(() => {
+  vi.clearAllMocks();
+  server = new FakeServer({ 'tierline/state/get': () => state() });
+  session = new Session(server.controller, log);
+});
+
+describe('the session', () => {
+  it('fetches the state when the server is ready and follows the events', async () => {
+    await server.connect();
+    server.emit(11, started('t1', 'u1'));
+    server.emit(12, delta('t1', 'Hi'));
+    expect(session.model?.turn?.text).toBe('Hi');
+    expect(server.count('tierline/state/get')).toBe(1);
+  });
+
+  it('fetches it again after a gap and after a reconnection', async () => {
+    await server.connect();
+    server.emit(15, delta('t1', 'Hi'));
+    expect(server.count('tierline/state/get')).toBe(2);
+    await settle();
+    await server.connect('restarting');
+    await server.connect();
+    expect(server.count('tierline/state/get')).toBe(3);
+  });
+
+  it('does not take what is no state', async () => {
+    server.answers['tierline/state/get'] = () => ({ nonsense: true });
+    await server.connect();
+    expect(session.model).toBeNull();
+    expect(log.warn).toHaveBeenCalled();
+  });
+});
+
+describe('the status bar', () => {
+  it('shows the budget and turns yellow, then red', async () => {
+    const bar = new StatusBar(session);
+    expect(fake.statusBarItem.text).toBe('$(sync~spin) Tierline');
+    await server.connect();
+    expect(fake.statusBarItem.text).toBe('$(layers) 300 / 1k');
+    expect(fake.statusBarItem.backgroundColor).toBeUndefined();
+    server.emit(11, { kind: 'budgetChanged', budget: budget({ percent: 75 }) });
+    expect(fake.statusBarItem.backgroundColor?.id).toBe('statusBarItem.warningBackground');
+    server.emit(12, { kind: 'budgetChanged', budget: budget({ percent: 93 }) });
+    expect(fake.statusBarItem.backgroundColor?.id).toBe('statusBarItem.errorBackground');
+    await server.connect('failed', 'It crashed.');
+    expect(fake.statusBarItem).toMatchObject({ text: '$(error) Tierline', tooltip: 'It crashed.' });
+    bar.dispose();
+  });
+
+  it('has a hover whose lines add up, with names as plain text', () => {
+    const text = breakdown(
+      budget({
+        sections: [
+          { name: 'a|b [x](command:y)', tokens: 100, detail: '' },
+          { name: 'Files', tokens: 200, detail: '' },
+        ],
+      }),
+    );
+    const figures = [...text.matchAll(/\| \**([\d,]+)\** \| \**\d+ %/g)].map((match) =>
+      Number(match[1]),
+    );
+    expect(figures.slice(0, -1).reduce((sum, one) => sum + one, 0)).toBe(figures.at(-1));
+    expect(text).toContain('a\\|b \\[x\\]\\(command:y\\)');
+  });
+
+  it('shows what the provider itself counted', () => {
+    const lastReported = {
+      inputTokens: 1200,
+      outputTokens: 50,
+      cacheReadTokens: 1000,
+      cacheWriteTokens: 100,
+      estimated: false,
+    };
+    expect(breakdown(budget({ lastReported }))).toContain(
+      '1,200 in (1,000 read from cache, 100 written), 50 out',
+    );
+  });
+});
+
+describe('files', () => {
+  const uri = vscode.Uri.parse('file:///ws/.env');
+  const refusal = file('.env', {
+    state: 'refused',
+    reason: 'It holds secrets.',
+    confirmable: true,
+  });
+
+  it('are sent one by one from a selection of several', async () => {
+    server.answers['tierline/files/pin'] = () => ({ files: [], refused: [], notices: [] });
+    const other = vscode.Uri.parse('file:///ws/b.py');
+    await new Files(session).command('pin', uri, [uri, other, uri]);
+    expect(server.asked.map(([, params]) => params)).toEqual([
+      { uri: uri.toString() },
+      { uri: other.toString() },
+    ]);
+  });
+
+  it('that are refused are sent again only after a modal confirmation', async () => {
+    server.answers['tierline/files/add'] = () => ({ files: [], refused: [refusal], notices: [] });
+    await new Files(session).command('add', uri);
+    expect(server.count('tierline/files/add')).toBe(1);
+    expect(mock(vscode.window.showWarningMessage).mock.calls[0]?.[1]).toMatchObject({
+      modal: true,
+    });
+
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Add Anyway');
+    await new Files(session).command('add', uri);
+    expect(server.asked.at(-1)).toEqual([
+      'tierline/files/add',
+      { uri: refusal.uri, confirm: true },
+    ]);
+  });
+
+  it('that cannot be had at all are only explained', async () => {
+    const binary = file('x.bin', { state: 'refused', reason: 'It is binary.' });
+    server.answers['tierline/files/add'] = () => ({ files: [], refused: [binary], notices: [] });
+    await new Files(session).command('add', uri);
+    expect(vscode.window.showWarningMessage).toHaveBeenCalledWith('x.bin: It is binary.');
+    expect(server.count('tierline/files/add')).toBe(1);
+  });
+
+  it('get a badge when they are pinned, and keys for the menus', async () => {
+    const decorations = new Decorations(session);
+    const changed = vi.fn();
+    decorations.onDidChangeFileDecorations(changed);
+    await server.connect();
+    server.emit(11, {
+      kind: 'filesChanged',
+      files: [file('a.py', { pin: 'sticky' }), file('b.py')],
+    });
+    expect(decorations.provideFileDecoration(vscode.Uri.parse('file:///ws/a.py'))?.badge).toBe('P');
+    expect(decorations.provideFileDecoration(vscode.Uri.parse('file:///ws/b.py'))).toBeUndefined();
+    expect(changed.mock.calls.at(-1)?.[0].map(String)).toEqual(['file:///ws/a.py']);
+    expect(vscode.commands.executeCommand).toHaveBeenCalledWith('setContext', 'tierline.pinned', [
+      'file:///ws/a.py',
+    ]);
+  });
+});
+
+describe('keys', () => {
+  it('go from the secret storage to the server, and nowhere else', async () => {
+    const stored = new Map([['tierline.key.anthropic', 'sk-ant-1']]);
+    const changes = new fake.EventEmitter<{ key: string }>();
+    const secrets = {
+      get: async (name: string) => stored.get(name),
+      store: async (name: string, value: string) => {
+        stored.set(name, value);
+        changes.fire({ key: name });
+      },
+      delete: async (name: string) => {
+        stored.delete(name);
+        changes.fire({ key: name });
+      },
+      onDidChange: changes.event,
+    } as unknown as vscode.SecretStorage;
+    server.answers['tierline/provider/setKey'] = () => state().provider;
+    const keys = new Keys(secrets, server.controller, log);
+    await keys.sendAll();
+    expect(server.asked).toEqual([
+      ['tierline/provider/setKey', { provider: 'anthropic', key: 'sk-ant-1' }],
+    ]);
+
+    await server.connect();
+    mock(vscode.window.showQuickPick).mockImplementationOnce(async (items: { label: string }[]) =>
+      items.find((item) => item.label === 'OpenAI'),
+    );
+    mock(vscode.window.showInputBox).mockResolvedValueOnce(' sk-2 ');
+    await keys.set();
+    await settle();
+    expect(server.asked.at(-1)).toEqual([
+      'tierline/provider/setKey',
+      { provider: 'openai', key: 'sk-2' },
+    ]);
+    expect(mock(vscode.window.showInputBox).mock.calls[0]?.[0]).toMatchObject({ password: true });
+
+    mock(vscode.window.showQuickPick).mockImplementationOnce(
+      async (items: { label: string }[]) => items[0],
+    );
+    await keys.clear();
+    await settle();
+    expect(server.asked.at(-1)).toEqual([
+      'tierline/provider/setKey',
+      { provider: 'anthropic', key: '' },
+    ]);
+    const written = JSON.stringify([mock(log.info).mock.calls, mock(log.warn).mock.calls]);
+    expect(written).not.toContain('sk-');
+  });
+});
+
+describe('a model server that was found on this machine', () => {
+  const found: ProviderInfo = {
+    ...state().provider,
+    name: 'openai',
+    active: false,
+    available: false,
+    needsConsent: true,
+    baseUrl: 'http://127.0.0.1:11434/v1',
+  };
+  function memento(): vscode.Memento {
+    const values = new Map<string, unknown>();
+    return {
+      get: (key: string, fallback: unknown) => values.get(key) ?? fallback,
+      update: async (key: string, value: unknown) => void values.set(key, value),
+      keys: () => [...values.keys()],
+    } as unknown as vscode.Memento;
+  }
+  beforeEach(() => {
+    server.answers['tierline/provider/list'] = () => ({ providers: [found] });
+    server.answers['tierline/provider/select'] = () => found;
+  });
+
+  it('is used after the user agreed, and without asking the next time', async () => {
+    const memory = memento();
+    mock(vscode.window.showInformationMessage).mockResolvedValueOnce('Use It');
+    await new Models(session, memory, log).offerFound();
+    const consent = [
+      'tierline/provider/select',
+      { name: 'openai', model: '', consent: true, baseUrl: found.baseUrl },
+    ];
+    expect(server.asked.at(-1)).toEqual(consent);
+    await new Models(session, memory, log).offerFound();
+    expect(server.asked.at(-1)).toEqual(consent);
+    expect(vscode.window.showInformationMessage).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not used when the user closes the question, and not asked about again after a no', async () => {
+    const memory = memento();
+    await new Models(session, memory, log).offerFound();
+    expect(server.count('tierline/provider/select')).toBe(0);
+    mock(vscode.window.showInformationMessage).mockResolvedValueOnce('Don’t Ask Again');
+    await new Models(session, memory, log).offerFound();
+    await new Models(session, memory, log).offerFound();
+    expect(vscode.window.showInformationMessage).toHaveBeenCalledTimes(2);
+    expect(server.count('tierline/provider/select')).toBe(0);
+  });
+});
+
+describe('the chat view', () => {
+  let posted: ToWebview[];
+  let receive: (value: unknown) => void;
+  let html: string;
+
+  async function open(): Promise<ChatView> {
+    const chat = new ChatView(
+      vscode.Uri.parse('file:///ext'),
+      session,
+      new Files(session),
+      { complete: async () => [{ path: 'a.py', detail: '' }] } as unknown as WorkspaceFiles,
+      log,
+    );
+    posted = [];
+    const webview = {
+      options: {},
+      html: '',
+      cspSource: 'https://host.example',
+      asWebviewUri: (uri: vscode.Uri) => uri,
+      onDidReceiveMessage: (listener: (value: unknown) => void) => {
+        receive = listener;
+      },
+      postMessage: async (message: ToWebview) => posted.push(message),
+    };
+    chat.resolveWebviewView({
+      webview,
+      visible: true,
+      onDidDispose: vi.fn(),
+      onDidChangeVisibility: vi.fn(),
+    } as unknown as vscode.WebviewView);
+    html = webview.html;
+    await settle();
+    return chat;
+  }
+
+  it('has a strict policy: scripts by nonce, nothing remote, nothing inline', async () => {
+    await open();
+    const policy = /content="([^"]+)"/.exec(html)?.[1] ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|\*|http:/);
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '?';
+    expect(html.match(/<script[^>]*>/g)).toEqual([expect.stringContaining(`nonce="${nonce}"`)]);
+    expect(html).not.toMatch(/ style=|<style| on\w+=/);
+    await open();
+    expect(html).not.toContain(nonce);
+  });
+
+  it('says nothing before the webview listens, then everything', async () => {
+    await server.connect();
+    await open();
+    server.emit(11, started('t1', 'u1'));
+    expect(posted).toEqual([]);
+    receive({ type: 'ready' });
+    await settle();
+    expect(posted.map((one) => one.type)).toEqual(['connection', 'state', 'selection']);
+    server.emit(12, delta('t1', 'x'));
+    expect(posted.at(-1)).toMatchObject({ type: 'event', event: { seq: 12 } });
+  });
+
+  it('gives the state of a running turn, so that a new webview goes on where the old one was', async () => {
+    await server.connect();
+    server.emit(11, started('t1', 'u1'));
+    server.emit(12, delta('t1', 'So far'));
+    await open();
+    receive({ type: 'ready' });
+    await settle();
+    expect(posted[1]).toMatchObject({
+      type: 'state',
+      state: { seq: 12, busyTurn: 't1', partialText: 'So far' },
+    });
+  });
+
+  it('sends a prompt with the active file and the selection, once', async () => {
+    server.answers['tierline/chat/send'] = () => ({
+      turnId: 't1',
+      messageId: 'u1',
+      queued: false,
+      notices: [],
+    });
+    const chat = await open();
+    receive({ type: 'ready' });
+    await chat.attach({ text: 'x = 1', label: 'a.py:1', uri: 'file:///ws/a.py' });
+    receive({ type: 'send', ticket: 3, text: 'why?', images: [] });
+    await settle();
+    expect(server.asked.at(-1)?.[1]).toEqual({
+      text: 'why?',
+      images: [],
+      activeUri: 'file:///ws/a.py',
+      selection: 'x = 1',
+    });
+    expect(posted.at(-1)).toMatchObject({ type: 'sent', ticket: 3, messageId: 'u1' });
+    receive({ type: 'send', ticket: 4, text: 'and now?', images: [] });
+    await settle();
+    expect(server.asked.at(-1)?.[1]).toMatchObject({ selection: '' });
+  });
+
+  it('reports a refused prompt with what to do, and keeps the selection for the next attempt', async () => {
+    server.answers['tierline/chat/send'] = () => {
+      throw Object.assign(new Error('No model.'), {
+        code: -32001,
+        data: { code: 'no_provider', advice: 'Get one.' },
+      });
+    };
+    const chat = await open();
+    receive({ type: 'ready' });
+    await chat.attach({ text: 'x = 1', label: 'a.py:1', uri: 'file:///ws/a.py' });
+    receive({ type: 'send', ticket: 1, text: 'why?', images: [] });
+    await settle();
+    expect(posted.at(-1)).toEqual({
+      type: 'refused',
+      ticket: 1,
+      code: 'no_provider',
+      error: 'No model.',
+      advice: 'Get one.',
+    });
+    receive({ type: 'send', ticket: 2, text: 'why?', images: [] });
+    expect(server.asked.at(-1)?.[1]).toMatchObject({ text: 'why?' });
+  });
+
+  it('drops messages that are not ours', async () => {
+    await open();
+    receive({ type: 'executeCommand', command: 'workbench.action.quit' });
+    await settle();
+    expect(vscode.commands.executeCommand).not.toHaveBeenCalled();
+    expect(log.warn).toHaveBeenCalled();
+  });
+
+  it('opens web links only', async () => {
+    await open();
+    receive({ type: 'ready' });
+    receive({ type: 'openLink', href: 'command:workbench.action.quit' });
+    receive({ type: 'openLink', href: 'javascript:alert(1)' });
+    await settle();
+    expect(vscode.env.openExternal).not.toHaveBeenCalled();
+    expect(posted.at(-1)).toMatchObject({ type: 'hint', level: 'warning' });
+    receive({ type: 'openLink', href: 'https://example.org/' });
+    await settle();
+    expect(vscode.env.openExternal).toHaveBeenCalledTimes(1);
+  });
+
+  it('does not open files outside the workspace', async () => {
+    await open();
+    receive({ type: 'ready' });
+    receive({ type: 'openLink', href: '/etc/passwd' });
+    await settle();
+    expect(vscode.commands.executeCommand).not.toHaveBeenCalled();
+    expect(posted.at(-1)).toMatchObject({ type: 'hint' });
+  });
+});
+
+describe('errors and settings', () => {
+  it('are told with the code and the advice of the server', () => {
+    expect(
+      describeError({
+        code: -32001,
+        message: 'No model.',
+        data: { code: 'no_provider', advice: 'Get one.' },
+      }),
+    ).toEqual({
+      code: 'no_provider',
+      message: 'No model.',
+      advice: 'Get one.',
+    });
+    expect(describeError({ code: -32005, message: 'Busy.' }).code).toBe('conflict');
+    expect(describeError({ code: -32097, message: 'Pending response rejected' }).message).toBe(
+      'The server ended before it answered.',
+    );
+    expect(describeError('odd')).toEqual({ code: '', message: 'odd', advice: '' });
+    expect(describeError(null).message).toBe('null');
+  });
+
+  it('that the user has not set are left to the server', () => {
+    const values: Record<string, unknown> = {
+      model: 'x',
+      provider: 'openai',
+      contextMode: 'heavy',
+      maxInputTokens: 0,
+    };
+    expect(nest((name) => values[name])).toEqual({
+      provider: { name: 'openai', model: 'x' },
+      context: { mode: 'heavy', maxInputTokens: 0 },
+    });
+    expect(nest(() => undefined)).toEqual({});
+  });
+});

@@ -1,0 +1,108 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SERVER_SETTINGS } from '../src/extension/settings';
+
+const root = path.join(import.meta.dirname, '..');
+const read = (name: string): string => readFileSync(path.join(root, name), 'utf8');
+const manifest = JSON.parse(read('package.json'));
+const names = JSON.parse(read('package.nls.json'));
+const { contributes } = manifest;
+const declared: string[] = contributes.commands.map((one: { command: string }) => one.command);
+const serverCommands = [...read('src/protocol.ts').matchAll(/^ {2}'(tierline\/[^']+)':/gm)].map(
+  (match) => (match[1] ?? '').replaceAll('/', '.'),
+);
+
+describe('command ids', () => {
+  it('have two components, and those of the server three, so that they never coincide', () => {
+    expect(serverCommands.length).toBeGreaterThan(15);
+    for (const id of declared) expect(id).toMatch(/^tierline\.[a-zA-Z]+$/);
+    for (const id of serverCommands) expect(id).toMatch(/^tierline\.[a-zA-Z]+\.[a-zA-Z]+$/);
+    expect(declared.filter((id) => serverCommands.includes(id))).toEqual([]);
+  });
+
+  it('that are declared are registered, and the other way round', () => {
+    const registered = [...read('src/extension/main.ts').matchAll(/^ {4}'(tierline\.\w+)':/gm)].map(
+      (match) => match[1],
+    );
+    expect([...registered].sort()).toEqual([...declared].sort());
+  });
+
+  it('do not coincide with those that VS Code makes for the view', () => {
+    for (const id of contributes.views.tierline.map((view: { id: string }) => view.id)) {
+      expect(declared).not.toContain(id);
+      for (const verb of ['focus', 'open', 'removeView', 'resetViewLocation', 'toggleVisibility']) {
+        expect(serverCommands).not.toContain(`${id}.${verb}`);
+      }
+    }
+  });
+
+  it('in menus and key bindings exist', () => {
+    const used = [...Object.values(contributes.menus).flat(), ...contributes.keybindings].map(
+      (entry) => (entry as { command: string }).command,
+    );
+    for (const id of used) expect(declared).toContain(id);
+  });
+});
+
+describe('the manifest', () => {
+  it('has a text for every name, and no name too many', () => {
+    const used = [...read('package.json').matchAll(/"%([^%"]+)%"/g)].map((match) => match[1]);
+    expect(new Set(used)).toEqual(new Set(Object.keys(names)));
+  });
+
+  it('names files that exist', () => {
+    const files = [
+      manifest.icon,
+      contributes.viewsContainers.activitybar[0].icon,
+      'README.md',
+      'LICENSE',
+    ];
+    for (const file of files) expect(existsSync(path.join(root, file)), file).toBe(true);
+  });
+
+  it('declares every setting that goes to the server, and never a key', () => {
+    const settings = Object.keys(contributes.configuration.properties);
+    for (const name of Object.keys(SERVER_SETTINGS)) expect(settings).toContain(`tierline.${name}`);
+    expect(settings.filter((name) => /key|token$|secret|password/i.test(name))).toEqual([]);
+  });
+
+  it('lets no untrusted workspace choose programs or addresses', () => {
+    const { restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
+    for (const name of ['python', 'serverPath', 'baseUrl', 'provider', 'localModelPath']) {
+      expect(restrictedConfigurations).toContain(`tierline.${name}`);
+    }
+  });
+
+  it('asks for no newer editor than its types describe', () => {
+    const engine = /\d+\.\d+/.exec(manifest.engines.vscode)?.[0];
+    expect(manifest.devDependencies['@types/vscode']).toMatch(new RegExp(`^[~^]?${engine}\\.`));
+  });
+
+  it('is locked by hashes, without the host of a registry', () => {
+    const lock = JSON.parse(read('package-lock.json'));
+    const entries = Object.entries<{ resolved?: string; integrity?: string; link?: boolean }>(
+      lock.packages,
+    );
+    for (const [name, entry] of entries) {
+      expect(entry.resolved, name).toBeUndefined();
+      if (name !== '') expect(entry.integrity, name).toMatch(/^sha\d+-/);
+    }
+  });
+});
+
+describe('the style sheet', () => {
+  it('uses the colours of the theme only', () => {
+    const css = read('src/webview/styles.css').replace(/\/\*[\s\S]*?\*\//g, '');
+    expect(css).not.toMatch(/#[0-9a-f]{3,8}\b(?![^{]*\{)|rgba?\(|hsla?\(|url\(/i);
+  });
+
+  it('is the only place for styles: no element has one of its own', () => {
+    const folder = path.join(root, 'src/webview/components');
+    for (const name of readdirSync(folder)) {
+      expect(readFileSync(path.join(folder, name), 'utf8'), name).not.toMatch(
+        / style=|dangerouslySetInnerHTML|innerHTML/,
+      );
+    }
+  });
+});

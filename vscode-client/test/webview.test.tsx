@@ -1,0 +1,520 @@
+// @vitest-environment jsdom
+import { render } from 'preact';
+import { act } from 'preact/test-utils';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { EventBody, State } from '../src/protocol';
+import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages';
+import { complete, plain } from '../src/webview/announcer';
+import { attach, droppedUris, splitDataUri } from '../src/webview/attachments';
+import { App } from '../src/webview/components/app';
+import { complete as completeMention, mentionAt } from '../src/webview/mentions';
+import { Store } from '../src/webview/store';
+import { budget, delta, event, file, finished, message, started, state } from './fake/state';
+
+vi.stubGlobal(
+  'ResizeObserver',
+  class {
+    observe(): void {}
+    disconnect(): void {}
+  },
+);
+
+// jsdom has no layout.
+Element.prototype.scrollIntoView = () => {};
+
+/** The chat in a document, with a host that only listens. */
+class Page {
+  readonly sent: ToHost[] = [];
+  readonly root = document.createElement('div');
+  saved: unknown = null;
+  private listen: (message: ToWebview) => void = () => {};
+  private seq = 10;
+  readonly store: Store;
+
+  constructor(saved = { draft: '', images: [] as string[] }) {
+    document.body.append(this.root);
+    this.store = new Store(
+      (listen) => {
+        this.listen = listen;
+        return {
+          post: (one) => {
+            // What the host would refuse must not be sent.
+            expect(parseToHost(one)).toEqual(one);
+            this.sent.push(one);
+          },
+          load: () => saved,
+          save: (value) => {
+            this.saved = value;
+          },
+        };
+      },
+      () => this.draw(),
+    );
+    this.draw();
+  }
+
+  receive(one: ToWebview): void {
+    act(() => this.listen(one));
+  }
+
+  ready(changes: Partial<State> = {}): void {
+    this.receive({ type: 'connection', connection: { kind: 'ready', text: '', advice: '' } });
+    this.receive({ type: 'state', state: state({ seq: this.seq, ...changes }) });
+  }
+
+  emit(...bodies: EventBody[]): void {
+    for (const body of bodies) this.receive({ type: 'event', event: event(++this.seq, body) });
+  }
+
+  get(selector: string): HTMLElement {
+    const found = this.root.querySelector<HTMLElement>(selector);
+    if (found === null) throw new Error(`no ${selector} in ${this.root.innerHTML}`);
+    return found;
+  }
+
+  has(selector: string): boolean {
+    return this.root.querySelector(selector) !== null;
+  }
+
+  get input(): HTMLTextAreaElement {
+    return this.get('[data-testid=chat-input]') as HTMLTextAreaElement;
+  }
+
+  type(text: string): void {
+    act(() => {
+      this.input.value = text;
+      this.input.setSelectionRange(text.length, text.length);
+      this.input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+  }
+
+  press(key: string, init: KeyboardEventInit = {}): void {
+    act(() => {
+      this.input.dispatchEvent(
+        new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...init }),
+      );
+    });
+  }
+
+  click(selector: string): void {
+    act(() => this.get(selector).click());
+  }
+
+  last<T extends ToHost['type']>(type: T): Extract<ToHost, { type: T }> {
+    const found = this.sent.findLast((one) => one.type === type);
+    if (found === undefined) throw new Error(`no ${type} was sent`);
+    return found as Extract<ToHost, { type: T }>;
+  }
+
+  private draw(): void {
+    if (this.store !== undefined) {
+      act(() => render(<App view={this.store.view} store={this.store} />, this.root));
+    }
+  }
+}
+
+let page: Page;
+beforeEach(() => {
+  document.body.replaceChildren();
+  page = new Page();
+});
+
+describe('a conversation', () => {
+  it('teaches in three lines while it is empty', () => {
+    page.ready();
+    expect(page.root.querySelectorAll('[data-testid=empty] li')).toHaveLength(3);
+  });
+
+  it('shows a prompt, its context line and a streaming reply', () => {
+    page.ready();
+    page.emit(started('t1', 'u1'), delta('t1', 'Hello **you**'));
+    expect(page.get('[data-role=user] .prompt-text').textContent).toBe('text of u1');
+    expect(page.get('[data-testid=budget-line]').textContent).toBe('1 file');
+    expect(page.get('[data-role=assistant]').dataset.status).toBe('streaming');
+    expect(page.get('[data-role=assistant] strong').textContent).toBe('you');
+    expect(page.has('[data-testid=stop-button]')).toBe(true);
+  });
+
+  it('shows why it waits and what the model thinks', () => {
+    page.ready();
+    page.emit(
+      started('t1', 'u1'),
+      { kind: 'waiting', turnId: 't1', text: 'Loading the model…', seconds: 2 },
+      { kind: 'reasoningDelta', turnId: 't1', text: 'Hm.' },
+      { kind: 'waiting', turnId: 't1', text: 'Next attempt in 4 s', seconds: 4 },
+    );
+    expect(page.get('[data-testid=turn-status]').textContent).toBe('Next attempt in 4 s');
+    expect(page.get('.reasoning').textContent).toContain('Hm.');
+  });
+
+  it('offers to try again after a failure, and only on the last message', () => {
+    page.ready({
+      messages: [message('u0'), message('a0', { role: 'assistant', status: 'interrupted' })],
+    });
+    page.emit(
+      started('t1', 'u1'),
+      finished('t1', { outcome: 'error', error: 'It broke.', advice: 'Do this.' }),
+    );
+    expect(page.root.querySelectorAll('[data-testid=retry]')).toHaveLength(1);
+    expect(page.get('[data-status=error] [role=alert]').textContent).toBe('It broke.Do this.');
+    page.click('[data-testid=retry]');
+    expect(page.last('retry').groupId).toBe('g-u1');
+  });
+
+  it('offers to try again when a prompt has no reply after a restart', () => {
+    page.ready({ messages: [message('u1')] });
+    page.click('[data-role=user] [data-testid=retry]');
+    expect(page.last('retry').groupId).toBe('g-u1');
+  });
+
+  it('places notices where they came up', () => {
+    page.ready({ messages: [message('u0'), message('a0', { role: 'assistant' })] });
+    page.emit({
+      kind: 'notice',
+      level: 'warning',
+      text: 'b.py was left out.',
+      code: '',
+      turnId: '',
+    });
+    expect(page.get('[data-testid=notice]').textContent).toBe('b.py was left out.');
+    expect(page.get('[data-testid=notice]').previousElementSibling).toBe(
+      page.get('[data-role=assistant]'),
+    );
+  });
+
+  it('draws only the newest of very many messages, and more on demand', () => {
+    page.ready({ messages: Array.from({ length: 150 }, (_, index) => message(`u${index}`)) });
+    expect(page.root.querySelectorAll('[data-testid=message]')).toHaveLength(60);
+    page.click('.earlier');
+    expect(page.root.querySelectorAll('[data-testid=message]')).toHaveLength(120);
+  });
+
+  it('asks for the state after a gap and shows it', () => {
+    page.ready();
+    page.receive({ type: 'event', event: event(14, delta('t1', 'x')) });
+    expect(page.last('resync')).toEqual({ type: 'resync' });
+    page.receive({ type: 'state', state: state({ seq: 14, messages: [message('u7')] }) });
+    expect(page.get('[data-role=user]').dataset.id).toBe('u7');
+  });
+
+  it('shows only pictures of the known types', () => {
+    page.ready({
+      messages: [
+        message('u1', {
+          images: [
+            'data:image/png;base64,AAAA',
+            'https://evil.example/x.png',
+            'data:image/svg+xml;base64,AAAA',
+          ],
+        }),
+      ],
+    });
+    expect(page.root.querySelectorAll('img')).toHaveLength(1);
+  });
+});
+
+describe('the input', () => {
+  it('sends with Enter, not with Shift+Enter and not while composing', () => {
+    page.ready();
+    page.type('hello');
+    page.press('Enter', { shiftKey: true });
+    page.press('Enter', { isComposing: true });
+    expect(page.sent.some((one) => one.type === 'send')).toBe(false);
+    page.press('Enter');
+    expect(page.last('send')).toMatchObject({ text: 'hello', images: [] });
+    expect(page.input.value).toBe('');
+    expect(page.get('[data-testid=pending]').textContent).toContain('hello');
+  });
+
+  it('sends nothing that is only blank', () => {
+    page.ready();
+    page.type('  \n ');
+    page.press('Enter');
+    expect(page.sent.some((one) => one.type === 'send')).toBe(false);
+    expect((page.get('[data-testid=send-button]') as HTMLButtonElement).disabled).toBe(true);
+  });
+
+  it('shows a prompt as pending until it comes back as a message', () => {
+    page.ready();
+    page.type('hello');
+    page.press('Enter');
+    const { ticket } = page.last('send');
+    page.receive({
+      type: 'sent',
+      ticket,
+      turnId: 't1',
+      messageId: 'u1',
+      queued: true,
+      notices: [],
+    });
+    expect(page.get('[data-testid=pending]').textContent).toContain(
+      'Waiting for the running reply',
+    );
+    page.emit(started('t1', 'u1'));
+    expect(page.has('[data-testid=pending]')).toBe(false);
+  });
+
+  it('gives a refused prompt back, before what has been typed since', () => {
+    page.ready();
+    page.type('first');
+    page.press('Enter');
+    const { ticket } = page.last('send');
+    page.type('second');
+    page.receive({
+      type: 'refused',
+      ticket,
+      code: 'no_provider',
+      error: 'No model.',
+      advice: 'Get one.',
+    });
+    expect(page.input.value).toBe('first\nsecond');
+    expect(page.get('[data-testid=notice]').textContent).toBe('No model. Get one.');
+  });
+
+  it('gives a prompt back that a crashed server had not taken', () => {
+    page.ready();
+    page.type('first');
+    page.press('Enter');
+    page.receive({ type: 'connection', connection: { kind: 'restarting', text: '…', advice: '' } });
+    expect(page.input.value).toBe('first');
+    expect(page.has('[data-testid=pending]')).toBe(false);
+  });
+
+  it('stops with Escape and with the button while a reply runs', () => {
+    page.ready();
+    page.press('Escape');
+    expect(page.sent.some((one) => one.type === 'stop')).toBe(false);
+    page.emit(started('t1', 'u1'));
+    page.press('Escape');
+    page.click('[data-testid=stop-button]');
+    expect(page.sent.filter((one) => one.type === 'stop')).toHaveLength(2);
+  });
+
+  it('recalls earlier prompts with the arrow, from an empty input only', () => {
+    page.ready({ messages: [message('u1', { text: 'one' }), message('u2', { text: 'two' })] });
+    page.press('ArrowUp');
+    expect(page.input.value).toBe('two');
+    page.press('ArrowUp');
+    expect(page.input.value).toBe('one');
+    page.press('ArrowUp');
+    expect(page.input.value).toBe('one');
+    page.press('ArrowDown');
+    page.press('ArrowDown');
+    expect(page.input.value).toBe('');
+    page.type('typed');
+    page.press('ArrowUp');
+    expect(page.input.value).toBe('typed');
+  });
+
+  it('keeps the draft, and what is on its way, for when the view is hidden', () => {
+    page.ready();
+    page.type('draft');
+    expect(page.saved).toEqual({ draft: 'draft', images: [] });
+    page = new Page({ draft: 'restored', images: ['data:image/png;base64,AAAA', 'nonsense'] });
+    expect(page.input.value).toBe('restored');
+    expect(page.store.view.images).toHaveLength(1);
+  });
+
+  it('completes mentions by keyboard', () => {
+    page.ready();
+    page.type('see @bu');
+    const { ticket, query } = page.last('complete');
+    expect(query).toBe('bu');
+    page.receive({
+      type: 'completions',
+      ticket: ticket - 1,
+      items: [{ path: 'old.py', detail: '' }],
+    });
+    expect(page.has('[role=listbox]')).toBe(false);
+    page.receive({
+      type: 'completions',
+      ticket,
+      items: [
+        { path: 'src/budget.ts', detail: 'open' },
+        { path: 'a b/bu.py', detail: '' },
+      ],
+    });
+    page.press('ArrowDown');
+    expect(page.get('[aria-selected=true]').textContent).toContain('bu.py');
+    page.press('ArrowUp');
+    page.press('Enter');
+    expect(page.input.value).toBe('see @src/budget.ts ');
+    expect(page.has('[role=listbox]')).toBe(false);
+    expect(page.sent.some((one) => one.type === 'send')).toBe(false);
+  });
+
+  it('announces the list to assistive technology', () => {
+    page.ready();
+    page.type('@b');
+    page.receive({
+      type: 'completions',
+      ticket: page.last('complete').ticket,
+      items: [{ path: 'b.py', detail: '' }],
+    });
+    const id = page.input.getAttribute('aria-activedescendant') ?? '';
+    expect(document.getElementById(id)?.getAttribute('role')).toBe('option');
+    expect(page.input.getAttribute('aria-controls')).toBe(page.get('[role=listbox]').id);
+  });
+
+  it('sends pictures as base64 with their type', () => {
+    page = new Page({ draft: '', images: ['data:image/png;base64,AAAA'] });
+    page.ready();
+    page.press('Enter');
+    expect(page.last('send').images).toEqual([{ mediaType: 'image/png', data: 'AAAA' }]);
+  });
+});
+
+describe('what surrounds the conversation', () => {
+  it('shows files with pins and troubles, and acts on them', () => {
+    page.ready({
+      files: [
+        file('src/a.py', { pin: 'sticky' }),
+        file('b.py', { state: 'missing', reason: 'It was deleted.' }),
+      ],
+    });
+    const [first, second] = page.root.querySelectorAll<HTMLElement>('[data-testid=file-chip]');
+    expect([first?.dataset.path, first?.dataset.pin, second?.dataset.state]).toEqual([
+      'src/a.py',
+      'sticky',
+      'missing',
+    ]);
+    expect(second?.querySelector('.chip-name')?.getAttribute('title')).toContain('It was deleted.');
+    act(() => first?.querySelector<HTMLElement>('[aria-label^=Unpin]')?.click());
+    act(() => second?.querySelector<HTMLElement>('[aria-label^=Remove]')?.click());
+    expect(page.sent.filter((one) => one.type === 'file')).toEqual([
+      { type: 'file', verb: 'unpin', path: 'src/a.py' },
+      { type: 'file', verb: 'remove', path: 'b.py' },
+    ]);
+  });
+
+  it('shows mode, budget and model, which lead on', () => {
+    page.ready({ budget: budget({ used: 920, percent: 92 }) });
+    expect(page.get('[data-testid=context-mode]').textContent).toBe('CTX: Light');
+    expect(page.get('[data-testid=budget-summary]').textContent).toBe('920 / 1k92 %');
+    expect(page.get('[data-testid=budget-summary]').className).toContain('error');
+    expect(page.get('[data-testid=provider-chip]').textContent).toBe('local · small');
+    for (const id of ['context-mode', 'budget-summary', 'provider-chip', 'new-session'])
+      page.click(`[data-testid=${id}]`);
+    expect(page.sent.slice(-4).map((one) => one.type)).toEqual([
+      'cycleMode',
+      'showBudget',
+      'selectModel',
+      'newSession',
+    ]);
+  });
+
+  it('shows the selection that goes along, and lets it be taken away', () => {
+    page.ready();
+    page.receive({ type: 'selection', selection: { label: 'a.py:1-3', characters: 40 } });
+    expect(page.get('[data-testid=selection-chip]').textContent).toBe('a.py:1-3');
+    page.click('[data-testid=selection-chip] button');
+    expect(page.last('dropSelection')).toEqual({ type: 'dropSelection' });
+  });
+
+  it('says what is wrong with the server and what to do', () => {
+    page.receive({
+      type: 'connection',
+      connection: { kind: 'installing', text: 'downloading attrs', advice: '' },
+    });
+    expect(page.get('[data-testid=connection]').textContent).toContain('downloading attrs');
+    page.receive({
+      type: 'connection',
+      connection: { kind: 'noPython', text: 'No Python.', advice: 'Install it.' },
+    });
+    const box = page.get('[data-testid=connection] [role=alert]');
+    expect(box.textContent).toContain('No Python.Install it.');
+    act(() => [...box.querySelectorAll('button')].at(-1)?.click());
+    expect(page.last('openSettings')).toEqual({ type: 'openSettings' });
+    page.type('hello');
+    page.press('Enter');
+    expect(page.input.value).toBe('hello');
+  });
+
+  it('has a name for every button', () => {
+    page.ready({
+      files: [file('a.py')],
+      messages: [message('u1'), message('a1', { role: 'assistant', text: '```\nx\n```' })],
+    });
+    for (const button of page.root.querySelectorAll('button')) {
+      expect(`${button.getAttribute('aria-label') ?? ''}${button.textContent}`).not.toBe('');
+    }
+  });
+});
+
+describe('for screen readers', () => {
+  const said = (): string[] =>
+    [...page.root.querySelectorAll('[aria-live=polite] p')].map((one) => one.textContent ?? '');
+
+  it('a reply is read by paragraphs, not by tokens', () => {
+    page.ready();
+    page.emit(started('t1', 'u1'), delta('t1', 'First **par'), delta('t1', 'agraph**.'));
+    expect(said()).toEqual(['Tierline is answering.']);
+    page.emit(delta('t1', '\n\nSecond'));
+    expect(said().at(-1)).toBe('First paragraph.');
+    const reply = message('a1', { role: 'assistant', text: 'First **paragraph**.\n\nSecond' });
+    page.emit(finished('t1', { message: reply }));
+    expect(said().slice(-2)).toEqual(['Second', 'The reply is complete.']);
+  });
+
+  it('code is mentioned, not spelled out, and never cut in the middle', () => {
+    const text = 'Look:\n\n```py\na\n\nb\n```\n\nDone.';
+    const first = complete(text.slice(0, text.indexOf('b')), 0);
+    expect(first.said).toBe('Look:');
+    expect(complete(text, first.next).said).toBe('Code block.');
+    expect(plain('# A [link](x) with `code`')).toBe('A link with code');
+  });
+});
+
+describe('attachments and mentions', () => {
+  it('refuses what is no picture, too large or too many', async () => {
+    const png = new File([new Uint8Array(10)], 'a.png', { type: 'image/png' });
+    const large = new File([new Uint8Array(4_000_000)], 'big.png', { type: 'image/png' });
+    const other = new File(['<svg/>'], 'x.svg', { type: 'image/svg+xml' });
+    const { dataUris, problems } = await attach([png, large, other], 9);
+    expect(dataUris).toHaveLength(1);
+    expect(problems).toEqual([
+      expect.stringContaining('big.png'),
+      expect.stringContaining('x.svg'),
+    ]);
+    expect((await attach([png, png], 9)).problems).toEqual([expect.stringContaining('10')]);
+  });
+
+  it('reads data URIs of the known types only', () => {
+    expect(splitDataUri('data:image/png;base64,AAAA')).toEqual({
+      mediaType: 'image/png',
+      data: 'AAAA',
+    });
+    expect(splitDataUri('data:text/html;base64,AAAA')).toBeNull();
+    expect(splitDataUri('https://example.org/a.png')).toBeNull();
+  });
+
+  it('finds file URIs in what the explorer drops', () => {
+    const data: Record<string, string> = {
+      'text/uri-list': 'file:///ws/a.py\r\nhttps://example.org/x',
+      resourceurls: '["file:///ws/b.py","file:///ws/a.py"]',
+    };
+    expect(droppedUris({ getData: (type) => data[type] ?? '' })).toEqual([
+      'file:///ws/a.py',
+      'file:///ws/b.py',
+    ]);
+  });
+
+  it.each([
+    ['@a', 2, { from: 0, to: 2, query: 'a' }],
+    ['see @src/x', 10, { from: 4, to: 10, query: 'src/x' }],
+    ['see (@x', 7, { from: 5, to: 7, query: 'x' }],
+    ['see @a b', 8, null],
+    ['me@host', 7, null],
+    ['no', 2, null],
+  ])('mention in %j at %d', (text, caret, found) => {
+    expect(mentionAt(text, caret)).toEqual(found);
+  });
+
+  it('quotes paths with blanks', () => {
+    const mention = { from: 4, to: 6, query: 'a' };
+    expect(completeMention('see @a now', mention, 'my dir/a.py')).toEqual({
+      text: 'see @"my dir/a.py" now',
+      caret: 19,
+    });
+  });
+});
