@@ -31,9 +31,9 @@ def msg(
     return Message(id=f"m{number}", group_id=group, role=role, content=blocks, **fields)
 
 
-def event(number: int, kind: str, branch: str = "main", **data: Any) -> Event:
-    """An event with the id ``e<number>``."""
-    return Event(f"e{number}", SESSION, f"2024-01-01T01:00:{number:02d}Z", kind, branch, data)
+def event(number: int, kind: str, *, on: str = "main", **data: Any) -> Event:
+    """An event with the id ``e<number>`` on the branch ``on``."""
+    return Event(f"e{number}", SESSION, f"2024-01-01T01:00:{number:02d}Z", kind, on, data)
 
 
 def turn(number: int, prompt: str = "", reply: str = "") -> tuple[Message, Message]:

@@ -189,7 +189,7 @@ def _anthropic_image(part: Mapping[str, Any]) -> Block:
         return _data_uri_image(source)
     width, height = part.get("width"), part.get("height")
     return Image(
-        _string(source.get("media_type")) or "image/png",
+        _string(source.get("media_type", "image/png")),
         _string(source.get("data")),
         width if isinstance(width, int) else None,
         height if isinstance(height, int) else None,

@@ -1,0 +1,67 @@
+"""Commands on a conversation: one event each, or a sentence that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from histories import event, turn
+from tierline.errors import TierlineError
+from tierline.history import actions
+from tierline.history.actions import Action
+from tierline.history.timeline import timeline
+
+NOW = timeline((*turn(1), *turn(2), *turn(3), event(1, "drop", groups=["g2"])))
+EMPTY = timeline(())
+
+
+def test_undo_takes_the_newest_group() -> None:
+    """Seed 000, "The /undo Command"."""
+    assert actions.undo(NOW).data == {"groups": ["g3"]}
+    assert actions.undo(NOW, count=2).data == {"groups": ["g1", "g3"]}
+    assert actions.undo(NOW, to="g1").data == {"groups": ["g3"]}
+
+
+def test_remove_takes_hidden_groups_too_and_drop_does_not() -> None:
+    assert actions.remove(NOW, "g2").data == {"groups": ["g2"]}
+    assert actions.drop(NOW, "g1").data == {"groups": ["g1"]}
+
+
+def test_restore_defaults_to_what_was_hidden_last() -> None:
+    assert actions.restore(NOW).data == actions.restore(NOW, "g2").data == {"groups": ["g2"]}
+
+
+def test_fork_and_switch() -> None:
+    made = actions.fork(NOW)
+    assert made.data == {"branch": "branch-2", "parent": "main", "at": "m31"}
+    assert actions.fork(NOW, "m11", "try").data["at"] == "m11"
+    assert actions.switch(NOW, "main").data == {"branch": "main"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda: actions.undo(EMPTY),
+        lambda: actions.undo(NOW, to="g9"),
+        lambda: actions.undo(NOW, to="g3"),
+        lambda: actions.remove(NOW, "g9"),
+        lambda: actions.drop(NOW, "g2"),
+        lambda: actions.restore(NOW, "g1"),
+        lambda: actions.restore(EMPTY),
+        lambda: actions.fork(EMPTY),
+        lambda: actions.fork(NOW, "m20"),
+        lambda: actions.switch(NOW, "nowhere"),
+        lambda: actions.window(-1),
+        lambda: actions.strategy("best"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_advice(command: Callable[[], Action]) -> None:
+    with pytest.raises(TierlineError) as caught:
+        command()
+    assert caught.value.code in ("not_found", "invalid_params")
+    assert caught.value.message and caught.value.advice
+
+
+def test_title_is_one_line() -> None:
+    assert actions.rename("a\n b  c").data == {"title": "a b c"}

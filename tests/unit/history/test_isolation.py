@@ -1,0 +1,51 @@
+"""Tool isolation beyond the bug cases of area F."""
+
+from __future__ import annotations
+
+from histories import msg, texts, tool_turn, turn
+from tierline.context.blocks import Reasoning, Text, ToolResult, ToolUse
+from tierline.history.isolation import compatible, isolate
+from tierline.history.messages import Status
+
+
+def test_compatibility() -> None:
+    assert compatible("gemini", "gemini_gca") and compatible("openai", "openai")
+    assert not compatible("openai", "anthropic") and not compatible("gemini", "openai")
+
+
+def test_own_history_is_left_alone() -> None:
+    history = (*turn(1), *tool_turn(2, ["a"]))
+    assert isolate(history, "anthropic") == tuple(history)
+
+
+def test_text_beside_a_foreign_call_stays_without_the_call() -> None:
+    mixed = msg(
+        1,
+        "assistant",
+        (Text("looking"), ToolUse("a", "f"), Reasoning("openai", {"r": 1})),
+        parsing_strategy="openai",
+        status=Status.TOOL_CALL,
+    )
+    (kept,) = isolate([mixed], "anthropic")
+    assert kept.content == (Text("looking"),) and kept.status is Status.OK
+
+
+def test_result_goes_with_its_foreign_call_even_if_it_is_tagged_as_ours() -> None:
+    history = (
+        msg(1, "assistant", (ToolUse("a", "f"),), parsing_strategy="openai"),
+        msg(2, "user", (ToolResult("a", (Text("r"),)), Text("and?")), parsing_strategy="anthropic"),
+    )
+    kept = isolate(history, "anthropic")
+    assert texts(kept) == ["and?"] and len(kept) == 1
+
+
+def test_an_id_that_both_used_is_judged_by_its_latest_call() -> None:
+    history = (
+        *tool_turn(1, ["foreign"], "openai"),
+        msg(1, "assistant", (ToolUse("toolu_1_0", "f"),), parsing_strategy="anthropic"),
+        msg(2, "user", (ToolResult("toolu_1_0", (Text("ours"),)),), parsing_strategy="anthropic"),
+    )
+    kept = [b for m in isolate(history, "anthropic") for b in m.content]
+    assert [b for b in kept if isinstance(b, ToolResult)] == [
+        ToolResult("toolu_1_0", (Text("ours"),))
+    ]

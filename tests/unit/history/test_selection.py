@@ -1,0 +1,150 @@
+"""Strategies: full, window, ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from histories import msg, tool_turn, turn
+from tierline.history.messages import Message
+from tierline.history.selection import (
+    BM25_WEIGHT,
+    RRF_K,
+    fuse,
+    ranked,
+    search_words,
+    select,
+    window,
+)
+from tierline.store.group_search import GroupSearch
+
+
+def talk(count: int) -> tuple[Message, ...]:
+    return tuple(m for n in range(1, count + 1) for m in turn(n))
+
+
+def chosen(messages: Sequence[Message]) -> list[str]:
+    return list(dict.fromkeys(m.group_id for m in messages))
+
+
+def test_zero_means_full_history() -> None:
+    """Seed 000: "A context_size of 0 indicates "Full History"."""
+    assert window(talk(9), 0) == talk(9)
+    assert select(talk(9), strategy="window", size=0) == talk(9)
+    assert select(talk(9)) == talk(9)
+    assert select(talk(9), strategy="unheard-of", size=3) == talk(9)
+
+
+def test_window_keeps_the_last_groups_in_order() -> None:
+    assert chosen(window(talk(9), 3, chunk=1)) == ["g7", "g8", "g9"]
+
+
+def test_window_keeps_groups_whole() -> None:
+    history = (*turn(1), *tool_turn(2, ["a", "b"]), *turn(3))
+    assert window(history, 2, chunk=1) == history[2:]
+
+
+def test_system_messages_are_always_in() -> None:
+    rules = msg(0, "system", "rules", group="g0")
+    assert window((rules, *talk(9)), 2)[0] is rules
+
+
+def test_window_slides_in_chunks_so_that_the_prefix_survives() -> None:
+    starts = [chosen(window(talk(n), 8))[0] for n in range(8, 17)]
+    assert starts == ["g1", "g3", "g3", "g5", "g5", "g7", "g7", "g9", "g9"]
+    for count in range(1, 40):
+        kept = chosen(window(talk(count), 8))
+        assert kept[-1] == f"g{count}" and len(kept) <= 8
+        assert len(kept) > 8 - 2 or count < 8
+
+
+def test_window_of_one_is_the_current_group() -> None:
+    assert chosen(window(talk(5), 1)) == ["g5"]
+
+
+def test_fusion_is_reciprocal_rank_with_bm25_weighing_more() -> None:
+    """Seed 001: "k=60", "BM25 scores 1.5x higher than recency"."""
+    assert fuse(["a", "b"], ["b", "a"]) == ["a", "b"]
+    score_a = BM25_WEIGHT / (RRF_K + 1) + 1 / (RRF_K + 2)
+    score_b = BM25_WEIGHT / (RRF_K + 2) + 1 / (RRF_K + 1)
+    assert score_a > score_b
+    assert fuse([], ["x", "y"]) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["continue", "go on", "ok next", "OK, next.", "yes please", "", "  ", "why?", "thanks!"],
+)
+def test_fillers_and_stop_words_never_search(query: str) -> None:
+    """Seed 000, "Stop-Word Pollution"; bug case BR-169's filler prompts."""
+    asked: list[Sequence[str]] = []
+
+    def search(words: Sequence[str]) -> Sequence[str]:
+        asked.append(words)
+        return ["g1"]
+
+    kept = ranked(talk(9), 3, query=query, search=search)
+    assert asked == [] and chosen(kept) == ["g7", "g8", "g9"]
+
+
+def test_words_that_matter_are_kept() -> None:
+    query = "Why does parse_header in src/net/http.py fail on IPv6? 数据库"
+    assert search_words(query) == (
+        "parse_header",
+        "src/net/http.py",
+        "fail",
+        "IPv6",
+        "数据库",
+    )
+
+
+def test_subset_rule_restricts_recency_to_what_was_found() -> None:
+    """Seed 001: "the recency list is filtered to prioritize recent groups also found"."""
+    kept = ranked(talk(9), 3, query="header", search=lambda _: ["g2", "g1"])
+    assert chosen(kept) == ["g1", "g2", "g9"], "chronological, current group always in"
+
+
+def test_too_few_matches_are_filled_up_with_the_most_recent() -> None:
+    kept = ranked(talk(9), 4, query="header", search=lambda _: ["g1"])
+    assert chosen(kept) == ["g1", "g7", "g8", "g9"]
+
+
+def test_no_match_falls_back_to_recency() -> None:
+    """Seed 001: "If no search matches are found, it falls back to standard global recency"."""
+    assert chosen(ranked(talk(9), 3, query="header", search=lambda _: [])) == ["g7", "g8", "g9"]
+
+
+def test_unknown_groups_and_the_current_one_in_the_search_result_do_no_harm() -> None:
+    kept = ranked(talk(9), 3, query="header", search=lambda _: ["gone", "g9", "g2"])
+    assert chosen(kept) == ["g2", "g8", "g9"]
+
+
+def test_small_history_is_sent_whole() -> None:
+    assert ranked(talk(3), 3, query="header", search=lambda _: ["g1"]) == talk(3)
+
+
+def test_real_full_text_search_recalls_an_early_turn() -> None:
+    """Seed 001: "recalling a specific file path mentioned 50 turns ago"."""
+    early = turn(1, prompt="the parser lives in src/deep/lexer_table.py")
+    history = (*early, *(m for n in range(2, 52) for m in turn(n)))
+    prompt = msg(9999, "user", "what was in lexer_table.py again?", group="g99")
+    search = GroupSearch()
+    kept = select(
+        (*history, prompt),
+        strategy="ranked",
+        size=4,
+        query="what was in lexer_table.py again?",
+        search=search.over((*history, prompt)),
+    )
+    assert chosen(kept)[0] == "g1" and chosen(kept)[-1] == "g99" and len(chosen(kept)) == 4
+
+
+def test_group_search_follows_changes_of_the_history() -> None:
+    search = GroupSearch()
+    before = search.over(talk(3))(["question"])
+    assert set(before) == {"g1", "g2", "g3"}
+    assert set(search.over(talk(2))(["question"])) == {"g1", "g2"}
+    changed = (*turn(1, prompt="zebra"), *turn(2))
+    assert search.over(changed)(["zebra"]) == ["g1"]
+    assert search.over(changed)(['"NEAR(', "*", "zebra", "OR"]) == ["g1"]

@@ -1,0 +1,197 @@
+"""Folding messages and events into the present state of a session."""
+
+from __future__ import annotations
+
+from histories import SESSION, event, msg, texts, tool_turn, turn
+from tierline.history.branches import compare, fork_name
+from tierline.history.events import Event
+from tierline.history.messages import Message, Status
+from tierline.history.timeline import Timeline, timeline
+
+Entry = Message | Event
+THREE: tuple[Entry, ...] = (*turn(1), *turn(2), *turn(3))
+
+
+def shown(now: Timeline) -> list[str]:
+    return [g.id for g in now.groups()]
+
+
+def test_without_events_everything_is_visible_and_sent() -> None:
+    now = timeline(THREE)
+    assert shown(now) == ["g1", "g2", "g3"]
+    assert now.context() == now.visible() == now.messages
+    assert (now.session_id, now.branch, now.duplicates) == (SESSION, "main", 0)
+
+
+def test_records_of_other_sessions_are_passed_over() -> None:
+    other = msg(99, "user", "elsewhere", group="gx", session_id="sess_1_other")
+    assert shown(timeline((*THREE, other), session_id=SESSION)) == ["g1", "g2", "g3"]
+
+
+def test_undo_hides_groups_and_restore_brings_them_back() -> None:
+    entries = (*THREE, event(1, "undo", groups=["g3"]))
+    assert shown(timeline(entries)) == ["g1", "g2"]
+    assert {m.status for m in timeline(entries).messages if m.group_id == "g3"} == {Status.DROPPED}
+    assert shown(timeline((*entries, event(2, "restore", groups=["g3"])))) == ["g1", "g2", "g3"]
+
+
+def test_undo_to_a_group_hides_all_after_it_as_they_were_then() -> None:
+    entries = (*THREE, event(1, "undo", to="g1"), *turn(4))
+    assert shown(timeline(entries)) == ["g1", "g4"]
+
+
+def test_drop_takes_a_group_out_of_the_middle() -> None:
+    """Seed 000, "The /context drop <GID> Command"."""
+    assert shown(timeline((*THREE, event(1, "drop", groups=["g2"])))) == ["g1", "g3"]
+
+
+def test_removed_group_stays_removed() -> None:
+    entries = (*THREE, event(1, "remove", groups=["g2"]), event(2, "restore", groups=["g2"]))
+    assert shown(timeline(entries)) == ["g1", "g3"]
+
+
+def test_summary_stands_in_the_place_of_what_it_covers() -> None:
+    """Seed 004: "summary text produces History Summary message"."""
+    now = timeline((*THREE, event(1, "summary", text="SUM", covers=["g1", "g2"])))
+    assert shown(now) == ["g1", "g2", "g3"], "the user still sees everything"
+    assert texts(now.context()) == ["[History Summary]\nSUM", "question 3", "answer 3"]
+
+
+def test_truncation_is_a_summary_without_text() -> None:
+    now = timeline((*THREE, event(1, "summary", text="", covers=["g1", "g2"], case="truncate")))
+    assert texts(now.context()) == ["question 3", "answer 3"]
+
+
+def test_newer_summary_replaces_the_one_that_it_contains() -> None:
+    first = event(1, "summary", text="OLD", covers=["g1"])
+    second = event(2, "summary", text="NEW", covers=["g1", "g2"])
+    assert texts(timeline((*THREE, first, second)).context())[0].endswith("NEW")
+    without = timeline((*THREE, first, second, event(3, "undo", groups=["g3", "g2"])))
+    assert texts(without.context()) == ["[History Summary]\nOLD"]
+
+
+def test_summary_of_a_dropped_group_gives_way_to_the_originals() -> None:
+    entries = (*THREE, event(1, "summary", text="SUM", covers=["g1", "g2"]))
+    now = timeline((*entries, event(2, "drop", groups=["g1"])))
+    assert texts(now.context()) == ["question 2", "answer 2", "question 3", "answer 3"]
+
+
+def test_system_messages_are_never_covered() -> None:
+    note = msg(5, "system", "rules", group="g1")
+    now = timeline((note, *THREE, event(1, "summary", text="SUM", covers=["g1"])))
+    assert "rules" in texts(now.context())
+
+
+def test_state_is_that_of_the_newest_turn_that_is_still_there() -> None:
+    entries = (
+        *turn(1),
+        event(1, "state", text="Goal: one", group="g1"),
+        *turn(2),
+        event(2, "state", text="Goal: two", group="g2"),
+    )
+    assert timeline(entries).state == "Goal: two"
+    assert timeline((*entries, event(3, "undo", groups=["g2"]))).state == "Goal: one"
+
+
+def test_settings_are_the_last_ones_recorded() -> None:
+    now = timeline(
+        (
+            event(1, "rename", title="A"),
+            event(2, "window", size=5),
+            event(3, "strategy", name="ranked"),
+            event(4, "scratchpad", text="- plan"),
+            event(5, "files", files=[{"path": "a.py", "pin": "sticky"}]),
+            event(6, "rename", title="B"),
+            event(7, "window", size="many"),
+        )
+    )
+    assert (now.title, now.window, now.strategy, now.scratchpad) == ("B", 5, "ranked", "- plan")
+    assert now.files == ({"path": "a.py", "pin": "sticky"},)
+
+
+def test_status_event_marks_a_message() -> None:
+    now = timeline((*THREE, event(1, "status", id="m11", status="interrupted")))
+    assert now.message("m11").status is Status.INTERRUPTED  # type: ignore[union-attr]
+    assert shown(now) == ["g1", "g2", "g3"]
+
+
+def test_deleted_session_says_so_until_it_is_used_again() -> None:
+    gone = (*THREE, event(1, "delete"))
+    assert timeline(gone).deleted
+    assert not timeline((*gone, *turn(4))).deleted
+
+
+def test_repeated_records_count_once() -> None:
+    now = timeline((*THREE, *THREE))
+    assert now.duplicates == 6 and len(now.messages) == 6
+
+
+def test_branch_inherits_up_to_its_fork_and_goes_its_own_way() -> None:
+    """Seed 003, "Branch": parent pointer, fork point, own head."""
+    entries: tuple[Entry, ...] = (
+        *THREE,
+        event(1, "fork", branch="b", parent="main", at="m21"),
+        event(2, "switch", branch="b"),
+        msg(40, "user", "other way", group="g4", branch_id="b"),
+    )
+    now = timeline(entries)
+    assert (now.branch, shown(now)) == ("b", ["g1", "g2", "g4"])
+    assert shown(timeline(entries, branch="main")) == ["g1", "g2", "g3"]
+    heads = {b.id: (b.parent, b.at, b.head) for b in now.branches}
+    assert heads == {"main": ("", "", "m31"), "b": ("main", "m21", "m40")}
+
+
+def test_what_is_hidden_on_one_branch_stays_on_the_other() -> None:
+    entries = (
+        *THREE,
+        event(1, "fork", branch="b", at="m31"),
+        event(2, "drop", on="b", groups=["g1"]),
+    )
+    assert shown(timeline(entries, branch="b")) == ["g2", "g3"]
+    assert shown(timeline(entries, branch="main")) == ["g1", "g2", "g3"]
+
+
+def test_drops_and_summaries_are_inherited_by_copy() -> None:
+    entries: tuple[Entry, ...] = (
+        *THREE,
+        event(1, "drop", groups=["g1"]),
+        event(2, "summary", text="S", covers=["g2"]),
+        event(3, "fork", branch="b", at="m31"),
+        event(4, "restore", groups=["g1"]),
+    )
+    assert shown(timeline(entries, branch="b")) == ["g2", "g3"]
+    assert "[History Summary]\nS" in texts(timeline(entries, branch="b").context())
+    assert shown(timeline(entries)) == ["g1", "g2", "g3"]
+
+
+def test_summary_that_covers_more_than_was_inherited_is_not_taken_along() -> None:
+    entries = (
+        *THREE,
+        event(1, "summary", text="S", covers=["g1", "g2"]),
+        event(2, "fork", branch="b", at="m11"),
+    )
+    assert texts(timeline(entries, branch="b").context()) == ["question 1", "answer 1"]
+
+
+def test_branches_are_compared() -> None:
+    entries: tuple[Entry, ...] = (
+        *THREE,
+        event(1, "fork", branch="b", at="m21"),
+        msg(40, "user", "other way", group="g4", branch_id="b"),
+    )
+    found = compare(entries, "main", "b", session_id=SESSION)
+    assert found.common == "m21"
+    assert texts(found.only_a) == ["question 3", "answer 3"]
+    assert texts(found.only_b) == ["other way"]
+
+
+def test_fork_names_are_free() -> None:
+    assert fork_name([]) == "branch-2"
+    assert fork_name(["main", "branch-2"]) == "branch-3"
+    assert fork_name(["try"], "try") == "try-2"
+    assert fork_name([], "try") == "try"
+
+
+def test_tool_turns_keep_their_order() -> None:
+    history = tool_turn(1, ["a", "b"])
+    assert timeline(history).context() == history

@@ -1,0 +1,131 @@
+"""Tool-result truncation (seed 000, "Dynamic Tool Truncation"; bug case BR-190)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bugcases.fixtures import build, expect
+from histories import msg, tool_turn, turn
+from tierline.context.blocks import Image, Text, ToolResult, ToolUse
+from tierline.history.groups import results
+from tierline.history.messages import Message
+from tierline.history.truncation import TruncationSettings, hint, truncate
+from tierline.store.query_db import query_db
+from tierline.store.sessions import HistoryStore
+
+
+def lengths(messages: tuple[Message, ...]) -> list[int]:
+    """Characters kept of each result, hint not counted."""
+    found = []
+    for message in messages:
+        for result in results(message):
+            text = "".join(b.text for b in result.content if isinstance(b, Text))
+            found.append(len(text.removesuffix(hint(message.id))))
+    return found
+
+
+def test_three_tiers_of_limits() -> None:
+    """Seed 000: 5 most recent 5000, beyond 1000, inactive groups 300."""
+    history = (*tool_turn(1, ["x" * 9000]), *tool_turn(2, ["y" * 9000] * 7))
+    assert lengths(truncate(history, active_group="g2")) == [300, 1000, 1000, *[5000] * 5]
+
+
+def test_short_results_and_other_messages_are_left_alone() -> None:
+    history = (*tool_turn(1, ["x" * 300]), *turn(2, prompt="p" * 9000))
+    assert truncate(history, active_group="g2") == history
+
+
+def test_limits_are_settings() -> None:
+    """Seed 000: "configurable via the TruncationSettings struct"."""
+    history = (*tool_turn(1, ["x" * 99]), *tool_turn(2, ["y" * 99] * 2))
+    settings = TruncationSettings(full=50, degraded=20, inactive=10, recent=1)
+    assert lengths(truncate(history, active_group="g2", settings=settings)) == [10, 20, 50]
+    with pytest.raises(ValueError, match="full"):
+        TruncationSettings(full=-1)
+
+
+def test_hint_names_the_query_that_returns_the_whole() -> None:
+    assert "SELECT content FROM messages WHERE id='m1'" in hint("m1")
+    assert "id='it''s'" in hint("it's")
+
+
+def test_pictures_in_a_result_stay() -> None:
+    picture = Image("image/png", "aGk=")
+    call = msg(1, "assistant", (ToolUse("a", "shot"),), group="g1")
+    shot = ToolResult("a", (Text("x" * 9000), picture, Text("tail")))
+    answer = msg(2, "user", (shot,), group="g1")
+    _, cut = truncate((call, answer), active_group="g2")
+    content = results(cut)[0].content
+    assert picture in content and Text("tail") not in content
+    assert sum(len(b.text) for b in content if isinstance(b, Text)) == 300 + len(hint("m2"))
+
+
+def test_results_of_query_db_are_not_cut_to_the_size_that_they_were_asked_for() -> None:
+    call = msg(1, "assistant", (ToolUse("q", "query_db"),), group="g1")
+    answer = msg(2, "user", (ToolResult("q", (Text("x" * 15_000),)),), group="g1")
+    assert lengths(truncate((call, answer), active_group="g1")) == [15_000]
+    assert lengths(truncate((call, answer), active_group="g2")) == [300]
+
+
+@given(
+    st.text(st.sampled_from("ab\u0301👩‍👧🏳️\u200d\U0001f3fd\ud83d\ude0b"), max_size=40),
+    st.integers(0, 45),
+)
+def test_no_cut_falls_inside_a_character(text: str, limit: int) -> None:
+    history = tool_turn(1, [text])
+    settings = TruncationSettings(inactive=limit)
+    for message in truncate(history, active_group="g2", settings=settings):
+        for result in results(message):
+            kept = "".join(b.text for b in result.content if isinstance(b, Text))
+            body = kept.removesuffix(hint(message.id))
+            if body != kept and body:
+                body.encode("utf-8")
+                assert len(body) <= limit
+                rest = text[len(body) :]
+                assert not body.endswith("\u200d") and not rest.startswith(("\u200d", "\u0301"))
+
+
+@pytest.mark.parametrize(("place", "cap"), [(0, "active_recent"), (1, "active_older")])
+def test_br190_huge_result_is_capped_stored_once_and_retrievable(
+    tmp_path: Path, place: int, cap: str
+) -> None:
+    """BR-190: one tool result exceeds the window; some tool routes skip truncation."""
+    wanted = expect("BR-190")
+    output = (build("BR-190", tmp_path) / "tool_output.txt").read_text()
+    assert len(output) > 1_900_000
+    store = HistoryStore(tmp_path)
+    asked = store.append(store.make("user", "go"))
+    kept: Message | None = None
+    for step in range(1 + 5 * place):
+        call = ToolUse(f"c{step}", "run")
+        store.append(store.make("assistant", (call,), group_id=asked.group_id))
+        text = output if step == 0 else "short"
+        result = store.make("user", (ToolResult(call.id, (Text(text),)),), group_id=asked.group_id)
+        stored = store.append(result)
+        kept = kept or stored
+    assert kept is not None
+    history = store.timeline().context()
+    assert lengths(truncate(history, active_group=asked.group_id))[0] == wanted["caps"][cap]
+    inactive = truncate(history, active_group="another")
+    assert lengths(inactive)[0] == wanted["caps"]["inactive"]
+    shown = next(r for m in inactive for r in results(m))
+    text = "".join(b.text for b in shown.content if isinstance(b, Text))
+    assert wanted["hint_has_id"] and kept.id in text
+    sql = text.partition('query_db(sql="')[2].partition('")')[0]
+    answer = query_db(store.index, sql).text()
+    assert answer.startswith(output[:19_000])
+    later = sql.replace("content", "substr(content, 20001, 15000)", 1)
+    assert query_db(store.index, later).text() == output[20_000:35_000]
+    assert store.log.path.read_bytes().count(b"row 0051999") == 1
+
+
+def test_truncation_never_touches_the_originals() -> None:
+    history = tool_turn(1, ["x" * 9000])
+    before = [attrs.asdict(m) for m in history]
+    truncate(history, active_group="")
+    assert [attrs.asdict(m) for m in history] == before
