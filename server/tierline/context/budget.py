@@ -11,6 +11,7 @@ from typing import TypedDict
 from attrs import define, field, frozen
 
 from tierline.context.counting import Accuracy
+from tierline.context.enforce import Code
 from tierline.context.items import Section
 from tierline.context.limits import Limits, should_compact
 from tierline.context.models import LimitSource, ModelFacts
@@ -121,8 +122,10 @@ def budget(
     ledger: UsageLedger | None = None,
 ) -> Budget:
     """The report on a plan for the next request."""
-    sums = plan.section_tokens()
-    history = sums[Section.HISTORY]
+    parts: dict[Section, list[PlanEntry]] = {section: [] for section in Section}
+    for entry in plan.included:
+        parts[_shown_under(entry)].append(entry)
+    history = sum(entry.tokens for entry in parts[Section.HISTORY])
     verdict = should_compact(history, limits)
     most = limits.max_input_tokens
     return Budget(
@@ -133,10 +136,7 @@ def budget(
         max_output_tokens=plan.max_output_tokens,
         remaining=max(0, most - plan.tokens),
         percent=min(100.0, max(0.0, 100 * plan.tokens / most)),
-        sections=tuple(
-            _section(section, [e for e in plan.included if e.section is section])
-            for section in Section
-        ),
+        sections=tuple(_section(section, entries) for section, entries in parts.items()),
         accuracy=accuracy,
         margin=limits.margin,
         limit_source=facts.limit_source,
@@ -147,6 +147,13 @@ def budget(
         last=ledger.last if ledger else None,
         lifetime=ledger.lifetime if ledger else Reported(),
     )
+
+
+def _shown_under(entry: PlanEntry) -> Section:
+    """The request that is being answered is history already, but to the user it is the prompt."""
+    if entry.section is Section.HISTORY and entry.code == Code.REQUIRED:
+        return Section.PROMPT
+    return entry.section
 
 
 def _section(section: Section, entries: list[PlanEntry]) -> SectionSize:

@@ -15,6 +15,7 @@ import hashlib
 import logging
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -223,7 +224,7 @@ class PlanStore:
             self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
-            db.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(db)
             db.execute("PRAGMA synchronous = NORMAL")
             if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
                 _transaction(db, _create, _WRITE)
@@ -282,6 +283,21 @@ def _transaction(
             db.execute("ROLLBACK")
         raise
     return result
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Readers and a writer do not wait for each other. Changing to this mode fails at once, without
+    the time-out, while another process does the same with a new file.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _create(db: sqlite3.Connection) -> None:
