@@ -26,7 +26,7 @@ from tierline.providers.calls import tool_call
 from tierline.providers.canonical import dumps, rendered
 from tierline.providers.errors import from_event, from_exception
 from tierline.providers.retry import with_retries
-from tierline.providers.transport import Endpoint, http_options, send
+from tierline.providers.transport import Endpoint, checked, http_options, send
 
 _SERVICE = "Anthropic"
 _ADDRESS = "https://api.anthropic.com"
@@ -96,7 +96,13 @@ class AnthropicProvider:
         async with self._loading:
             if self._client is None:
                 # The import takes long enough to be felt in the editor.
-                self._client = await asyncio.to_thread(self._connect)
+                checked(_SERVICE, self._endpoint)
+                try:
+                    self._client = await asyncio.to_thread(self._connect)
+                except ProviderError:
+                    raise
+                except Exception as error:
+                    raise from_exception(_SERVICE, error, secret=self._endpoint.key) from error
         return self._client
 
     def _connect(self) -> Any:

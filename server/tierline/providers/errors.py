@@ -6,6 +6,7 @@ Sources: Anthropic "Errors" (request_too_large, overloaded_error, 529), OpenAI "
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -53,6 +54,9 @@ _RETRYABLE = frozenset({408, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low"})
 _SPENT = re.compile(r"credit balance|insufficient[_ ](?:quota|funds|credits)|billing", re.I)
 _SHOWN = 300
+_UNSENDABLE = {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL"}
+_NETWORK = {"APIConnectionError", "TransportError", "StreamError"}
+"""Names of classes of the SDKs and their HTTP client, which are not imported for this."""
 
 _OVERFLOW_ADVICE = "Unpin or remove files, or start a new chat."
 _LATER = "Wait a little, then retry."
@@ -136,6 +140,13 @@ def from_status(  # noqa: PLR0911 (one return for each kind of answer)
             retryable=status in _RETRYABLE and headers.get("x-should-retry") != "false",
             retry_after=wait,
         )
+    if 300 <= status < 400:
+        return RequestFailed(
+            "bad_request",
+            f"{service} points to another address (HTTP {status}), which is not followed.",
+            "Check the base URL.",
+            http_status=status,
+        )
     if status == 404:
         return RequestFailed(
             "bad_request",
@@ -181,11 +192,41 @@ def from_exception(service: str, error: Exception, *, secret: str = "") -> Reque
         headers = {k.lower(): v for k, v in response.headers.items()}
         return from_status(service, status, body, headers, secret=secret)
     cause = error.__cause__ or error
+    text = str(cause) or type(cause).__name__
+    kinds = {c.__name__ for c in (*type(error).__mro__, *type(cause).__mro__)}
+    if kinds & _UNSENDABLE or not (isinstance(error, OSError) or kinds & _NETWORK):
+        # Made before anything was sent, by a key or an address that HTTP cannot carry.
+        return RequestFailed(
+            "protocol",
+            f"The request to {service} could not be made ({type(error).__name__}).",
+            "Check the key and the base URL.",
+        )
+    untrusted = "CERTIFICATE_VERIFY_FAILED" in text
     return RequestFailed(
         "network",
-        f"{service} cannot be reached{quote(_network(cause), secret)}",
-        "Check the network and the base URL, then retry.",
-        retryable=True,
+        f"{service} cannot be reached{quote(text, secret)}",
+        "Add your network's certificate authority to the system, or set SSL_CERT_FILE."
+        if untrusted
+        else "Check the network and the base URL, then retry.",
+        retryable=not untrusted,
+    )
+
+
+def not_a_stream(
+    service: str, content_type: str, body: bytes, *, secret: str = ""
+) -> RequestFailed:
+    """HTTP 200 with something else than events: an error in JSON, or a page at a wrong address."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        value = None
+    if isinstance(value, Mapping) and value.get("error"):
+        return from_event(service, value, secret=secret)
+    kind = content_type.partition(";")[0].strip() or "nothing"
+    return RequestFailed(
+        "protocol",
+        f"{service} answered with {kind} where a stream of events was asked for.",
+        "Check the base URL; OpenAI-compatible ones usually end in /v1.",
     )
 
 
@@ -249,7 +290,3 @@ def quote(text: str, secret: str = "") -> str:
     if not plain or plain.startswith("<"):  # a proxy's HTML page says nothing
         return "."
     return f": “{plain if len(plain) <= _SHOWN else plain[: _SHOWN - 1] + '…'}”."
-
-
-def _network(error: BaseException) -> str:
-    return str(error) or type(error).__name__

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import urlsplit
 
 from attrs import define, field
 
@@ -23,9 +22,9 @@ from tierline.providers.base import (
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.canonical import rendered
-from tierline.providers.errors import from_event
+from tierline.providers.errors import from_event, from_exception
 from tierline.providers.retry import with_retries
-from tierline.providers.transport import Endpoint, http_options, send
+from tierline.providers.transport import Endpoint, checked, host_of, http_options, send
 
 _ADDRESS = "https://api.openai.com/v1"
 _STOPS = {
@@ -40,7 +39,7 @@ _STOPS = {
 
 def is_official(base_url: str) -> bool:
     """True for OpenAI's own service, by its address; empty means its default address."""
-    host = urlsplit(base_url).hostname or ""
+    host = host_of(base_url)
     return not base_url or host == "api.openai.com" or host.endswith(".api.openai.com")
 
 
@@ -60,7 +59,7 @@ class OpenAIProvider:
         if service:
             self.service = service
         elif not is_official(endpoint.base_url):
-            self.service = urlsplit(endpoint.base_url).netloc.rpartition("@")[2] or "The server"
+            self.service = host_of(endpoint.base_url) or "The server"
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
@@ -101,7 +100,14 @@ class OpenAIProvider:
         async with self._loading:
             if self._client is None:
                 # The import takes long enough to be felt in the editor.
-                self._client = await asyncio.to_thread(connect, self._endpoint)
+                try:
+                    self._client = await asyncio.to_thread(
+                        connect, checked(self.service, self._endpoint)
+                    )
+                except ProviderError:
+                    raise
+                except Exception as error:
+                    raise from_exception(self.service, error, secret=self._endpoint.key) from error
         return self._client
 
 

@@ -17,10 +17,11 @@ from attrs import define, field, frozen
 
 from tierline.providers import sse
 from tierline.providers.base import Malformed, Stop, StreamEvent, Usage
-from tierline.providers.errors import from_exception, stalled
+from tierline.providers.errors import RequestFailed, from_exception, not_a_stream, stalled
 from tierline.providers.retry import RetryPolicy
 
 _CONNECT_SECONDS = 15.0
+_NOT_EVENTS = ("application/json", "text/html")
 
 
 @frozen
@@ -50,15 +51,51 @@ class Reader(Protocol):
         ...
 
 
+def host_of(url: str) -> str:
+    """The host in lower case; empty if there is none or the address is none."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
 def is_loopback(url: str) -> bool:
     """True for an address on this machine."""
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    host = host_of(url)
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def checked(service: str, endpoint: Endpoint) -> Endpoint:
+    """The same endpoint, if HTTP can carry its key and reach its address at all.
+
+    HTTP clients report such a key by quoting it, so it must not get that far.
+
+    Raises:
+        RequestFailed: ``auth`` or ``protocol``.
+    """
+    if not all("!" <= char <= "~" for char in endpoint.key):
+        raise RequestFailed(
+            "auth",
+            f"The key for {service} has characters in it that no key has.",
+            "Copy it again, without spaces, line breaks or dots for what was left out.",
+        )
+    try:
+        parts = urlsplit(endpoint.base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if endpoint.base_url and not usable:
+        raise RequestFailed(
+            "protocol",
+            f"The base URL for {service} is not an address.",
+            "Correct the base URL; it looks like https://host/v1.",
+        )
+    return endpoint
 
 
 def http_options(base_url: str) -> dict[str, Any]:
@@ -190,7 +227,10 @@ async def _chunks(
         )
     except Exception as error:
         raise from_exception(service, error, secret=endpoint.key) from error
+    kind = response.headers.get("content-type", "")
     try:
+        if kind.startswith(_NOT_EVENTS):
+            raise not_a_stream(service, kind, await response.aread(), secret=endpoint.key)
         async with aclosing(response.aiter_bytes()) as pieces:
             async for piece in pieces:
                 yield piece

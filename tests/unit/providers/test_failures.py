@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
+from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import (
     Stop,
     TextDelta,
     ToolCall,
 )
+from tierline.providers.openai import OpenAIProvider
 from tierline.providers.retry import RetryPolicy
-from wire.drive import KEY, adapter, ask, begun, prompt, refusal, reply
+from tierline.providers.transport import Endpoint
+from wire.drive import KEY, adapter, ask, begun, hear, prompt, refusal, reply
 from wire.scripts import (
     O_DONE,
     a_end,
@@ -209,6 +212,48 @@ async def test_pings_keep_a_reply_alive_but_not_for_ever() -> None:
     async with wire_server("openai", Reply([*o_texts("Half"), *comments, *o_end()])) as server:
         heard = await ask(server, stall_seconds=0.5, first_byte_seconds=0.7)
         assert heard.failed.code == "stalled"
+
+
+@both
+async def test_a_page_or_json_instead_of_a_stream_is_named(kind: Kind) -> None:
+    page = Reply([b"<html>hello</html>"], headers={"content-type": "text/html; charset=utf-8"})
+    error = Reply(
+        [b'{"error": {"message": "busy", "type": "overloaded_error"}}'],
+        headers={"content-type": "application/json"},
+    )
+    async with wire_server(kind, page) as server:
+        heard = await ask(server)
+        assert heard.failed.code == "protocol"
+        assert "text/html" in heard.failed.message
+        assert len(server.requests) == 1
+    async with wire_server(kind, [error, reply(kind, "x")]) as server:
+        heard = await ask(server)
+        assert heard.text == "x"
+        assert len(heard.waits) == 1
+
+
+@both
+@pytest.mark.parametrize("key", ["sk-\u2026-copied", "sk-two\nlines"])
+async def test_a_key_that_http_cannot_carry_is_an_error_without_the_key(
+    kind: Kind, key: str
+) -> None:
+    async with wire_server(kind, reply(kind, "x")) as server:
+        heard = await ask(server, key=key)
+        assert server.requests == []
+    assert heard.failed.code == "auth"
+    for part in ("sk-", "copied", "lines"):
+        assert part not in heard.failed.message
+    assert heard.waits == []
+
+
+@pytest.mark.parametrize(
+    "url", ["http://box:notaport/v1", "http://[bad/v1", "ftp://box", "http:///v1"]
+)
+@pytest.mark.parametrize("make", [AnthropicProvider, OpenAIProvider])
+async def test_an_address_that_is_none_is_an_error_with_advice(make: Any, url: str) -> None:
+    heard = await hear(make(Endpoint(url, KEY)))
+    assert heard.failed.code == "protocol"
+    assert "base URL" in heard.failed.advice
 
 
 # --- cancellation ---------------------------------------------------------------------------------
