@@ -1,0 +1,408 @@
+"""What every stability policy is given and what it answers (design, section 6).
+
+A policy decides the order of a request's bytes: which stay as they were sent, what is put where,
+and where the cache breakpoints go. It is a function of its arguments: the plan's items, what was
+sent before, the moment, the prices. It changes nothing; the arrangement carries the next state,
+which the caller keeps once the provider has accepted the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Protocol
+
+from attrs import asdict, evolve, field, fields_dict, frozen
+
+from tierline.context.items import Item, Section
+from tierline.context.models import ModelFacts
+from tierline.context.prompt import PromptMessage, Ttl
+
+MAX_GAPS = 64
+"""Gaps between requests that are remembered."""
+LIFETIMES: dict[str, float] = {"5m": 300.0, "1h": 3600.0}
+"""Seconds that a cache entry lives after its last use, by what its marker asked for."""
+AUTOMATIC_LIFETIME = 3600.0
+"""Seconds that a provider with automatic prefix caching is assumed to keep a prefix. Believing too
+long costs a missed chance to tidy up for free; believing too short throws a warm cache away."""
+
+
+class Tier(StrEnum):
+    """Where a piece stands, from the most stable bytes to the least."""
+
+    HEAD = "head"
+    L0 = "L0"
+    L1 = "L1"
+    L2 = "L2"
+    L3 = "L3"
+    ACTIVE = "active"
+    """Files, trees and pages that no tier holds: sent anew each time, before the conversation."""
+    LOG = "log"
+    """The conversation, and what was appended to it."""
+    TAIL = "tail"
+    """What holds for this request alone."""
+
+
+BASE_TIERS = (Tier.L0, Tier.L1, Tier.L2, Tier.L3)
+
+
+class Kind(StrEnum):
+    """What a piece is."""
+
+    ITEM = "item"
+    """An item as the plan has it, or as it was when its bytes were sent."""
+    DELTA = "delta"
+    """The difference between what the model has and the current text."""
+    FULL = "full"
+    """The whole current text, in the log: an addition, or shorter than the difference."""
+    GONE = "gone"
+    """A tombstone: the item is no longer there."""
+    CONFIRMED = "confirmed"
+    """The model's own edit made the change; one line says so."""
+
+
+@frozen
+class Signals:
+    """What is known of an item besides its content. Everything is optional."""
+
+    churn: float | None = None
+    """Probability that it changes by the next request, from version control; None if unknown."""
+    dirty: bool = False
+    """Its buffer in the editor differs from the disk."""
+    visible: bool = False
+    """It is on screen in the editor."""
+    references: float = 0.0
+    """How much the rest of the code refers to it (any scale; the reference graph's rank)."""
+
+
+@frozen
+class AppliedEdit:
+    """An edit that the model proposed and that was applied exactly as proposed."""
+
+    item: str
+    """Key of the item that it changed."""
+    before: str
+    """SHA-256 of the item's content before it (``Item.sha256``)."""
+    after: str
+    """SHA-256 of the item's content after it."""
+    history: str
+    """Key of the history item that holds the proposal: the model has it as long as that is sent."""
+    reference: str
+    """What to call the edit, so that the model knows which one is meant (its call id)."""
+
+
+@frozen
+class Moment:
+    """The time of a request and what is true at it."""
+
+    now: float
+    """Seconds since the epoch."""
+    model: str = ""
+    tools: str = ""
+    """Hash of the tool definitions as they are sent; they come first in every cached prefix."""
+    active_group: str = ""
+    """The turn that the request answers."""
+    signals: Mapping[str, Signals] = field(factory=dict)
+    """By item key."""
+    edits: tuple[AppliedEdit, ...] = ()
+    """Edits of this conversation, oldest first. Old ones may stay in the list."""
+
+
+@frozen
+class Tariff:
+    """Prices and cache rules as the policies need them. Prices are per token in one unit; only
+    their ratios matter to a decision.
+    """
+
+    input: float = 1.0
+    read: float = 0.1
+    write_5m: float = 1.25
+    write_1h: float = 2.0
+    minimum: int = 1024
+    """Shorter prefixes are not cached (tokens)."""
+    target: int = 1126
+    """The counter policy's ``cache_target_tokens``."""
+    max_marks: int = 4
+    lookback: int = 20
+    """A marker finds an earlier entry at most this many blocks before it; 0 for any distance."""
+    explicit: bool = True
+    """True if only marked prefixes are cached."""
+    ttls: tuple[str, ...] = ("5m", "1h")
+    lifetime: float = AUTOMATIC_LIFETIME
+    """Seconds that a prefix lives where there are no markers; infinite for the embedded model."""
+
+    @classmethod
+    def of(cls, facts: ModelFacts, *, min_tokens: int = 0, input_tokens: int = 0) -> Tariff:
+        """The tariff of a model. ``min_tokens`` is the user's own minimum for a tier;
+        ``input_tokens`` the expected size, which decides between normal and long-prompt prices.
+
+        A model without prices (a local one) is charged by time: reading a cached token is about a
+        fiftieth of the work of computing it, and there is no surcharge for keeping it.
+        """
+        prices = facts.prices_for(input_tokens)
+        priced = prices.input > 0
+        price = prices.input or 1.0
+        target = max(min_tokens, round(facts.min_cacheable_tokens * 1.1))
+        if facts.explicit_markers:
+            return cls(
+                input=price,
+                read=prices.read if priced else 0.1,
+                write_5m=prices.write_5m or price * 1.25,
+                write_1h=prices.write_1h or price * 2,
+                minimum=facts.min_cacheable_tokens,
+                target=target,
+                max_marks=facts.max_marks,
+                lookback=facts.lookback_blocks,
+                ttls=facts.ttls or ("5m",),
+            )
+        automatic = facts.caching == "automatic"
+        local = facts.family == "local"
+        return cls(
+            input=price,
+            read=prices.read if priced and prices.read else price * (0.02 if local else 0.5),
+            write_5m=prices.write_5m or price,
+            write_1h=prices.write_1h or price,
+            minimum=facts.min_cacheable_tokens if automatic and not local else 0,
+            target=target,
+            max_marks=0,
+            lookback=0,
+            explicit=False,
+            ttls=(),
+            lifetime=float("inf") if local else AUTOMATIC_LIFETIME,
+        )
+
+    def write(self, ttl: Ttl) -> float:
+        """Price of a token that is written to the cache."""
+        return self.write_1h if ttl == "1h" else self.write_5m
+
+    def alive(self, idle: float, ttl: Ttl) -> bool:
+        """True if what was used ``idle`` seconds ago is still cached."""
+        return idle <= (LIFETIMES[ttl] if self.explicit else self.lifetime)
+
+
+@frozen
+class Evidence:
+    """How often an item changed, as decayed counts of requests (see ``hazard.py``)."""
+
+    changed: float = 0.0
+    quiet: float = 0.0
+
+
+@frozen
+class Sent:
+    """What was sent before, as far as the next arrangement depends on it. JSON both ways."""
+
+    policy: str = ""
+    model: str = ""
+    tools: str = ""
+    at: float = 0.0
+    """Seconds since the epoch of the last accepted request; 0 before the first."""
+    ttl: Ttl = "5m"
+    requests: int = 0
+    gaps: tuple[float, ...] = ()
+    """Seconds between requests that began a turn, newest last."""
+    group: str = ""
+    """The turn of the last request."""
+    seen: Mapping[str, str] = field(factory=dict)
+    """SHA-256 of every text item of the last request, by key."""
+    hazards: Mapping[str, Evidence] = field(factory=dict)
+    state: Mapping[str, Any] = field(factory=dict)
+    """The policy's own state, as JSON values."""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values. ``state`` may hold texts that were sent (under ``texts``, by hash)."""
+        value = asdict(self, recurse=False)
+        value["gaps"] = list(self.gaps)
+        value["hazards"] = {k: [e.changed, e.quiet] for k, e in self.hazards.items()}
+        return value
+
+    @classmethod
+    def from_json(cls, value: Any) -> Sent:
+        """The state again. What makes no sense is forgotten as a whole: the next request then
+        begins afresh, which costs money and nothing else.
+        """
+        try:
+            known = {name: value[name] for name in fields_dict(cls) if name in value}
+            hazards = {str(k): Evidence(*map(float, e)) for k, e in known["hazards"].items()}
+            sent = cls(**known | {"hazards": hazards, "gaps": tuple(map(float, known["gaps"]))})
+            plain = (
+                isinstance(sent.seen, Mapping)
+                and isinstance(sent.state, Mapping)
+                and isinstance(sent.at, int | float)
+                and isinstance(sent.requests, int)
+                and sent.ttl in LIFETIMES
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return cls()
+        return sent if plain else cls()
+
+
+@frozen
+class Piece:
+    """Something in its place. ``text`` or ``messages`` is what is sent, byte for byte."""
+
+    key: str
+    tier: Tier
+    section: Section
+    tokens: int
+    text: str = ""
+    messages: tuple[PromptMessage, ...] = ()
+    kind: Kind = Kind.ITEM
+    path: str = ""
+    stale: bool = False
+    """True for bytes that a later piece replaces, and for those of an item that is gone."""
+    age: int = 0
+    """Requests since it was put here."""
+    hazard: float = 0.0
+    """Probability that the item changes by the next request."""
+    streak: int = 0
+    """Counter policy: the item's N."""
+
+
+@frozen
+class Decision:
+    """Something that a policy decided, with the numbers that it decided by. Costs are in the
+    tariff's unit, per token or as named.
+    """
+
+    code: str
+    """``cold``, ``consolidate``, ``defer``, ``ttl``, ``promote``, ``demote``, …"""
+    sentence: str
+    numbers: Mapping[str, float] = field(factory=dict)
+
+
+@frozen
+class Arrangement:
+    """The order of a request's bytes."""
+
+    policy: str
+    pieces: tuple[Piece, ...]
+    marks: tuple[int, ...]
+    """Places in ``pieces`` after which a breakpoint belongs, the most useful first."""
+    ttl: Ttl
+    next: Sent
+    """The state to keep if, and only if, the provider accepts the request."""
+    decisions: tuple[Decision, ...] = ()
+
+    def tiers(self) -> dict[str, str]:
+        """The tier of every item by key, for the plan (``ContextPlan.with_tiers``).
+
+        An item whose current text lies in the log is there, whatever the base still holds of it.
+        """
+        return {piece.key: str(piece.tier) for piece in self.pieces}
+
+
+class StabilityPolicy(Protocol):
+    """A way to order requests so that the provider's cache can be used."""
+
+    name: str
+
+    def arrange(
+        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+    ) -> Arrangement:
+        """Order the items of a plan. The same arguments give the same arrangement.
+
+        Every item is presented with its current content, whatever ``sent`` says.
+        """
+        ...
+
+    def purge(self, sent: Sent, prefix: str) -> Sent:
+        """Forget what is known of items whose key begins so (compaction: ``history:``)."""
+        ...
+
+
+# --- shared by the policies ----------------------------------------------------------------------
+
+_HEAD = frozenset({Section.SYSTEM, Section.TOOLS})
+_TALK = frozenset({Section.SUMMARIES, Section.HISTORY, Section.PROMPT})
+
+
+@frozen
+class Parts:
+    """The items of a plan by the role that they play. Order within each is the plan's."""
+
+    head: tuple[Item, ...]
+    docs: tuple[Item, ...]
+    """Texts that change now and then: files, symbols, pages, memos, STATE."""
+    talk: tuple[Item, ...]
+    """Conversation and prompt."""
+    tail: tuple[Item, ...]
+
+    @classmethod
+    def of(cls, items: Sequence[Item]) -> Parts:
+        """Sort items into parts. Retrieved snippets are volatile by nature. Items that hold nothing
+        (the plan's entry for the frame of a request) are left out.
+        """
+        some = [item for item in items if item.text or item.messages]
+        tail = [i for i in some if i.volatile or i.section is Section.RETRIEVED]
+        rest = [i for i in some if not (i.volatile or i.section is Section.RETRIEVED)]
+        return cls(
+            head=tuple(i for i in rest if i.section in _HEAD),
+            docs=tuple(i for i in rest if i.section not in _HEAD | _TALK and not i.messages),
+            talk=tuple(i for i in rest if i.section in _TALK or i.messages),
+            tail=tuple(tail),
+        )
+
+
+def piece_of(item: Item, tier: Tier, **facts: Any) -> Piece:
+    """An item in its place, as it is."""
+    return Piece(
+        item.key, tier, item.section, item.tokens, item.text, item.messages, path=item.path, **facts
+    )
+
+
+_PLACES = (Section.SYMBOLS, Section.URLS, Section.FILES, Section.MEMOS, Section.STATE)
+TREE_PREFIX = "tree:"
+"""Keys of items that show which files there are."""
+
+
+def place_of(item: Item | Piece) -> int:
+    """Order of documents where nothing else decides (seed 004, "Prompt Assembly"): map, tree,
+    pages, files; then memos and STATE, which change most.
+    """
+    if item.key.startswith(TREE_PREFIX):
+        return 1
+    place = _PLACES.index(item.section) if item.section in _PLACES else len(_PLACES)
+    return place + 1 if place else 0
+
+
+def common_length(before: Sequence[str], now: Sequence[str]) -> int:
+    """How many of the first values are the same."""
+    pairs = zip(before, now, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(before), len(now)))
+
+
+def is_cold(sent: Sent, clock: Moment, prices: Tariff) -> str:
+    """Why nothing of what was sent can be in the provider's cache; empty if it can.
+
+    Codes: ``first``, ``model``, ``tools``, ``expired``.
+    """
+    if not sent.at:
+        return "first"
+    if sent.model != clock.model:
+        return "model"
+    if sent.tools != clock.tools:
+        return "tools"
+    if not prices.alive(clock.now - sent.at, sent.ttl):
+        return "expired"
+    return ""
+
+
+def advance(sent: Sent, clock: Moment, parts: Parts, policy: str, **facts: Any) -> Sent:
+    """The next state as far as it is the same for every policy."""
+    gap = clock.now - sent.at
+    new_turn = (
+        bool(sent.at) and gap >= 0 and (not clock.active_group or clock.active_group != sent.group)
+    )
+    return evolve(
+        sent,
+        policy=policy,
+        model=clock.model,
+        tools=clock.tools,
+        at=clock.now,
+        requests=sent.requests + 1,
+        gaps=(*sent.gaps, gap)[-MAX_GAPS:] if new_turn else sent.gaps,
+        group=clock.active_group,
+        seen={item.key: item.sha256 for item in (*parts.head, *parts.docs)},
+        **facts,
+    )

@@ -1,0 +1,66 @@
+"""One section order for every request: instructions, map, files, conversation, prompt.
+
+The plain way (seed 004, "Prompt Assembly (non-tiered)"), kept as a choice for providers whose cache
+does not matter and as the yardstick of the benchmark: whatever changes takes everything behind it
+out of the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierline.context.items import Item, Section
+from tierline.context.tiers.base import (
+    Arrangement,
+    Moment,
+    Parts,
+    Piece,
+    Sent,
+    Tariff,
+    Tier,
+    advance,
+    common_length,
+    piece_of,
+    place_of,
+)
+
+
+class Fixed:
+    """The policy ``fixed``. Marks the end of the head, of the files, of the last request, of this
+    one.
+    """
+
+    name = "fixed"
+
+    def arrange(
+        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+    ) -> Arrangement:
+        """Every item as it is, by kind, then in the plan's order. Prices decide nothing here."""
+        del prices
+        parts = Parts.of(items)
+        front = [piece_of(i, Tier.HEAD) for i in parts.head]
+        front += [piece_of(i, Tier.L0) for i in parts.docs if i.section is Section.SYMBOLS]
+        docs = sorted((i for i in parts.docs if i.section is not Section.SYMBOLS), key=place_of)
+        base = [*front, *(piece_of(i, Tier.ACTIVE) for i in docs)]
+        talk = [piece_of(i, Tier.LOG) for i in parts.talk]
+        pieces: list[Piece] = [*base, *talk]
+        known = common_length(sent.state.get("talk", ()), [i.sha256 for i in parts.talk])
+        ends = [len(pieces), len(base) + known, len(base), len(front)]
+        return Arrangement(
+            policy=self.name,
+            pieces=(*pieces, *(piece_of(i, Tier.TAIL) for i in parts.tail)),
+            marks=tuple(dict.fromkeys(end - 1 for end in ends if end)),
+            ttl="5m",
+            next=advance(
+                sent,
+                clock,
+                parts,
+                self.name,
+                ttl="5m",
+                state={"talk": [i.sha256 for i in parts.talk]},
+            ),
+        )
+
+    def purge(self, sent: Sent, prefix: str) -> Sent:  # noqa: ARG002
+        """There is nothing to forget: no place depends on the past."""
+        return sent
