@@ -16,7 +16,7 @@ from tierline.workspace.secrets import find, placeholder, redact
 KEY_LIKE = st.sampled_from(
     [
         "password=", 'token: "', "AKIA", "0123456789ABCDEF", "sk-", "ghp_", "a1B2" * 10,
-        "[redacted:", "]", "Bearer ", "://u:", "@h", 
+        "[redacted:", "]", "Bearer ", "://u:", "@h",
         "-----BEGIN PRIVATE KEY-----", "-----END", "eyJ", ".", "\n",
         " ", '"', "'", "=", ":", "Authorization: ", "secret", "hunter2-X",
         "\\n", "é",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from attrs import frozen
 
@@ -37,9 +38,11 @@ def mentions(text: str) -> list[Mention]:
     """
     skipped = [match.span() for match in _CODE.finditer(text)] if "`" in text or "~" in text else []
     found: list[Mention] = []
+    begins = [begin for begin, _ in skipped]
     for at in _AT.finditer(text):
         start = at.start()
-        if any(begin <= start < end for begin, end in skipped):
+        code = bisect_right(begins, start) - 1
+        if code >= 0 and start < skipped[code][1]:
             continue
         if quoted := _QUOTED.match(text, at.end()):
             path = re.sub(r'\\(["])', r"\1", quoted[1])

@@ -45,7 +45,12 @@ SHAPES: tuple[Rule, ...] = (
         r"[A-Za-z0-9+/=\s\\]{30,20000}+))",
     ),
     _shape("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{16,}"),
-    _shape("openai-key", "sk-", r"sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}"),
+    _shape(  # digits and capitals, or one long run: unlike class names such as sk-spinner-1
+        "openai-key",
+        "sk-",
+        r"sk-(?=[A-Za-z_-]{0,80}[0-9])(?=[a-z0-9_-]{0,80}[A-Z]|[a-z-]{0,20}[a-z0-9]{24})"
+        r"[A-Za-z0-9_-]{20,}",
+    ),
     _shape("aws-access-key", "akia asia abia acca", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
     _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{30,255}"),
     _shape("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{30,255}"),
