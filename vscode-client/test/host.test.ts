@@ -7,6 +7,7 @@ import { Keys } from '../src/extension/keys';
 import { Models } from '../src/extension/models';
 import type { ServerController } from '../src/extension/server/controller';
 import { describeError } from '../src/extension/server/errors';
+import { parseLine } from '../src/extension/server/logLines';
 import { Session } from '../src/extension/session';
 import { nest } from '../src/extension/settings';
 import { breakdown, StatusBar } from '../src/extension/statusBar';
@@ -123,7 +124,7 @@ describe('the status bar', () => {
       Number(match[1]),
     );
     expect(figures.slice(0, -1).reduce((sum, one) => sum + one, 0)).toBe(figures.at(-1));
-    expect(text).toContain('a\\|b \\[x\\]\\(command:y\\)');
+    expect(text).toContain('A\\|b \\[x\\]\\(command:y\\)');
   });
 
   it('shows what the provider itself counted', () => {
@@ -253,7 +254,7 @@ describe('keys', () => {
 describe('a model server that was found on this machine', () => {
   const found: ProviderInfo = {
     ...state().provider,
-    name: 'openai',
+    name: 'Ollama',
     active: false,
     available: false,
     needsConsent: true,
@@ -278,12 +279,25 @@ describe('a model server that was found on this machine', () => {
     await new Models(session, memory, log).offerFound();
     const consent = [
       'tierline/provider/select',
-      { name: 'openai', model: '', consent: true, baseUrl: found.baseUrl },
+      { name: 'Ollama', model: '', consent: true, baseUrl: found.baseUrl },
     ];
     expect(server.asked.at(-1)).toEqual(consent);
     await new Models(session, memory, log).offerFound();
     expect(server.asked.at(-1)).toEqual(consent);
     expect(vscode.window.showInformationMessage).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not asked about when a key has been given', async () => {
+    const keyed = {
+      ...found,
+      name: 'anthropic',
+      active: true,
+      available: true,
+      needsConsent: false,
+    };
+    server.answers['tierline/provider/list'] = () => ({ providers: [keyed, found] });
+    await new Models(session, memento(), log).offerFound();
+    expect(vscode.window.showInformationMessage).not.toHaveBeenCalled();
   });
 
   it('is not used when the user closes the question, and not asked about again after a no', async () => {
@@ -445,6 +459,19 @@ describe('the chat view', () => {
     await settle();
     expect(vscode.commands.executeCommand).not.toHaveBeenCalled();
     expect(posted.at(-1)).toMatchObject({ type: 'hint' });
+  });
+});
+
+describe('the log of the server', () => {
+  it('keeps its levels, and a traceback together', () => {
+    expect(parseLine('2026-11-28 03:55:25,839 WARNING a.b: text')).toEqual({
+      level: 'warn',
+      text: 'a.b: text',
+    });
+    expect(parseLine('INFO x')).toEqual({ level: 'info', text: 'x' });
+    expect(parseLine('  File "x.py"')).toEqual({ level: null, text: '  File "x.py"' });
+    expect(parseLine('Traceback (most recent call last):').level).toBe('error');
+    expect(parseLine('INFORMATION').level).toBeNull();
   });
 });
 

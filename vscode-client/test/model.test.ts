@@ -178,6 +178,19 @@ describe('the stream of events', () => {
     expect(s.model?.turn?.text).toBe('abc');
   });
 
+  it('keeps what events say beyond a state that contains them', () => {
+    const { stream: s } = stream();
+    s.reset(state({ seq: 10 }));
+    s.push(event(11, { kind: 'stateChanged', reason: 'retry' }));
+    s.push(event(12, started('t1', 'u1')));
+    s.push(event(13, { kind: 'waiting', turnId: 't1', text: 'Loading…', seconds: 1 }));
+    s.push(event(14, { kind: 'notice', level: 'info', text: 'n', code: '', turnId: 't1' }));
+    s.reset(state({ seq: 14, messages: [message('u1')], busyTurn: 't1' }));
+    expect(s.model?.messages[0]?.contextLine).toBe('1 file');
+    expect(s.model?.turn?.waiting).toBe('Loading…');
+    expect(s.model?.notices.map((notice) => notice.text)).toEqual(['n']);
+  });
+
   it('does not ask for ever when the state is of another session than an event', () => {
     const { stream: s, asked } = stream();
     s.reset(state({ seq: 10 }));

@@ -87,6 +87,16 @@ export class ContextViews implements vscode.TextDocumentContentProvider, vscode.
     this.changed.dispose();
   }
 
+  /** Messages by their first words: their ids say nothing to anybody. */
+  private label(key: string): string {
+    const id = /^history:(.+)$/.exec(key)?.[1];
+    const message = this.session.model?.messages.find(
+      (candidate) => candidate.id === id || candidate.groupId === id,
+    );
+    if (message === undefined) return key.replace(/^file:/, '');
+    return `$(comment) ${message.text.replace(/\s+/g, ' ').slice(0, 70)}`;
+  }
+
   private keyOf(uri: vscode.Uri): string {
     return this.session.file(uri)?.path ?? vscode.workspace.asRelativePath(uri);
   }
@@ -108,8 +118,11 @@ export class ContextViews implements vscode.TextDocumentContentProvider, vscode.
     try {
       const plan = await this.session.server.request('tierline/plan/get', {});
       for (const entry of plan.entries) {
-        const label = entry.key.replace(/^file:/, '');
-        add(entry.key, label, `${entry.section} · ${entry.included ? t('in') : t('out')}`);
+        add(
+          entry.key,
+          this.label(entry.key),
+          `${entry.section} · ${entry.included ? t('in') : t('out')}`,
+        );
       }
     } catch {
       // Before the first request there is no plan.

@@ -7,6 +7,9 @@ import { providerLabel, type Session } from './session';
 const AGREED = 'tierline.agreedServers';
 const REFUSED = 'tierline.refusedServers';
 
+const REMOTE = ['anthropic', 'openai'];
+const BUILT_IN = [...REMOTE, 'local'];
+
 interface Item extends vscode.QuickPickItem {
   run?: () => Thenable<unknown>;
 }
@@ -27,7 +30,7 @@ export class Models {
       {
         label: `$(sparkle) ${t('Automatic')}`,
         description: t('a key, else a local server, else the embedded model'),
-        run: () => this.choose('', ''),
+        run: () => this.choose(null, ''),
       },
     ];
     for (const provider of providers) items.push(...this.items(provider));
@@ -66,7 +69,7 @@ export class Models {
       ];
     }
     if (!provider.available) {
-      const needsKey = provider.name === 'anthropic' || provider.name === 'openai';
+      const needsKey = REMOTE.includes(provider.name);
       return [
         heading,
         {
@@ -85,33 +88,40 @@ export class Models {
       const item: Item = {
         label: `$(${active ? 'check' : 'blank'}) ${model || provider.name}`,
         description: active ? t('in use') : provider.baseUrl,
-        run: () => this.choose(provider.name, model),
+        run: () => this.choose(provider, model),
       };
       if (active && provider.why !== '') item.detail = provider.why;
       return item;
     });
-    if (provider.name !== 'local') {
+    if (REMOTE.includes(provider.name)) {
       rows.push({
         label: `$(edit) ${t('Another {0} model…', provider.name)}`,
-        run: () => this.other(provider.name),
+        run: () => this.other(provider),
       });
     }
     return [heading, ...rows];
   }
 
-  private async other(provider: string): Promise<void> {
+  private async other(provider: ProviderInfo): Promise<void> {
     const model = await vscode.window.showInputBox({
-      title: vscode.l10n.t('Name of the {0} model', provider),
+      title: vscode.l10n.t('Name of the {0} model', provider.name),
     });
     if (model?.trim()) await this.choose(provider, model.trim());
   }
 
-  private async choose(name: string, model: string, consent?: ProviderInfo): Promise<void> {
+  /** ``null``: the automatic choice. */
+  private async choose(
+    provider: ProviderInfo | null,
+    model: string,
+    consent = false,
+  ): Promise<void> {
+    const found = provider !== null && (consent || !BUILT_IN.includes(provider.name));
     try {
       await this.session.server.request('tierline/provider/select', {
-        name,
+        name: provider?.name ?? '',
         model,
-        ...(consent === undefined ? {} : { consent: true, baseUrl: consent.baseUrl }),
+        ...(found ? { baseUrl: provider.baseUrl } : {}),
+        ...(consent ? { consent } : {}),
       });
     } catch (error) {
       const { message, advice } = describeError(error);
@@ -125,10 +135,12 @@ export class Models {
     this.asking = true;
     try {
       const { providers } = await this.session.server.request('tierline/provider/list', {});
+      // Whoever has chosen a provider or given a key needs no other.
+      if (providers.some(({ active, name }) => active && REMOTE.includes(name))) return;
       for (const provider of providers.filter((candidate) => candidate.needsConsent)) {
         if (this.list(REFUSED).includes(provider.baseUrl)) continue;
         if (this.list(AGREED).includes(provider.baseUrl)) {
-          await this.choose(provider.name, '', provider);
+          await this.choose(provider, '', true);
         } else await this.ask(provider);
       }
     } catch (error) {
@@ -153,7 +165,7 @@ export class Models {
     );
     if (answer === use) {
       await this.remember(AGREED, REFUSED, provider.baseUrl);
-      await this.choose(provider.name, '', provider);
+      await this.choose(provider, '', true);
     } else if (answer === never) await this.remember(REFUSED, AGREED, provider.baseUrl);
   }
 

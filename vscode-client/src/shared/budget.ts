@@ -53,7 +53,7 @@ export function rows(budget: Budget): BudgetRow[] {
   return budget.sections
     .filter((section) => section.tokens !== 0)
     .map((section) => ({
-      name: section.name,
+      name: section.name.charAt(0).toUpperCase() + section.name.slice(1),
       tokens: section.tokens,
       share: budget.maxInputTokens > 0 ? (100 * section.tokens) / budget.maxInputTokens : 0,
       detail: section.detail,

@@ -3,7 +3,7 @@
  * when one is missing. Events that arrive while the state is on its way wait for it.
  */
 import type { Event, State } from '../protocol';
-import { apply, fromState, type Model } from './model';
+import { annotate, apply, fromState, type Model } from './model';
 
 export interface StreamListener {
   /** The model changed. ``event`` is null when it was replaced by a state. */
@@ -64,12 +64,18 @@ export class EventStream {
     this.asked = false;
     const waiting = this.waiting;
     this.waiting = [];
-    this.current = fromState(state, this.current ?? undefined);
+    let model = fromState(state, this.current ?? undefined);
+    for (const event of waiting) {
+      if (event.seq <= model.seq && event.sessionId === model.sessionId) {
+        model = annotate(model, event.body);
+      }
+    }
+    this.current = model;
     this.foreign.delete(state.sessionId);
     for (const event of waiting) {
       if (event.sessionId !== state.sessionId) this.foreign.add(event.sessionId);
     }
-    this.listener.changed(this.current, null);
+    this.listener.changed(model, null);
     waiting.forEach((event, index) => {
       // What had arrived before the state was asked for can be in it only; asking for it once more
       // because of that would not end.

@@ -168,6 +168,38 @@ function reduce(model: Model, body: EventBody): Step {
   }
 }
 
+/**
+ * What an event says beyond the state that contains it already: the context line, the error, what
+ * was used, notices, the model's thinking.
+ */
+export function annotate(model: Model, body: EventBody): Model {
+  const detail = (id: string | undefined, details: Partial<ShownMessage>): Model => ({
+    ...model,
+    messages: model.messages.map((message) =>
+      message.id === id ? { ...message, ...details } : message,
+    ),
+  });
+  const turn = 'turnId' in body && model.turn?.id === body.turnId ? model.turn : null;
+  switch (body.kind) {
+    case 'turnStarted':
+      return detail(body.message.id, { contextLine: body.contextLine || body.message.note });
+    case 'turnFinished':
+      return detail(body.message?.id, details(body));
+    case 'notice':
+      return { ...model, notices: addNotice(model, body) };
+    case 'waiting':
+      return turn === null || turn.text !== ''
+        ? model
+        : { ...model, turn: { ...turn, waiting: body.text } };
+    case 'reasoningDelta':
+      return turn === null
+        ? model
+        : { ...model, turn: { ...turn, reasoning: turn.reasoning + body.text } };
+    default:
+      return model;
+  }
+}
+
 function withTurn(model: Model, id: string, change: (turn: RunningTurn) => RunningTurn): Step {
   const turn = model.turn?.id === id ? model.turn : { id, text: '', reasoning: '', waiting: '' };
   return { model: { ...model, turn: change(turn) }, resync: false };
@@ -175,25 +207,17 @@ function withTurn(model: Model, id: string, change: (turn: RunningTurn) => Runni
 
 function finish(model: Model, body: TurnFinished): Partial<Model> {
   const turn = model.turn?.id === body.turnId ? model.turn : null;
-  const key = turnKey(body.turnId);
-  const details = {
-    key,
-    error: body.error,
-    advice: body.advice,
-    code: body.code,
-    usage: body.usage,
-  };
   const rest = { turn: turn === null ? model.turn : null };
   if (body.message !== null) {
     return {
       ...rest,
-      messages: upsert(model.messages, { ...shown(body.message), ...details }),
+      messages: upsert(model.messages, { ...shown(body.message), ...details(body) }),
     };
   }
   if (body.outcome === 'ok') return rest;
   const asked = model.messages.findLast((message) => message.role === 'user');
   const placeholder: ShownMessage = {
-    id: key,
+    id: turnKey(body.turnId),
     groupId: asked?.groupId ?? '',
     role: 'assistant',
     text: turn?.text ?? '',
@@ -204,9 +228,16 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     files: [],
     note: '',
     contextLine: '',
-    ...details,
+    ...details(body),
   };
   return { ...rest, messages: upsert(model.messages, placeholder) };
+}
+
+function details(
+  body: TurnFinished,
+): Pick<ShownMessage, 'key' | 'error' | 'advice' | 'code' | 'usage'> {
+  const { error, advice, code, usage } = body;
+  return { key: turnKey(body.turnId), error, advice, code, usage };
 }
 
 function shown(message: ChatMessage, previous?: ShownMessage): ShownMessage {

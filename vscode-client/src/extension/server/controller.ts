@@ -13,6 +13,7 @@ import { type Connection, parseEvent } from '../../shared/messages';
 import { serverSettings } from '../settings';
 import { NotConnectedError } from './errors';
 import { type LaunchContext, LaunchError, resolveLaunch } from './launch';
+import { logStream } from './logLines';
 import { RestartBudget } from './restarts';
 
 /** Without the library's own pop-ups: the controller reports failures once, with what to do. */
@@ -267,6 +268,10 @@ export class ServerController implements vscode.Disposable {
       documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
       outputChannel: this.log,
       traceOutputChannel: this.log,
+      stdioOptions: {
+        stdout: (stream) => logStream(stream, this.log),
+        stderr: (stream) => logStream(stream, this.log),
+      },
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: () => ({
         settings: serverSettings(),
