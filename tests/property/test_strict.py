@@ -1,7 +1,10 @@
 """Any history whatsoever becomes a body that both providers accept (issue 5, must show 3)."""
 
+from __future__ import annotations
+
 import json
 import os
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,21 +23,23 @@ PROVIDERS = ["anthropic", "openai"]
 @pytest.mark.parametrize("provider", PROVIDERS)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(prompt=prompts)
-def test_every_prompt_becomes_a_body_that_the_oracle_accepts(provider, prompt):
+def test_every_prompt_becomes_a_body_that_the_oracle_accepts(provider: str, prompt: Prompt) -> None:
     assert violations(body(prompt, provider), provider) == []
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @settings(max_examples=EXAMPLES // 3, deadline=None)
 @given(prompt=prompts)
-def test_repairing_twice_changes_nothing(provider, prompt):
+def test_repairing_twice_changes_nothing(provider: str, prompt: Prompt) -> None:
     once = strict(prompt, strategy=provider)
     assert strict(once, strategy=provider) == once
 
 
 @settings(max_examples=EXAMPLES // 3, deadline=None)
 @given(prompt=prompts)
-def test_marks_are_at_most_four_and_never_vanish_while_something_can_carry_them(prompt):
+def test_marks_are_at_most_four_and_never_vanish_while_something_can_carry_them(
+    prompt: Prompt,
+) -> None:
     repaired = strict(prompt, strategy="anthropic")
     marks = [b.mark for b in repaired.system if b.mark]
     marks += [b.mark for m in repaired.messages for b in m.blocks if b.mark]
@@ -45,7 +50,7 @@ def test_marks_are_at_most_four_and_never_vanish_while_something_can_carry_them(
         assert total >= 1
 
 
-def good_turn(n):
+def good_turn(n: int) -> tuple[PromptMessage, ...]:
     call = ToolUse(f"toolu_{n}", "read_file", {"path": f"{n}.py"})
     key = f"history:{n}"
     return (
@@ -57,7 +62,7 @@ def good_turn(n):
 
 
 @given(st.integers(1, 5))
-def test_well_formed_conversation_is_left_exactly_as_it_is(turns):
+def test_well_formed_conversation_is_left_exactly_as_it_is(turns: int) -> None:
     history = tuple(m for n in range(turns) for m in good_turn(n))
     prompt = Prompt(
         "m", (PromptBlock(Text("s"), "system:head", "5m"),), (*history, good_turn(9)[0])
@@ -67,7 +72,9 @@ def test_well_formed_conversation_is_left_exactly_as_it_is(turns):
 
 @settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(prompt=prompts, more=st.lists(messages, max_size=4))
-def test_appending_after_a_reply_leaves_earlier_bytes_alone(prompt, more):
+def test_appending_after_a_reply_leaves_earlier_bytes_alone(
+    prompt: Prompt, more: list[PromptMessage]
+) -> None:
     """Whatever came before, once the user's prompt has been sent and a reply has come, nothing that
     follows changes what was sent.
     """
@@ -84,5 +91,5 @@ def test_appending_after_a_reply_leaves_earlier_bytes_alone(prompt, more):
     assert plain == [json.dumps(_unmarked(m)) for m in before]
 
 
-def _unmarked(message):
+def _unmarked(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [{k: v for k, v in b.items() if k != "cache_control"} for b in message["content"]]

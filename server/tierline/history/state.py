@@ -108,7 +108,10 @@ class StreamFilter:
     """The opening fence line, while it is not yet known whether the block follows it."""
     _midline: bool = False
     _hiding: bool = False
-    _in_fence: bool = False
+    _wrapped: bool = False
+    """The hidden block stands in a fence of its own and ends with it."""
+    _open: str = ""
+    """The mark of the code fence that is open, empty outside."""
 
     def feed(self, piece: str) -> str:
         """The part of the reply that may be shown now."""
@@ -133,27 +136,31 @@ class StreamFilter:
         return shown + fence
 
     def _decide(self, line: str) -> str:
+        """What to show of a whole line, or of a beginning that can be no heading or fence."""
         bare = line.rstrip("\r\n")
         fence, self._fence = self._fence, ""
-        if _FENCE.match(bare):
-            self._in_fence = not self._in_fence
-            if self._hiding:
-                self._hiding = self._in_fence
-                return ""
-            if self._in_fence:
-                self._fence = line
-                return fence
-            return fence + line
-        heading = bool(_HEADING.match(bare))
-        if heading and (fence or not self._in_fence):
-            self._hiding = True
+        mark = _FENCE.match(bare)
+        if mark and (not self._open or closes(mark[1], self._open)):
+            return fence + self._at_fence(line, mark[1])
+        if _HEADING.match(bare) and (fence or not self._open):
+            self._hiding, self._wrapped = True, bool(fence)
             return ""
-        if self._hiding and not self._in_fence and _NEXT_HEADING.match(bare):
+        if self._hiding and not self._open and _NEXT_HEADING.match(bare):
             self._hiding = False
-        if fence and not bare.strip() and not self._hiding:
+        if fence and not bare.strip():
             self._fence = fence + line
             return ""
         return fence + self._pass(line)
+
+    def _at_fence(self, line: str, mark: str) -> str:
+        opens, self._open = not self._open, "" if self._open else mark
+        if self._hiding:
+            self._hiding = opens or not self._wrapped
+            return ""
+        if opens:
+            self._fence = line
+            return ""
+        return line
 
     def _pass(self, text: str) -> str:
         return "" if self._hiding else text
@@ -169,6 +176,11 @@ def _undecided(start: str) -> bool:
     return not stripped or (stripped[0] in "#`~" and len(start) <= 60)
 
 
+def closes(mark: str, opened: str) -> bool:
+    """True if a fence of this mark ends the one that was opened: same sign, at least as long."""
+    return mark[0] == opened[0] and len(mark) >= len(opened)
+
+
 def _fenced(text: str) -> list[tuple[int, int]]:
     """Spans of fenced code, fences included; an open fence reaches to the end."""
     spans: list[tuple[int, int]] = []
@@ -176,7 +188,7 @@ def _fenced(text: str) -> list[tuple[int, int]]:
     for match in _FENCE.finditer(text):
         if opened is None:
             opened = (match.start(), match[1])
-        elif match[1][0] == opened[1][0] and len(match[1]) >= len(opened[1]):
+        elif closes(match[1], opened[1]):
             end = text.find("\n", match.end())
             spans.append((opened[0], len(text) if end < 0 else end))
             opened = None

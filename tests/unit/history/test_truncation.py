@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bugcases.fixtures import build, expect
 from histories import msg, tool_turn, turn
 from tierline.context.blocks import Image, Text, ToolResult, ToolUse
+from tierline.context.text import well_formed
 from tierline.history.groups import results
 from tierline.history.messages import Message
 from tierline.history.truncation import TruncationSettings, hint, truncate
@@ -86,7 +87,7 @@ def test_no_cut_falls_inside_a_character(text: str, limit: int) -> None:
             if body != kept and body:
                 body.encode("utf-8")
                 assert len(body) <= limit
-                rest = text[len(body) :]
+                rest = well_formed(text)[len(body) :]
                 assert not body.endswith("\u200d") and not rest.startswith(("\u200d", "\u0301"))
 
 
