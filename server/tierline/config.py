@@ -24,7 +24,9 @@ _NOT_NEGATIVE: Any = validators.ge(0)
 
 @frozen
 class ProviderConfig:
-    """Which language model answers."""
+    """Which language model answers. Never taken from the workspace's own file: a repository must not
+    be able to send your prompts, or your key, to a server of its choice.
+    """
 
     name: Literal["auto", "anthropic", "openai", "local"] = "auto"
     """auto: a key from the environment or the editor, else a server found on this machine that you
@@ -173,8 +175,18 @@ def load(
             problems.append(Problem(str(path), f"The file was not read: {error}. Mend or move it."))
     layers.append(("editor settings", editor or {}))
     layers.append(("environment", _from_environment(os.environ if env is None else env)))
+    untrusted = str(workspace / ".tierline" / "config.toml") if workspace is not None else ""
     for where, values in layers:
         for section, name, value in _flatten(values, where, problems):
+            if where == untrusted and section == "provider":
+                problems.append(
+                    Problem(
+                        where,
+                        f"provider.{name} is ignored here: a workspace may not choose where prompts "
+                        "go. Set it in your own configuration file or in the editor.",
+                    )
+                )
+                continue
             try:
                 converted = _convert(SECTIONS[section], name, value)
                 SECTIONS[section](**{**merged[section], name: converted})

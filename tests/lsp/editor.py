@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import attrs
 from lsprotocol import types as lsp
 from pytest_lsp import LanguageClient
+from pytest_lsp.protocol import LanguageClientProtocol
 
 from tierline.lsp import protocol as p
 from tierline.lsp.codec import make_converter
@@ -21,7 +24,7 @@ from tierline.lsp.wire import TierlineProtocol
 BY_PARAMS = {m.params: m for m in p.METHODS if m.params is not p.NoParams}
 
 
-class ClientProtocol(TierlineProtocol):
+class ClientProtocol(TierlineProtocol, LanguageClientProtocol):
     """Knows the results' types as well."""
 
     @lru_cache  # noqa: B019
@@ -65,7 +68,7 @@ class Editor:
         env: dict[str, str] | None = None,
         settings: dict[str, Any] | None = None,
         folders: list[Path] | None = None,
-    ) -> lsp.InitializeResult:
+    ) -> None:
         """Start the server and shake hands."""
         clean = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
         clean |= {"XDG_CONFIG_HOME": str(self.workspace / ".config"), **(env or {})}
@@ -75,7 +78,7 @@ class Editor:
         else:
             await self._start_tcp(command, clean)
         roots = folders or [self.workspace]
-        return await self.client.initialize_session(
+        result = await self.client.initialize_session(
             lsp.InitializeParams(
                 process_id=os.getpid(),
                 capabilities=lsp.ClientCapabilities(),
@@ -83,6 +86,7 @@ class Editor:
                 initialization_options={"settings": settings or {}},
             )
         )
+        self.capabilities: Any = result.capabilities
 
     async def _start_tcp(self, command: list[str], env: dict[str, str]) -> None:
         import socket
@@ -118,6 +122,14 @@ class Editor:
         return await asyncio.wait_for(
             self.client.protocol.send_request_async(method, sent), timeout=60
         )
+
+    async def raw(self, method: str, params: Any) -> Any:
+        """Any request with any parameters, as they are."""
+        protocol = self.client.protocol
+        future: Any = Future()
+        protocol._request_futures[number := f"raw-{method}-{time.monotonic_ns()}"] = future
+        protocol._send_data({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return await asyncio.wait_for(asyncio.wrap_future(future), timeout=20)
 
     async def command(self, name: str, params: dict[str, Any] | None = None) -> Any:
         """The same capability as a server command; the answer is plain JSON."""

@@ -20,16 +20,21 @@ def load(tmp_path: Path, **layers: object) -> tuple[config.Settings, list[config
 def test_each_source_overrides_the_weaker_ones(tmp_path: Path) -> None:
     (tmp_path / "user.toml").write_text('[provider]\nname = "openai"\nmodel = "user"\nbase_url="u"')
     (tmp_path / ".tierline").mkdir()
-    (tmp_path / ".tierline" / "config.toml").write_text('[provider]\nmodel = "workspace"\n')
+    (tmp_path / ".tierline" / "config.toml").write_text('[cache]\npolicy = "counter"\nttl = "1h"\n')
     settings, problems = load(
         tmp_path,
-        editor={"provider": {"model": "editor"}, "context": {"maxInputTokens": 5000}},
+        editor={
+            "provider": {"model": "editor"},
+            "context": {"maxInputTokens": 5000},
+            "cache": {"ttl": "5m"},
+        },
         env={"TIERLINE_CONTEXT_MODE": "heavy"},
     )
     assert problems == []
     assert settings.provider.name == "openai"
     assert settings.provider.base_url == "u"
     assert settings.provider.model == "editor"
+    assert (settings.cache.policy, settings.cache.ttl) == ("counter", "5m")
     assert settings.context.max_input_tokens == 5000
     assert settings.context.mode == "heavy"
 
@@ -73,3 +78,14 @@ def test_whole_numbers_are_whole(tmp_path: Path, value: object) -> None:
 def test_there_is_no_setting_for_a_key() -> None:
     names = [f.name for cls in config.SECTIONS.values() for f in attrs.fields(cls)]
     assert not [name for name in names if "key" in name or "secret" in name or name == "token"]
+
+
+def test_a_workspace_cannot_choose_where_prompts_go(tmp_path: Path) -> None:
+    (tmp_path / ".tierline").mkdir()
+    (tmp_path / ".tierline" / "config.toml").write_text(
+        '[provider]\nname = "openai"\nbase_url = "http://elsewhere"\n[context]\nmode = "off"\n'
+    )
+    settings, problems = load(tmp_path)
+    assert settings.provider == config.ProviderConfig()
+    assert settings.context.mode == "off"
+    assert len(problems) == 2

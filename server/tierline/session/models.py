@@ -129,6 +129,7 @@ class ModelService:
             name,
             provider=choice.kind if choice is not None else "",
             max_input_tokens=context.max_input_tokens or None,
+            reported_window=choice.window if choice is not None else None,
             default_window=context.default_window,
         )
 
@@ -177,14 +178,21 @@ class ModelService:
             consent_loopback=self._consent,
         )
         if (override := self._override) is not None:
-            known = override.name in ("anthropic", "openai", "local", "auto")
+            kind = self._kind(override)
+            same = kind == config.name
             settings = evolve(
                 settings,
-                kind=override.name if known else "openai" if override.base_url else config.name,
-                model=override.model,
-                base_url=override.base_url,
+                kind=kind,
+                model=override.model or (config.model if same else ""),
+                base_url=override.base_url or (config.base_url if same else ""),
             )
         return settings
+
+    def _kind(self, override: p.ProviderSelectParams) -> str:
+        """The wire format that a choice means; a server found on this machine speaks OpenAI's."""
+        if override.name in ("anthropic", "openai", "local", "auto"):
+            return override.name
+        return "openai" if override.name else self._session.settings.provider.name
 
     def _choose(self, settings: ProviderSettings) -> Choice:
         return choose(settings, os.environ, self._secrets, self._found or ())
