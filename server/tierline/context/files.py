@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from attrs import evolve
 
 from tierline.context import fences
-from tierline.context.filecut import Counts, cut_file
 from tierline.context.fileentry import (
     STRENGTH,
     FileEntry,
@@ -22,10 +21,10 @@ from tierline.context.fileentry import (
     tidy_key,
     to_record,
 )
+from tierline.context.filerender import Counts, Renderings
 from tierline.context.filetext import FileText, file_text
 from tierline.context.items import Item, Pin, Section
 from tierline.context.refusals import Reason, Refusal, refuse
-from tierline.context.text import sha256
 
 __all__ = ["KEY_PREFIX", "Counts", "FileContext", "FileEntry", "FileState", "tidy_key"]
 
@@ -48,6 +47,7 @@ class FileContext:
         """``read`` gives the text of a key that is added without content."""
         self._read = read
         self._entries: dict[str, FileEntry] = {}
+        self._renderings = Renderings()
 
     # --- the seed's operations -------------------------------------------------------------------
 
@@ -306,20 +306,18 @@ class FileContext:
         A file of more than ``max_tokens`` tokens (0: no limit) is cut, with a visible mark.
         """
         items = []
+        self._renderings.keep_only(frozenset(self._entries))
         for entry in self.entries():
             if entry.state is not FileState.OK:
                 continue
-            text = fences.render_file(entry.key, entry.text)
-            tokens = counter.count(text)
-            if 0 < max_tokens < tokens:
-                text, tokens = cut_file(entry, counter, max_tokens, tokens)
+            rendered, tokens = self._renderings.get(entry, counter, max_tokens)
             items.append(
                 Item(
                     key=KEY_PREFIX + entry.key,
                     section=Section.FILES,
-                    sha256=sha256(text),
+                    sha256=rendered.sha256,
                     tokens=tokens,
-                    text=text,
+                    text=rendered.text,
                     priority=_PRIORITY[entry.pin],
                     pin=entry.pin,
                     origin=entry.origin,

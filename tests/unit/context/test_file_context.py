@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tierline.context import fences
 from tierline.context.fences import parse_fenced, render_file
 from tierline.context.files import FileContext, FileEntry, FileState, tidy_key
 from tierline.context.filetext import FileText, file_text
@@ -385,6 +386,45 @@ def test_a_long_file_is_cut_at_a_line_within_the_limit(limit: int) -> None:
     assert back.text == "" or back.text.endswith("\n")
     assert back.note.startswith("cut: the first ")
     assert f"{len(text):,} characters" in item.text.splitlines()[-1]
+
+
+def test_a_cut_stays_where_it_is_while_the_counter_is_calibrated() -> None:
+    """Moving it would change bytes in the cached prefix for nothing."""
+
+    class Drifting:
+        factor = 1.0
+
+        def count(self, text: str) -> int:
+            return int(len(text.split()) * self.factor)
+
+    counter = Drifting()
+    files = context(a_py="".join(f"line {n} of the file\n" for n in range(2000)))
+    (before,) = files.to_items(counter, max_tokens=1000)
+    counter.factor = 0.9
+    (after,) = files.to_items(counter, max_tokens=1000)
+    assert (after.text, after.sha256) == (before.text, before.sha256)
+    assert after.tokens < before.tokens
+    counter.factor = 1.2
+    (shorter,) = files.to_items(counter, max_tokens=1000)
+    assert shorter.tokens <= 1000
+    assert len(shorter.text) < len(before.text)
+    files.put("a.py", file_text("short\n"))
+    assert "cut" not in files.to_items(counter, max_tokens=1000)[0].text
+
+
+def test_unchanged_files_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = context(a_py="one\n", b_py="two\n")
+    before = files.to_items(Words())
+    monkeypatch.setattr(fences, "render_file", lambda *_: pytest.fail("rendered again"))
+    files.put("a.py", file_text("one\r\n"), alias="link.py")
+    files.set_pin("b.py", Pin.STICKY)
+    after = files.to_items(Words())
+    monkeypatch.undo()
+    assert [item.text for item in after] == [item.text for item in before]
+    assert after[1].text is before[1].text
+    assert after[1].pin is Pin.STICKY
+    files.remove_file("b.py")
+    assert [item.path for item in files.to_items(Words())] == ["a.py"]
 
 
 def test_a_file_within_the_limit_is_not_cut() -> None:
