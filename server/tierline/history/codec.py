@@ -168,11 +168,12 @@ def _encode_image(image: Image) -> dict[str, Any]:
 
 def _message(record: Mapping[str, Any], role: HistoryRole) -> Message:
     strategy = _text(record, "parsing_strategy") or "text"
-    parser = MessageParser("text" if record.get("v") == VERSION else strategy)
+    own = record.get("v") == VERSION
+    parser = MessageParser("text" if own else strategy)
     content = parser.blocks(record)
     word = record.get("status")
     status = _STATUS.get(word, Status.OK) if isinstance(word, str) else Status.OK
-    if status is Status.OK and any(isinstance(b, ToolUse) for b in content):
+    if not own and status is Status.OK and any(isinstance(b, ToolUse) for b in content):
         status = Status.TOOL_CALL
     extra = {name: value for name, value in record.items() if name not in _FIELDS}
     meta = record.get("meta")

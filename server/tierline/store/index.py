@@ -107,6 +107,8 @@ class Index:
         Never raises: what could not be done, because the database is locked or another thread is
         at it, is ``behind``. Other threads can ask the index between two batches.
         """
+        if self.nothing:
+            return CatchUp()
         if not self._catching.acquire(blocking=False):
             return CatchUp(behind=self.behind())
         done = CatchUp()
@@ -137,6 +139,11 @@ class Index:
         finally:
             self._catching.release()
 
+    @property
+    def nothing(self) -> bool:
+        """True if there is neither a log nor an index: looking then writes nothing."""
+        return not self.path.exists() and not self.log.path.exists()
+
     def behind(self) -> int:
         """How many bytes of the log the index has not read."""
         return max(self.log.size() - self.offset(), 0)
@@ -162,6 +169,8 @@ class Index:
 
     def offset(self) -> int:
         """Up to which byte of the log the index has come; 0 if it cannot be asked."""
+        if self.nothing:
+            return 0
         try:
             with self.connection() as db:
                 return int(_meta(db, "offset", 0))
@@ -170,6 +179,8 @@ class Index:
 
     def sessions(self, limit: int | None = None) -> list[SessionSummary]:
         """Sessions with visible messages, the one used last first."""
+        if self.nothing:
+            return []
         with self.connection() as db:
             rows = db.execute(
                 "SELECT session_id, updated, message_count, preview, first_role, title, started"
@@ -181,6 +192,8 @@ class Index:
 
     def places(self, session_id: str) -> list[tuple[int, int]]:
         """Byte ranges of a session's records in the log, in order; neighbours are joined."""
+        if self.nothing:
+            return []
         with self.connection() as db:
             rows = db.execute(
                 'SELECT start, "end" FROM entry WHERE session_id = ? ORDER BY seq', (session_id,)

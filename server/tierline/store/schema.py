@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sqlite3
 from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the meaning of a table changes; an index of another version is built anew."""
 
-# ``message.content`` holds the searchable text of a message. The views and not the tables are what
-# ``query_db`` shows. FTS tables are contentless: candidates are always checked against the text.
+# ``message.content`` holds the searchable text of a message. FTS tables are contentless: candidates
+# are always checked against the text. ``query_db`` shows the views and not the tables. SQLite tells
+# an authorizer which view reads a table, but takes a common table expression of the same name for
+# the view; so the views that do read tables have a name that no query can know.
 DDL = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE session (
@@ -40,19 +43,21 @@ CREATE VIRTUAL TABLE words USING fts5 (
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 CREATE TABLE term (term TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE terms USING fts5 (term, detail=none, tokenize='trigram');
-CREATE VIEW messages AS
+CREATE VIEW {guard}_messages AS
   SELECT m.id, m.session_id, m.group_id, m.branch_id, m.role, m.content, m.status, m.tokens,
          m.created_at, m.strategy AS parsing_strategy
   FROM message m JOIN session s ON s.session_id = m.session_id
   WHERE m.dropped = 0 AND s.deleted = 0;
-CREATE VIEW groups AS
-  SELECT group_id, session_id, min(created_at) AS created_at, count(*) AS message_count,
-         max(tokens) AS tokens
-  FROM messages GROUP BY session_id, group_id;
-CREATE VIEW sessions AS
+CREATE VIEW {guard}_sessions AS
   SELECT session_id, title, started AS created_at, updated AS updated_at, message_count, preview,
          first_role
   FROM session WHERE deleted = 0 AND message_count > 0;
+CREATE VIEW messages AS SELECT * FROM {guard}_messages;
+CREATE VIEW sessions AS SELECT * FROM {guard}_sessions;
+CREATE VIEW groups AS
+  SELECT group_id, session_id, min(created_at) AS created_at, count(*) AS message_count,
+         max(tokens) AS tokens
+  FROM {guard}_messages GROUP BY session_id, group_id;
 """
 _HASH_BYTES = 16 * 1024 * 1024
 
@@ -102,9 +107,11 @@ def recreate(connection: sqlite3.Connection) -> None:
         " ORDER BY sql LIKE '%fts5vocab%' DESC"
     ).fetchall():
         connection.execute(f'DROP {kind} "{name}"')
-    for statement in DDL.split(";"):
+    guard = f"view_{secrets.token_hex(16)}"
+    for statement in DDL.format(guard=guard).split(";"):
         if statement.strip():
             connection.execute(statement)
+    connection.execute("INSERT INTO meta VALUES ('guard', ?)", (guard,))
     # Bigger pieces in memory before they are written: a third faster to build.
     connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -89,7 +89,7 @@ class Query:
 
 def search(index: Index, query: Query, *, seconds: float = 1.5) -> SearchResult:
     """Search the index, having caught up with the log; the log itself if the index is locked."""
-    if not query.words or query.limit <= 0:
+    if not query.words or query.limit <= 0 or index.nothing:
         return SearchResult()
     state = index.catch_up(max_bytes=CATCH_UP_BYTES)
     deadline = time.monotonic() + seconds

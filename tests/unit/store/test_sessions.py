@@ -1,0 +1,378 @@
+"""The history store (seed 004, Testing / History Store)."""
+
+from __future__ import annotations
+
+import base64
+import re
+import stat
+import threading
+from pathlib import Path
+
+import attrs
+import pytest
+
+from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.errors import TierlineError
+from tierline.history import actions
+from tierline.history.messages import Message, Status
+from tierline.store.errors import StorageError
+from tierline.store.sessions import HistoryStore
+
+PNG = "iVBORw0KGgo="
+
+
+def said(store: HistoryStore, session: str = "") -> list[str]:
+    return [
+        b.text for m in store.timeline(session).visible() for b in m.content if isinstance(b, Text)
+    ]
+
+
+def exchange(store: HistoryStore, prompt: str, reply: str = "ok") -> Message:
+    asked = store.append(store.make("user", prompt), durable=True)
+    store.append(store.make("assistant", reply, group_id=asked.group_id), durable=True)
+    return asked
+
+
+def test_append_and_retrieve_by_session(tmp_path: Path) -> None:
+    """Seed 004: "Append and retrieve messages by session"."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "one", "two")
+    found = store.get_session_messages(store.session_id)
+    assert [(m["role"], m["content"]) for m in found] == [("user", "one"), ("assistant", "two")]
+
+
+def test_sessions_are_isolated(tmp_path: Path) -> None:
+    """Seed 004: "Session grouping isolates messages"."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "in the first")
+    first = store.session_id
+    second = store.new_session()
+    exchange(store, "in the second")
+    assert said(store, first) == ["in the first", "ok"]
+    assert said(store, second) == ["in the second", "ok"] == said(store)
+
+
+def test_list_sessions_with_preview_count_role_and_limit(tmp_path: Path) -> None:
+    """Seed 004: "list_sessions returns all sessions with preview and message_count; respects
+    limit"; newest first; "First ~100 chars of first message".
+    """
+    store = HistoryStore(tmp_path)
+    names = []
+    for number in range(3):
+        names.append(store.new_session())
+        exchange(store, f"question {number} " + "x" * 200)
+    listed = store.list_sessions()
+    assert [s.session_id for s in listed] == names[::-1]
+    assert {s.message_count for s in listed} == {2} and {s.first_role for s in listed} == {"user"}
+    assert listed[0].preview.startswith("question 2 x") and len(listed[0].preview) == 100
+    assert [s.session_id for s in store.list_sessions(limit=1)] == names[2:]
+    assert store.list_sessions(limit=0) == []
+    store.load_session(names[0])
+    exchange(store, "again")
+    assert store.list_sessions(1)[0].session_id == names[0], "the one used last comes first"
+
+
+def test_search_is_a_case_insensitive_substring_with_role_filter(tmp_path: Path) -> None:
+    """Seed 004: "case-insensitive substring, role filter, empty query returns empty"."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "The Parser breaks", "the parser is mended")
+    for maintained in (False, True):
+        assert len(store.search("PARSER").hits) == 2
+        assert len(store.search("arse").hits) == 2, maintained
+        assert [h.role for h in store.search("parser", role="user").hits] == ["user"]
+        assert [h.snippet for h in store.search("parser mended").hits] == ["the parser is mended"]
+        assert store.search("").hits == store.search("  ").hits == ()
+        assert len(store.search("parser", limit=1).hits) == 1
+        assert store.search("parser", limit=0).hits == ()
+        assert store.search("parser", session_id="elsewhere").hits == ()
+        assert store.maintain(5)
+
+
+def test_search_falls_back_to_memory(tmp_path: Path) -> None:
+    """Seed 004, "Search Fallback"."""
+    store = HistoryStore(tmp_path)
+    unsaved = store.make("user", "only in Memory")
+    result = store.search("memory", memory=[unsaved])
+    assert [h.id for h in result.hits] == [unsaved.id] and result.source == "memory"
+    assert store.search("memory", role="assistant", memory=[unsaved]).hits == ()
+
+
+def test_new_instance_reads_what_was_written(tmp_path: Path) -> None:
+    """Seed 004: "Persistence: new HistoryStore instance reads previously written messages"."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "kept")
+    again = HistoryStore(tmp_path)
+    assert said(again, store.session_id) == ["kept", "ok"]
+    assert again.timeline(store.session_id) == store.timeline()
+
+
+def test_corrupt_line_is_skipped(tmp_path: Path) -> None:
+    """Seed 004: "Corrupt JSONL line skipped (partial write recovery)"."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "kept")
+    with store.log.path.open("ab") as log:
+        log.write(b'{"id": "x", "session_id"')
+    exchange(store, "after")
+    again = HistoryStore(tmp_path)
+    assert said(again, store.session_id) == ["kept", "ok", "after", "ok"] == said(store)
+
+
+def test_messages_have_the_required_fields(tmp_path: Path) -> None:
+    """Seed 004: "Message has required fields (id, timestamp, session_id, files, images)"."""
+    store = HistoryStore(tmp_path, clock=lambda: 1_700_000_000.123)
+    store.append(store.make("user", "x", files=("src/a.py",)))
+    (found,) = store.get_session_messages(store.session_id)
+    assert re.fullmatch(r"1700000000123-[0-9a-f]{8}", found["id"])
+    assert re.fullmatch(r"sess_1700000000123_[0-9a-f]{6}", found["session_id"])
+    assert found["timestamp"] == "2023-11-14T22:13:20.123Z"
+    assert found["files"] == ["src/a.py"] and found["images"] == []
+
+
+def test_context_gets_role_and_content_only(tmp_path: Path) -> None:
+    """Seed 004: "get_session_messages_for_context returns only role/content (no metadata)"."""
+    store = HistoryStore(tmp_path)
+    store.append(store.make("user", "x", files=("src/a.py",)))
+    assert store.get_session_messages_for_context(store.session_id) == [
+        {"role": "user", "content": "x"}
+    ]
+    store.append(store.make("user", (Image("image/png", PNG),)))
+    assert store.get_session_messages_for_context(store.session_id)[1]["_images"] == [
+        f"data:image/png;base64,{PNG}"
+    ]
+
+
+def test_unknown_and_empty_sessions_are_empty_lists(tmp_path: Path) -> None:
+    """Seed 004: "Empty/nonexistent session returns empty list"."""
+    store = HistoryStore(tmp_path)
+    assert store.get_session_messages("sess_1_nobody") == []
+    assert store.get_session_messages_for_context(store.new_session()) == []
+    assert store.list_sessions() == [] and store.restore_newest() is None
+    assert store.timeline().visible() == ()
+    assert not store.folder.exists(), "looking writes nothing"
+
+
+def test_newest_session_is_restored_with_images_files_and_pins(tmp_path: Path) -> None:
+    """Seed 004, "Auto-Restore on Startup"; issue 5: with images, file selection and pins."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "older")
+    store.new_session()
+    store.append(store.make("user", (Image("image/png", PNG, 4, 5), Text("look"))))
+    store.record(actions.files([{"path": "a.py", "pin": "sticky"}]))
+    store.record(actions.scratchpad("- plan"))
+    again = HistoryStore(tmp_path)
+    now = again.restore_newest()
+    assert now is not None and again.session_id == store.session_id
+    image, text = now.visible()[0].content
+    assert isinstance(image, Image) and image.data == PNG and (image.width, image.height) == (4, 5)
+    assert text == Text("look") and now.scratchpad == "- plan"
+    assert now.files == ({"path": "a.py", "pin": "sticky"},)
+    exchange(again, "continued")
+    assert said(store) == ["look", "continued", "ok"], "the other window sees it too"
+
+
+def test_images_are_stored_once_privately_and_by_hash(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    shot = ToolResult("c", (Image("image/png", PNG),))
+    first = store.append(store.make("user", (Image("image/png", PNG),)))
+    second = store.append(store.make("user", (Image("image/png", PNG + "\n"), shot)))
+    assert first.image_refs == second.image_refs and len(first.image_refs) == 1
+    (path,) = store.images.folder.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_bytes() == base64.b64decode(PNG)
+    assert PNG not in store.log.path.read_text()
+
+
+def test_missing_or_damaged_image_becomes_a_placeholder_not_an_error(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    stored = store.append(store.make("user", (Image("image/png", PNG), Text("look"))))
+    path = store.images.folder / stored.image_refs[0]
+    path.write_bytes(b"something else")
+    again = HistoryStore(tmp_path)
+    now = again.load_session(store.session_id)
+    image = now.visible()[0].content[0]
+    assert isinstance(image, Image) and image.data == ""
+    path.unlink()
+    assert again.get_session_messages(store.session_id)[0]["images"] == []
+    assert again.images.load("../../etc/passwd") is None
+
+
+def test_picture_that_is_no_base64_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    with pytest.raises(StorageError, match="base64"):
+        store.append(store.make("user", (Image("image/png", "!!"),)))
+    assert not store.log.path.exists()
+
+
+def redact(text: str) -> str:
+    return text.replace("hunter2", "[redacted:password]")
+
+
+def test_secrets_are_redacted_before_anything_is_written(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path, redact=redact)
+    content: tuple[Block, ...] = (
+        Text("it is hunter2"),
+        ToolUse("c", "login", {"password": ["hunter2"]}),
+        ToolResult("c", (Text("hunter2 accepted"),)),
+        Reasoning("anthropic", {"type": "thinking", "thinking": "hunter2", "signature": "s"}),
+    )
+    message = store.make("assistant", content, meta={"note": "hunter2"})
+    returned = store.append(message)
+    store.record(actions.scratchpad("remember hunter2"))
+    store.record(actions.rename("hunter2"))
+    store.maintain()
+    store.close()
+    for path in store.folder.rglob("*"):
+        if path.is_file():
+            assert b"hunter2" not in path.read_bytes(), path
+    assert "hunter2" not in repr(returned) and "[redacted:password]" in repr(returned)
+    assert HistoryStore(tmp_path).load_session(store.session_id).visible() == (returned,)
+
+
+def test_folder_ignores_itself_and_is_private(tmp_path: Path) -> None:
+    """Bug case BR-136: "Session store ignored by git and mode 0600"."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "x")
+    store.list_sessions()
+    assert (store.folder / ".gitignore").read_text() == "*\n"
+    for path in store.folder.iterdir():
+        if path.name != ".gitignore":
+            assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    (store.folder / ".gitignore").write_text("!kept\n")
+    exchange(store, "y")
+    assert (store.folder / ".gitignore").read_text() == "!kept\n", "yours is left alone"
+
+
+def test_failed_write_is_said_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = HistoryStore(tmp_path)
+    exchange(store, "before")
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    message = store.make("user", "lost?")
+    with monkeypatch.context() as patch:
+        patch.setattr("tierline.store.log.os.write", full)
+        with pytest.raises(StorageError, match="disk is full"):
+            store.append(message, durable=True)
+        assert said(store) == ["before", "ok"]
+    store.append(message, durable=True)
+    assert said(store) == ["before", "ok", "lost?"]
+
+
+def test_interrupted_reply_is_kept_flagged_and_sent(tmp_path: Path) -> None:
+    """Bug case BR-173, the storage part: "Partial kept, flagged interrupted, counted"."""
+    store = HistoryStore(tmp_path)
+    asked = store.append(store.make("user", "tell me"), durable=True)
+    partial = store.make(
+        "assistant", "part0 part1 ", group_id=asked.group_id, status=Status.INTERRUPTED
+    )
+    store.append(partial, durable=True)
+    now = HistoryStore(tmp_path).load_session(store.session_id)
+    assert [m.status for m in now.context()] == [Status.OK, Status.INTERRUPTED]
+    assert said(store) == ["tell me", "part0 part1 "]
+    assert store.list_sessions()[0].message_count == 2
+
+
+def test_branches_fork_switch_and_are_listed(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    first = exchange(store, "one")
+    exchange(store, "two")
+    reply = store.timeline().visible()[1]
+    store.record(actions.fork(store.timeline(), reply.id, "try"))
+    assert store.timeline().branch == "main"
+    store.record(actions.switch(store.timeline(), "try"))
+    exchange(store, "another two")
+    assert said(store) == ["one", "ok", "another two", "ok"]
+    assert [m.branch_id for m in store.timeline().visible()][-1] == "try"
+    store.record(actions.switch(store.timeline(), "main"))
+    assert said(store) == ["one", "ok", "two", "ok"]
+    assert {h.snippet for h in store.search("two").hits} == {"two", "another two"}
+    store.record(actions.switch(store.timeline(), "try"))
+    store.drop(first.group_id)
+    assert store.search("one").hits == (), "hidden where we are, though not on main"
+
+
+def test_renamed_session_shows_its_title(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    exchange(store, "x")
+    store.record(actions.rename("Porting the parser"))
+    assert store.list_sessions()[0].title == "Porting the parser"
+
+
+def test_deleting_the_current_session_begins_a_new_one(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    exchange(store, "x")
+    old = store.session_id
+    store.delete_session(old)
+    assert store.session_id != old and store.list_sessions() == []
+    assert store.timeline().visible() == ()
+
+
+def test_undo_without_anything_is_an_error_with_advice(tmp_path: Path) -> None:
+    with pytest.raises(TierlineError) as caught:
+        HistoryStore(tmp_path).undo()
+    assert caught.value.code == "not_found"
+
+
+def test_threads_may_append_and_read_at_once(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    store.append(store.make("user", "start"))
+    errors: list[BaseException] = []
+
+    def work(name: int) -> None:
+        try:
+            for step in range(25):
+                store.append(store.make("user", f"thread {name} step {step}"))
+                store.timeline()
+                store.search(f"step {step}")
+                store.maintain(0.01)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(store.timeline().visible()) == 101
+    assert store.list_sessions()[0].message_count == 101
+    assert len(store.search("thread", limit=200).hits) == 100
+
+
+def test_index_without_the_damaged_file_is_built_again(tmp_path: Path) -> None:
+    """Issue 5: the index is "never the truth"."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "needle")
+    assert store.search("needle").hits
+    for kind in ("empty", "garbage", "holes"):
+        store.close()
+        raw = store.index.path.read_bytes()
+        holes = raw[:4096] + b"\xff" * (4096 * 3) + raw[4096 * 4 :]
+        damage = {"empty": b"", "garbage": b"garbage" * 1000, "holes": holes}[kind]
+        store.index.path.write_bytes(damage)
+        store.index.path.with_name("index.sqlite3-wal").unlink(missing_ok=True)
+        assert store.search("needle").hits, kind
+        assert HistoryStore(tmp_path).list_sessions()[0].message_count == 2
+
+
+def test_index_reports_progress_while_it_is_built(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    for _ in range(12):
+        store.append(store.make("user", "x" * 1_000_000))
+    steps: list[tuple[int, int]] = []
+    done = store.warm_up(lambda at, total: steps.append((at, total)))
+    assert done.records == 12 and done.behind == 0
+    assert len(steps) >= 3 and steps == sorted(steps) and steps[-1][0] == steps[-1][1]
+    assert {total for _, total in steps} == {store.log.size()}
+
+
+def test_message_that_arrives_twice_is_written_as_it_comes_and_counted_once(
+    tmp_path: Path,
+) -> None:
+    store = HistoryStore(tmp_path)
+    message = store.append(store.make("user", "x"))
+    store.append(attrs.evolve(message))
+    assert len(store.timeline().visible()) == 1 == store.list_sessions()[0].message_count
