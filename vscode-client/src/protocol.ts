@@ -255,6 +255,156 @@ export interface PromptTextResult {
   planId: string;
 }
 
+/** One session in a list, the one used last first. */
+export interface SessionInfo {
+  sessionId: string;
+  /** Of its newest message, ISO 8601 UTC. */
+  timestamp: string;
+  messageCount: number;
+  /** About the first 100 characters. */
+  preview: string;
+  firstRole: string;
+  title: string;
+  current: boolean;
+}
+
+/** How many sessions; 0 for all. */
+export interface SessionListParams {
+  limit?: number;
+}
+
+/** Sessions, and log files in the folder that are damaged or foreign (never changed). */
+export interface SessionListResult {
+  sessions: SessionInfo[];
+  damaged: string[];
+}
+
+/** A session by id; the current one when empty. */
+export interface SessionParams {
+  sessionId?: string;
+}
+
+/** A session's visible messages. */
+export interface SessionMessages {
+  sessionId: string;
+  messages: ChatMessage[];
+}
+
+/** Case-insensitive search in all sessions, or in one. */
+export interface SearchParams {
+  query: string;
+  role?: string;
+  limit?: number;
+  sessionId?: string;
+}
+
+/** A message that was found. */
+export interface SearchHit {
+  messageId: string;
+  sessionId: string;
+  groupId: string;
+  role: string;
+  timestamp: string;
+  snippet: string;
+}
+
+/** Hits, newest first. ``partial``: the index is behind, there may be more. */
+export interface SearchHits {
+  hits: SearchHit[];
+  partial: boolean;
+}
+
+/** Figures for a client's history bar. Token counts. */
+export interface HistoryStatus {
+  sessionId: string;
+  sessionTitle: string;
+  branch: string;
+  historyTokens: number;
+  maxHistoryTokens: number;
+  compactionEnabled: boolean;
+  compactionTriggerTokens: number;
+  compactionPercent: number;
+  needsSummary: boolean;
+  groups: number;
+  window: number;
+  strategy: string;
+}
+
+/** A turn by its group id; the newest when empty. */
+export interface GroupParams {
+  groupId?: string;
+}
+
+/** Take back the newest turn, or all after ``to``. */
+export interface UndoParams {
+  to?: string;
+}
+
+/** One turn in a list. */
+export interface GroupInfo {
+  groupId: string;
+  prompt: string;
+  messages: number;
+  /** Snapshot weight of its last request. */
+  tokens: number;
+  /** ``undo``, ``remove`` or ``drop`` if it is not part of the conversation now. */
+  hidden: string;
+}
+
+/** How many turns, newest last; 0 for all. */
+export interface GroupListParams {
+  limit?: number;
+  /** List hidden turns too. */
+  hidden?: boolean;
+}
+
+/** Turns, oldest first. */
+export interface GroupListResult {
+  groups: GroupInfo[];
+}
+
+/** The rolling window in turns; 0 for the full history. */
+export interface WindowParams {
+  size: number;
+}
+
+/** How history is selected. */
+export interface StrategyParams {
+  name: 'full' | 'window' | 'ranked';
+}
+
+/** A new branch from a message (the newest when empty); it becomes the current one. */
+export interface ForkParams {
+  messageId?: string;
+  name?: string;
+}
+
+/** A branch by id. */
+export interface BranchParams {
+  branch: string;
+}
+
+/** One branch. */
+export interface BranchInfo {
+  branch: string;
+  parent: string;
+  forkMessage: string;
+  headMessage: string;
+  current: boolean;
+}
+
+/** All branches of the session. */
+export interface BranchListResult {
+  branches: BranchInfo[];
+  current: string;
+}
+
+/** A session's title. */
+export interface RenameParams {
+  title: string;
+  sessionId?: string;
+}
+
 /** The context mode; empty cycles off, light, heavy. */
 export interface ModeParams {
   mode?: 'off' | 'light' | 'heavy' | '';
@@ -422,6 +572,42 @@ export interface Requests {
   'tierline/plan/diff': [PlanDiffParams, PlanDiffResult];
   /** The exact context, readable. */
   'tierline/plan/show': [PlanParams, PromptTextResult];
+  /** Begin a new session. */
+  'tierline/history/newSession': [NoParams, State];
+  /** Sessions. */
+  'tierline/history/listSessions': [SessionListParams, SessionListResult];
+  /** Continue another session. */
+  'tierline/history/loadSession': [SessionParams, State];
+  /** Read a session. */
+  'tierline/history/getSession': [SessionParams, SessionMessages];
+  /** Hide a session. */
+  'tierline/history/deleteSession': [SessionParams, SessionListResult];
+  /** Give the session a title. */
+  'tierline/history/renameSession': [RenameParams, Ok];
+  /** Search all sessions. */
+  'tierline/history/search': [SearchParams, SearchHits];
+  /** Figures of the history. */
+  'tierline/history/status': [NoParams, HistoryStatus];
+  /** Turns of the session. */
+  'tierline/history/list': [GroupListParams, GroupListResult];
+  /** Take back the newest turn. */
+  'tierline/history/undo': [UndoParams, State];
+  /** Remove a turn for good. */
+  'tierline/history/remove': [GroupParams, State];
+  /** Hide a turn; it can come back. */
+  'tierline/history/drop': [GroupParams, State];
+  /** Bring a hidden turn back. */
+  'tierline/history/restore': [GroupParams, State];
+  /** Set the rolling window. */
+  'tierline/history/window': [WindowParams, HistoryStatus];
+  /** Choose the selection. */
+  'tierline/history/strategy': [StrategyParams, HistoryStatus];
+  /** Begin a branch at a message. */
+  'tierline/branch/fork': [ForkParams, State];
+  /** Go to another branch. */
+  'tierline/branch/switch': [BranchParams, State];
+  /** List the branches. */
+  'tierline/branch/list': [NoParams, BranchListResult];
 }
 
 export const ERRORS = {

@@ -6,7 +6,7 @@ export const texts = {
   tool: 'Tool',
   system: 'System',
   prompt: 'Ask about your code',
-  promptPlaceholder: 'Ask about your code, @ to mention a file',
+  promptPlaceholder: 'Ask about your code, @ for files',
   send: 'Send (Enter)',
   stop: 'Stop the reply (Esc)',
   newSession: 'New session',
