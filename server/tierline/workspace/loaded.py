@@ -55,7 +55,7 @@ class Changes:
         return bool(self.changed or self.failed)
 
 
-def skip_notices(skipped: Sequence[Refusal], over: int, most: int) -> tuple[str, ...]:
+def skip_notices(skipped: Sequence[Refusal], over: int, added: int) -> tuple[str, ...]:
     """Sentences that say what a folder did not bring, and why."""
     notices = []
     for reason, what in (
@@ -69,5 +69,5 @@ def skip_notices(skipped: Sequence[Refusal], over: int, most: int) -> tuple[str,
             shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
             notices.append(f"Skipped {what}: {shown}.")
     if over:
-        notices.append(f"Only the first {most} files were added; {over} more were left out.")
+        notices.append(f"Only the first {added} files were added; {over} more were left out.")
     return tuple(notices)

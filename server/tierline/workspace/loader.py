@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
@@ -17,11 +17,18 @@ from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.workspace import notebooks, secrets
 from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
 from tierline.workspace.decoding import binary_kind, decode
+from tierline.workspace.folders import walk
 from tierline.workspace.ignore import IgnoreRules
 from tierline.workspace.images import LoadedImage, check_image, image_type
 from tierline.workspace.loaded import Changes, FolderLoad, Loaded, skip_notices
 from tierline.workspace.paths import Resolved, Roots
-from tierline.workspace.reading import DEFAULT_CAP, Signature, read_file, signature
+from tierline.workspace.reading import (
+    DEFAULT_CAP,
+    FileBytes,
+    Signature,
+    read_file,
+    signature,
+)
 from tierline.workspace.secretfiles import secret_kind
 
 __all__ = ["Changes", "FolderLoad", "Loaded", "Loader"]
@@ -30,7 +37,8 @@ _RACY_NS = 100_000_000
 """A file that changed this shortly before it was read may change again within one clock tick."""
 _CACHED = 1000
 _MOST_FILES = 500
-"""Files that one folder may bring in."""
+_MOST_BYTES = 20_000_000
+"""Files and bytes of text that one folder may bring in."""
 _Ignored: TypeAlias = Literal["refuse", "confirmed", "listed"]
 """What an ignore rule means for a load; a file that is listed already is not judged again."""
 
@@ -43,6 +51,18 @@ class _Disk:
     trusted: bool
     """True if an equal signature proves that nobody wrote to the file."""
     raw: FileText
+
+    def holds(self, path: str, cap: int) -> bool:
+        """True if the file cannot have changed since."""
+        return self.trusted and self.raw.facts.size <= cap and signature(path) == self.signature
+
+
+@frozen
+class _Leave:
+    """A file may be read: the kind of its secrets and the rule that ignores it, if confirmed."""
+
+    secret: str
+    rule: str
 
 
 class Loader:
@@ -77,13 +97,20 @@ class Loader:
         ``base`` names the workspace folder that unqualified paths are tried in first; ``cap``
         overrides the size limit, in bytes.
         """
-        found = self._find(reference, confirm, base, cap)
-        return refuse(found.key, Reason.IS_IMAGE) if isinstance(found, LoadedImage) else found
+        place = self.roots.resolve(reference, base=base)
+        if isinstance(place, Refusal):
+            return place
+        ignored: _Ignored = "confirmed" if confirm else "refuse"
+        return self._load(place, ignored, confirm, cap or self.max_bytes)
 
     def load_image(self, reference: str, *, confirm: bool = False) -> LoadedImage | Refusal:
         """The picture that a path, key or URI means, checked and ready to be sent."""
-        found = self._find(reference, confirm, "", 0)
-        return refuse(found.key, Reason.BAD_IMAGE, "text") if isinstance(found, Loaded) else found
+        place = self.roots.resolve(reference)
+        if isinstance(place, Refusal):
+            return place
+        leave = self._leave(place, "confirmed" if confirm else "refuse", confirm)
+        read = leave if isinstance(leave, Refusal) else self._read(place, self.max_bytes)
+        return read if isinstance(read, Refusal) else check_image(read.data, place.key, place.key)
 
     def load_any(
         self, reference: str, *, confirm: bool = False
@@ -112,19 +139,6 @@ class Loader:
             return ""
         return self.buffers.open_keys(self.roots).get(key) or self.roots.uri_of(key)
 
-    def _find(
-        self, reference: str, confirm: bool, base: str, cap: int
-    ) -> Loaded | LoadedImage | Refusal:
-        place = self.roots.resolve(reference, base=base)
-        if isinstance(place, Refusal):
-            return place
-        return self._load(
-            place,
-            ignored="confirmed" if confirm else "refuse",
-            secret_ok=confirm,
-            cap=cap or self.max_bytes,
-        )
-
     def is_folder(self, reference: str) -> bool:
         """True if the reference means a folder within the workspace."""
         place = self.roots.resolve(reference)
@@ -135,17 +149,18 @@ class Loader:
         place = self.roots.resolve(key)
         if isinstance(place, Refusal):
             return place
-        loaded = self._load(place, ignored="listed", secret_ok=confirmed, cap=self.max_bytes)
-        if isinstance(loaded, LoadedImage):
-            return refuse(key, Reason.IS_IMAGE)
+        loaded = self._load(place, "listed", confirmed, self.max_bytes)
         return loaded.content if isinstance(loaded, Loaded) else loaded
 
     # --- folders ---------------------------------------------------------------------------------
 
-    def load_folder(self, reference: str, *, most: int = _MOST_FILES) -> FolderLoad | Refusal:
-        """All text files below a folder, by key, without what is ignored, secret or binary.
+    def load_folder(
+        self, reference: str, *, most: int = _MOST_FILES, most_bytes: int = _MOST_BYTES
+    ) -> FolderLoad | Refusal:
+        """All text files below a folder, without what is ignored, secret or binary.
 
-        Links to folders are not followed. More than ``most`` files are left out, which is said.
+        Links to folders are not followed. What goes beyond ``most`` files or ``most_bytes`` bytes
+        of text is left out, which is said.
         """
         place = self.roots.resolve(reference)
         if isinstance(place, Refusal):
@@ -154,41 +169,26 @@ class Loader:
             return refuse(reference, Reason.NOT_A_FILE, "not a folder")
         files: dict[str, Loaded] = {}
         skipped: list[Refusal] = []
-        over = 0
-        for path in self._walk(place.path, skipped):
-            if len(files) >= most:
+        size = over = 0
+        for path in walk(place.path, lambda p: bool(self._rule(p, folder=True)), skipped.append):
+            if len(files) >= most or size >= most_bytes:
                 over += 1
                 continue
             found = self.roots.resolve(path)
-            loaded = (
-                found
-                if isinstance(found, Refusal)
-                else self._load(found, ignored="refuse", secret_ok=False, cap=self.max_bytes)
-            )
-            if isinstance(loaded, Loaded):
-                files.setdefault(loaded.key, loaded)
-            elif isinstance(loaded, Refusal):
-                skipped.append(loaded)
-        return FolderLoad(tuple(files.values()), tuple(skipped), skip_notices(skipped, over, most))
-
-    def _walk(self, top: str, skipped: list[Refusal]) -> Iterable[str]:
-        folders = [top]
-        while folders:
-            folder = folders.pop()
-            try:
-                with os.scandir(folder) as listing:
-                    found = sorted(listing, key=lambda item: item.name)
-            except OSError as error:
-                skipped.append(refuse(folder, Reason.UNREADABLE, error.strerror or ""))
+            if isinstance(found, Resolved) and found.key in files:
                 continue
-            below = []
-            for item in found:
-                if item.is_dir(follow_symlinks=False):
-                    if item.name != ".git" and not self._ignored(item.path, folder=True):
-                        below.append(item.path)
-                elif not (item.is_symlink() and os.path.isdir(item.path)):
-                    yield item.path
-            folders.extend(reversed(below))
+            loaded = (
+                self._load(found, "refuse", False, self.max_bytes)
+                if isinstance(found, Resolved)
+                else found
+            )
+            if isinstance(loaded, Refusal):
+                skipped.append(loaded)
+            else:
+                files[loaded.key] = loaded
+                size += len(loaded.content.text)
+        notices = skip_notices(skipped, over, len(files))
+        return FolderLoad(tuple(files.values()), tuple(skipped), notices)
 
     # --- changes ---------------------------------------------------------------------------------
 
@@ -200,17 +200,13 @@ class Loader:
         changes = Changes()
         for entry in entries:
             place = self.roots.resolve(entry.key)
-            loaded: Loaded | LoadedImage | Refusal
+            loaded: Loaded | Refusal
             if isinstance(place, Refusal):
                 loaded = place
             elif place.key != entry.key:  # a link took the file's place
                 loaded = refuse(entry.key, Reason.NOT_FOUND, f"now a link to {place.key}")
             else:
-                loaded = self._load(
-                    place, ignored="listed", secret_ok=entry.confirmed, cap=self.max_bytes
-                )
-            if isinstance(loaded, LoadedImage):
-                loaded = refuse(entry.key, Reason.IS_IMAGE)
+                loaded = self._load(place, "listed", entry.confirmed, self.max_bytes)
             if isinstance(loaded, Refusal):
                 if entry.reason != loaded.reason:
                     changes.failed[entry.key] = loaded
@@ -233,54 +229,58 @@ class Loader:
 
     # --- the steps -------------------------------------------------------------------------------
 
-    def _load(
-        self, place: Resolved, *, ignored: _Ignored, secret_ok: bool, cap: int
-    ) -> Loaded | LoadedImage | Refusal:
-        with self._lock:
-            return self._load_locked(place, ignored, secret_ok, cap)
-
-    def _load_locked(
-        self, place: Resolved, ignored: _Ignored, secret_ok: bool, cap: int
-    ) -> Loaded | LoadedImage | Refusal:
-        name = place.key or place.root.name
+    def _leave(self, place: Resolved, ignored: _Ignored, secret_ok: bool) -> _Leave | Refusal:
+        """Whether the file may be read at all, by its name and place."""
         if not place.key:
-            return refuse(name, Reason.NOT_A_FILE, "a folder")
-        warnings: list[str] = []
+            return refuse(place.root.name, Reason.NOT_A_FILE, "a folder")
         kind = secret_kind(place.key) or secret_kind(place.alias)
         if kind and not secret_ok:
-            return refuse(name, Reason.SECRET, kind)
-        rule = self._ignored(place.path) if ignored != "listed" else ""
+            return refuse(place.key, Reason.SECRET, kind)
+        rule = self._rule(place.path) if ignored != "listed" else ""
         if rule and ignored == "refuse":
-            return refuse(name, Reason.IGNORED, rule)
-        if kind:
-            warnings.append(f"{name} holds {kind} and is sent as it is, because you confirmed it.")
-        found = self._text(place, cap)
-        if isinstance(found, LoadedImage | Refusal):
-            return found
-        content, dirty = found
+            return refuse(place.key, Reason.IGNORED, rule)
+        return _Leave(kind, rule)
+
+    def _load(
+        self, place: Resolved, ignored: _Ignored, secret_ok: bool, cap: int
+    ) -> Loaded | Refusal:
+        with self._lock:
+            leave = self._leave(place, ignored, secret_ok)
+            if isinstance(leave, Refusal):
+                return leave
+            found = self._text(place, cap)
+            if isinstance(found, Refusal):
+                return found
+            return self._loaded(place, leave, *found)
+
+    def _loaded(self, place: Resolved, leave: _Leave, content: FileText, dirty: bool) -> Loaded:
+        name = place.key
+        warnings: list[str] = []
         if content.facts.guessed:
             warnings.append(f"{name} is not UTF-8; it was read as {content.facts.encoding}.")
-        if not kind:
+        if leave.secret:
+            warnings.append(
+                f"{name} holds {leave.secret} and is sent as it is, because you confirmed it."
+            )
+        else:
             content, notices = self._redacted(name, content)
             warnings += notices
         return Loaded(
             key=name,
             content=content,
             alias=place.alias,
-            confirmed=bool(kind or rule),
-            once=bool(kind),
+            confirmed=bool(leave.secret or leave.rule),
+            once=bool(leave.secret),
             dirty=dirty,
             warnings=tuple(warnings),
         )
 
-    def _text(self, place: Resolved, cap: int) -> tuple[FileText, bool] | LoadedImage | Refusal:
+    def _text(self, place: Resolved, cap: int) -> tuple[FileText, bool] | Refusal:
         """The text of buffer or disk, and whether the buffer differs from the disk."""
         buffer = self.buffers.get(place.key, self.roots)
-        disk = self._from_disk(place, cap) if buffer is None or _cheap(place, cap) else None
+        disk = self._from_disk(place, cap)
         if buffer is None:
-            if isinstance(disk, FileText):
-                return _rendered(place.key, disk), False
-            return disk if disk is not None else refuse(place.key, Reason.NOT_FOUND)
+            return disk if isinstance(disk, Refusal) else (_rendered(place.key, disk), False)
         saved = disk if isinstance(disk, FileText) else None
         if isinstance(buffer, NotebookBuffer):
             shown = notebooks.from_buffer(buffer, saved.text if saved else "")
@@ -311,20 +311,25 @@ class Loader:
             text = evolve(text, facts=kept)
         return _rendered(place.key, text), dirty
 
-    def _from_disk(self, place: Resolved, cap: int) -> FileText | LoadedImage | Refusal:
+    def _read(
+        self, place: Resolved, cap: int, enough: Callable[[bytes], bool] = lambda _head: False
+    ) -> FileBytes | Refusal:
+        return read_file(
+            place.key, place.path, cap, lambda real: self.roots.inside(real) is not None, enough
+        )
+
+    def _from_disk(self, place: Resolved, cap: int) -> FileText | Refusal:
         known = self._disk.get(place.path)
-        if known is not None and known.trusted and signature(place.path) == known.signature:
+        if known is not None and known.holds(place.path, cap):
             self._disk.move_to_end(place.path)
             return known.raw
         self._disk.pop(place.path, None)
         began = time.time_ns()
-        read = read_file(
-            place.key, place.path, cap, lambda real: self.roots.inside(real) is not None
-        )
+        read = self._read(place, cap, lambda head: bool(image_type(head) or binary_kind(head)))
         if isinstance(read, Refusal):
             return read
         if image_type(read.data):
-            return check_image(read.data, place.key, place.key)
+            return refuse(place.key, Reason.IS_IMAGE)
         raw = decode(read.data)
         if isinstance(raw, Reason):
             return refuse(place.key, raw, binary_kind(read.data))
@@ -355,7 +360,7 @@ class Loader:
         facts = evolve(content.facts, view=content.facts.view or "redacted")
         return evolve(clean, facts=facts), tuple(f"{name}: {notice}" for notice in notices)
 
-    def _ignored(self, path: str, folder: bool = False) -> str:
+    def _rule(self, path: str, folder: bool = False) -> str:
         root = self.roots.inside(path)
         if root is None:
             return ""
@@ -363,14 +368,6 @@ class Loader:
         if rules is None:
             rules = self._ignore[root.real] = IgnoreRules(root.real, user_file=self._git_excludes)
         return rules.ignored(path, folder=folder)
-
-
-def _cheap(place: Resolved, cap: int) -> bool:
-    """True if the file on disk may be read to compare it with the buffer."""
-    try:
-        return os.stat(place.path).st_size <= cap
-    except OSError:
-        return False
 
 
 def _rendered(key: str, raw: FileText) -> FileText:

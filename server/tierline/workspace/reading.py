@@ -14,6 +14,8 @@ from tierline.context.refusals import Reason, Refusal, refuse
 DEFAULT_CAP = 5_000_000
 """Largest file that is read, in bytes (setting ``context.max_file_bytes``)."""
 
+_HEAD = 64 * 1024
+
 Signature = tuple[int, int, int, int, int]
 """(device, inode, size, mtime_ns, ctime_ns): equal as long as nobody wrote to the file. The change
 time cannot be set back, so that a rewrite with equal size and restored mtime shows (BR-120)."""
@@ -51,13 +53,15 @@ def read_file(
     path: str,
     cap: int = DEFAULT_CAP,
     inside: Callable[[str], bool] = lambda _real: True,
+    enough: Callable[[bytes], bool] = lambda _head: False,
 ) -> FileBytes | Refusal:
     """The bytes of a regular file of at most ``cap`` bytes, or why not.
 
     ``path`` has its links resolved; ``inside`` says whether a real path is within the workspace.
     The boundary is checked again on the open file, so that a link put in place after the first
     check leads nowhere (BR-132). FIFOs, devices and folders are refused without being opened. At
-    most ``cap + 1`` bytes are ever read.
+    most ``cap + 1`` bytes are ever read, and only the first 64 KiB if they are ``enough`` (for what
+    will be refused anyway).
     """
     try:
         before = os.stat(path, follow_symlinks=False)
@@ -71,7 +75,7 @@ def read_file(
                 return refusal
             if refusal := _moved(name, path, status, inside):
                 return refusal
-            data = _read(descriptor, cap + 1)
+            data = _read(descriptor, cap + 1, enough)
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:
@@ -117,9 +121,11 @@ def _moved(
     return None
 
 
-def _read(descriptor: int, most: int) -> bytes:
-    pieces: list[bytes] = []
-    left = most
+def _read(descriptor: int, most: int, enough: Callable[[bytes], bool]) -> bytes:
+    pieces = [os.read(descriptor, min(most, _HEAD))]
+    left = most - len(pieces[0])
+    if not pieces[0] or enough(pieces[0]):
+        return pieces[0]
     while left > 0:
         piece = os.read(descriptor, min(left, 1 << 20))
         if not piece:

@@ -197,6 +197,40 @@ def test_a_folder_stops_at_a_number_of_files_and_says_so(tmp_path: Path) -> None
     assert any("first 10" in text and "2 more" in text for text in folder.notices)
 
 
+def test_a_folder_stops_at_a_size_and_says_so(tmp_path: Path) -> None:
+    for n in range(6):
+        (tmp_path / f"{n}.txt").write_text("x" * 1000)
+    folder = loader_of(tmp_path).load_folder(".", most_bytes=2500)
+    assert isinstance(folder, FolderLoad)
+    assert len(folder.files) == 3
+    assert any("first 3" in text and "3 more" in text for text in folder.notices)
+
+
+def test_of_a_binary_file_only_the_head_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.bin").write_bytes(b"PK\x03\x04" + b"x" * 1_000_000)
+    (tmp_path / "a.txt").write_bytes(b"x" * 1_000_000)
+    total: list[int] = []
+    real_read = os.read
+
+    def counted(descriptor: int, size: int) -> bytes:
+        data = real_read(descriptor, size)
+        total.append(len(data))
+        return data
+
+    monkeypatch.setattr(os, "read", counted)
+    loader = loader_of(tmp_path)
+    refusal = loader.load("a.bin")
+    assert isinstance(refusal, Refusal)
+    assert "a ZIP archive" in refusal.message
+    assert sum(total) <= 64 * 1024
+    total.clear()
+    loaded = loader.load("a.txt")
+    assert isinstance(loaded, Loaded)
+    assert len(loaded.content.text) == sum(total) == 1_000_000
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links")
 def test_links_between_folders_make_no_endless_walk_and_no_doubles(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
