@@ -250,7 +250,33 @@ async def test_every_capability_is_a_command_too(
     ]:
         done[name] = await editor.command(name, params)
     await editor.finished(done["chat.retry"]["turnId"])
-    for name, params in [("files.remove", {"path": "src/a.py"}), ("files.clear", None)]:
+    more = await editor.command("chat.send", {"text": "More"})
+    await editor.finished(more["turnId"])
+    state = await editor.command("state.get")
+    here, last = state["sessionId"], state["messages"][-1]["id"]
+    for name, params in [
+        ("files.remove", {"path": "src/a.py"}),
+        ("files.clear", None),
+        ("history.listSessions", None),
+        ("history.getSession", None),
+        ("history.renameSession", {"title": "T"}),
+        ("history.search", {"query": "Hello"}),
+        ("history.status", None),
+        ("history.list", None),
+        ("history.drop", None),
+        ("history.restore", None),
+        ("history.window", {"size": 3}),
+        ("history.strategy", {"name": "full"}),
+        ("branch.fork", {"messageId": last}),
+        ("branch.list", None),
+        ("branch.switch", {"branch": "main"}),
+        ("history.undo", None),
+        ("history.restore", None),
+        ("history.remove", None),
+        ("history.newSession", None),
+        ("history.loadSession", {"sessionId": here}),
+        ("history.deleteSession", {"sessionId": here}),
+    ]:
         done[name] = await editor.command(name, params)
     done["plan.list"] = True
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)

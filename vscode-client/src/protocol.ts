@@ -94,8 +94,10 @@ export interface ChatMessage {
   /** Data URIs. */
   images: string[];
   files: string[];
-  /** A line under the message: why it was interrupted, what context went with it. */
+  /** A line under the message: why it was interrupted or got no reply. */
   note: string;
+  /** Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``. */
+  contextLine: string;
 }
 
 /** A provider and whether it can be used now. */

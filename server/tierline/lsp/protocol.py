@@ -139,7 +139,9 @@ class ChatMessage:
     """Data URIs."""
     files: list[str] = field(factory=list)
     note: str = ""
-    """A line under the message: why it was interrupted, what context went with it."""
+    """A line under the message: why it was interrupted or got no reply."""
+    context_line: str = ""
+    """Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``."""
 
 
 @define
@@ -344,6 +346,201 @@ class PromptTextResult:
 
     text: str
     plan_id: str = ""
+
+
+# --- history -------------------------------------------------------------------------------------
+
+
+@define
+class SessionInfo:
+    """One session in a list, the one used last first."""
+
+    session_id: str
+    timestamp: str
+    """Of its newest message, ISO 8601 UTC."""
+    message_count: int
+    preview: str
+    """About the first 100 characters."""
+    first_role: str
+    title: str = ""
+    current: bool = False
+
+
+@define
+class SessionListParams:
+    """How many sessions; 0 for all."""
+
+    limit: int = 50
+
+
+@define
+class SessionListResult:
+    """Sessions, and log files in the folder that are damaged or foreign (never changed)."""
+
+    sessions: list[SessionInfo]
+    damaged: list[str] = field(factory=list)
+
+
+@define
+class SessionParams:
+    """A session by id; the current one when empty."""
+
+    session_id: str = ""
+
+
+@define
+class SessionMessages:
+    """A session's visible messages."""
+
+    session_id: str
+    messages: list[ChatMessage]
+
+
+@define
+class SearchParams:
+    """Case-insensitive search in all sessions, or in one."""
+
+    query: str
+    role: str = ""
+    limit: int = 50
+    session_id: str = ""
+
+
+@define
+class SearchHit:
+    """A message that was found."""
+
+    message_id: str
+    session_id: str
+    group_id: str
+    role: str
+    timestamp: str
+    snippet: str
+
+
+@define
+class SearchHits:
+    """Hits, newest first. ``partial``: the index is behind, there may be more."""
+
+    hits: list[SearchHit]
+    partial: bool = False
+
+
+@define
+class HistoryStatus:
+    """Figures for a client's history bar. Token counts."""
+
+    session_id: str
+    session_title: str
+    branch: str
+    history_tokens: int
+    max_history_tokens: int
+    compaction_enabled: bool
+    compaction_trigger_tokens: int
+    compaction_percent: float
+    needs_summary: bool
+    groups: int
+    window: int
+    strategy: str
+
+
+@define
+class GroupParams:
+    """A turn by its group id; the newest when empty."""
+
+    group_id: str = ""
+
+
+@define
+class UndoParams:
+    """Take back the newest turn, or all after ``to``."""
+
+    to: str = ""
+
+
+@define
+class GroupInfo:
+    """One turn in a list."""
+
+    group_id: str
+    prompt: str
+    messages: int
+    tokens: int
+    """Snapshot weight of its last request."""
+    hidden: str = ""
+    """``undo``, ``remove`` or ``drop`` if it is not part of the conversation now."""
+
+
+@define
+class GroupListParams:
+    """How many turns, newest last; 0 for all."""
+
+    limit: int = 0
+    hidden: bool = False
+    """List hidden turns too."""
+
+
+@define
+class GroupListResult:
+    """Turns, oldest first."""
+
+    groups: list[GroupInfo]
+
+
+@define
+class WindowParams:
+    """The rolling window in turns; 0 for the full history."""
+
+    size: int
+
+
+@define
+class StrategyParams:
+    """How history is selected."""
+
+    name: Literal["full", "window", "ranked"]
+
+
+@define
+class ForkParams:
+    """A new branch from a message (the newest when empty); it becomes the current one."""
+
+    message_id: str = ""
+    name: str = ""
+
+
+@define
+class BranchParams:
+    """A branch by id."""
+
+    branch: str
+
+
+@define
+class BranchInfo:
+    """One branch."""
+
+    branch: str
+    parent: str
+    fork_message: str
+    head_message: str
+    current: bool
+
+
+@define
+class BranchListResult:
+    """All branches of the session."""
+
+    branches: list[BranchInfo]
+    current: str
+
+
+@define
+class RenameParams:
+    """A session's title."""
+
+    title: str
+    session_id: str = ""
 
 
 # --- mode and provider ---------------------------------------------------------------------------
@@ -564,6 +761,24 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/plan/explain", PlanExplainParams, PlanExplainResult, "Why is this in or out?"),
     Method("tierline/plan/diff", PlanDiffParams, PlanDiffResult, "What changed between two plans."),
     Method("tierline/plan/show", PlanParams, PromptTextResult, "The exact context, readable."),
+    Method("tierline/history/newSession", NoParams, State, "Begin a new session."),
+    Method("tierline/history/listSessions", SessionListParams, SessionListResult, "Sessions."),
+    Method("tierline/history/loadSession", SessionParams, State, "Continue another session."),
+    Method("tierline/history/getSession", SessionParams, SessionMessages, "Read a session."),
+    Method("tierline/history/deleteSession", SessionParams, SessionListResult, "Hide a session."),
+    Method("tierline/history/renameSession", RenameParams, Ok, "Give the session a title."),
+    Method("tierline/history/search", SearchParams, SearchHits, "Search all sessions."),
+    Method("tierline/history/status", NoParams, HistoryStatus, "Figures of the history."),
+    Method("tierline/history/list", GroupListParams, GroupListResult, "Turns of the session."),
+    Method("tierline/history/undo", UndoParams, State, "Take back the newest turn."),
+    Method("tierline/history/remove", GroupParams, State, "Remove a turn for good."),
+    Method("tierline/history/drop", GroupParams, State, "Hide a turn; it can come back."),
+    Method("tierline/history/restore", GroupParams, State, "Bring a hidden turn back."),
+    Method("tierline/history/window", WindowParams, HistoryStatus, "Set the rolling window."),
+    Method("tierline/history/strategy", StrategyParams, HistoryStatus, "Choose the selection."),
+    Method("tierline/branch/fork", ForkParams, State, "Begin a branch at a message."),
+    Method("tierline/branch/switch", BranchParams, State, "Go to another branch."),
+    Method("tierline/branch/list", NoParams, BranchListResult, "List the branches."),
 )
 
 

@@ -30,6 +30,7 @@ from tierline.history.selection import select
 from tierline.history.truncation import truncate
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
+from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -65,6 +66,9 @@ class Snapshot:
     after_overflow: bool = False
     selection: str = "full"
     window: int = 0
+    query: str = ""
+    """What a ranked selection searches for."""
+    search: GroupSearch | None = None
 
 
 @frozen
@@ -95,6 +99,7 @@ class Composer:
         self._reported: p.UsageInfo | None = None
         self._lifetime = [0, 0]
         self._lock = asyncio.Lock()
+        self._search = GroupSearch()
 
     # --- for the session -------------------------------------------------------------------------
 
@@ -158,6 +163,7 @@ class Composer:
     def close(self) -> None:
         """Release the plan store."""
         self.store.close()
+        self._search.close()
 
     # --- the work --------------------------------------------------------------------------------
 
@@ -203,8 +209,10 @@ class Composer:
             session_id=session.conversation.session_id,
             branch=session.conversation.branch,
             after_overflow=after_overflow,
-            selection=settings.history.strategy,
-            window=settings.history.window,
+            selection=_selection(session.strategy, session.window),
+            window=session.window,
+            query=turn.text if turn else "",
+            search=self._search,
         )
 
     async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
@@ -296,7 +304,13 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         required=True,
     )
     messages: Sequence[Message] = isolate(snapshot.messages, snapshot.strategy)
-    messages = select(messages, strategy=snapshot.selection, size=snapshot.window)
+    messages = select(
+        messages,
+        strategy=snapshot.selection,
+        size=snapshot.window,
+        query=snapshot.query,
+        search=snapshot.search.over(messages) if snapshot.search else None,
+    )
     messages = truncate(messages, active_group=snapshot.active_group)
     history = atoms(messages, count=counter.count, active_group=snapshot.active_group)
     tail = [
@@ -314,6 +328,11 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         if isinstance(block.block, Text)
     ]
     return [head, *snapshot.files, *history, *tail]
+
+
+def _selection(strategy: str, window: int) -> str:
+    """A window that was set means that it is wanted (seed 000, ``/context window N``)."""
+    return "window" if strategy == "full" and window > 0 else strategy
 
 
 def _frame_tokens(candidates: Sequence[Item], counter: TokenCounter) -> int:

@@ -30,6 +30,7 @@ class Conversation:
         self.store = store
         self._notes: dict[str, str] = {}
         self._unsaved: list[Message] = []
+        self._lines: dict[str, str] = {}
 
     @property
     def session_id(self) -> str:
@@ -68,11 +69,11 @@ class Conversation:
 
     def show(self, message_id: str) -> p.ChatMessage:
         """A message as clients see it."""
-        return self._shown(self.find(message_id))
+        return self.as_shown(self.find(message_id))
 
     def shown(self) -> list[p.ChatMessage]:
         """The whole conversation as clients see it."""
-        return [self._shown(message) for message in self.visible()]
+        return [self.as_shown(message) for message in self.visible()]
 
     def unanswered(self, text: str) -> Message | None:
         """The newest message, if it is this very prompt and got no reply."""
@@ -124,6 +125,10 @@ class Conversation:
     def no_reply(self, group_id: str, note: str) -> None:
         """Remember for this run why a prompt got no reply."""
         self._notes[group_id] = note
+
+    def describe(self, group_id: str, context_line: str) -> None:
+        """Remember for this run what context went with a prompt."""
+        self._lines[group_id] = context_line
 
     async def prepare_retry(self, group_id: str) -> Message:
         """Make a turn ready to be asked again. Returns its prompt.
@@ -187,7 +192,8 @@ class Conversation:
         order = {g: i for i, g in enumerate(dict.fromkeys(m.group_id for m in messages))}
         return sorted(messages, key=lambda message: order[message.group_id])
 
-    def _shown(self, message: Message) -> p.ChatMessage:
+    def as_shown(self, message: Message) -> p.ChatMessage:
+        """Any message, of whatever session, as clients see it."""
         note = str(message.meta.get("note", ""))
         if message.role == "user":
             note = self._notes.get(message.group_id, note)
@@ -206,6 +212,7 @@ class Conversation:
             ],
             files=list(message.files),
             note=note,
+            context_line=self._lines.get(message.group_id, "") if message.role == "user" else "",
         )
 
 

@@ -81,8 +81,9 @@ class ModelService:
         try:
             self._choose(self._settings())
         except ProviderError as error:
-            self._override = None
-            raise TierlineError("no_provider", error.message, error.advice) from error
+            if self._override is not None:  # going back to the settings is always possible
+                self._override = None
+                raise TierlineError("no_provider", error.message, error.advice) from error
         return await self._changed()
 
     async def set_key(self, params: p.ProviderKeyParams) -> p.ProviderInfo:

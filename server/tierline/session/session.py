@@ -18,6 +18,7 @@ from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
 from tierline.session.events import EventBus
 from tierline.session.files import FileService
+from tierline.session.history import HistoryService
 from tierline.session.models import ModelService, problems
 from tierline.session.plans import PlanService
 from tierline.session.turn import TurnRunner
@@ -72,6 +73,7 @@ class Session:
         self.files = FileService(self, loader, self.composer.file_tokens)
         self.plans = PlanService(self, self.composer.store)
         self.turns = TurnRunner(self)
+        self.history = HistoryService(self)
 
     # --- life ------------------------------------------------------------------------------------
 
@@ -150,6 +152,17 @@ class Session:
         self.bus.publish(p.ModeChanged(self.mode))
         self.budget_soon()
         return p.ModeResult(mode=self.mode)
+
+    @property
+    def strategy(self) -> str:
+        """The history selection: the session's own choice, else the setting."""
+        return self.conversation.timeline().strategy or self.settings.history.strategy
+
+    @property
+    def window(self) -> int:
+        """Turns in the window: the session's own choice, else the setting. 0 for all."""
+        own = self.conversation.timeline().window
+        return self.settings.history.window if own is None else own
 
     # --- notifications ---------------------------------------------------------------------------
 

@@ -77,6 +77,8 @@ class TurnRunner:
         self.current: Turn | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing = False
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @property
     def queued_groups(self) -> tuple[str, ...]:
@@ -150,6 +152,10 @@ class TurnRunner:
         self._wake()
         return p.ChatSendResult(turn_id=turn.group_id, message_id=prompt.id)
 
+    async def settled(self) -> None:
+        """Wait until the running turn has ended."""
+        await self._idle.wait()
+
     async def close(self) -> None:
         """Stop at once; the partial reply is written down."""
         self._closing = True
@@ -172,6 +178,7 @@ class TurnRunner:
             await self._session.compaction_done()
             turn = self._queue.popleft()
             self.current = turn
+            self._idle.clear()
             try:
                 await self._run(turn)
             except asyncio.CancelledError:
@@ -185,6 +192,7 @@ class TurnRunner:
                 )
             finally:
                 self.current = None
+                self._idle.set()
             await self._session.after_turn()
 
     async def _run(self, turn: Turn) -> None:
@@ -213,6 +221,7 @@ class TurnRunner:
 
     def _announce(self, turn: Turn, composed: Composed) -> None:
         session = self._session
+        session.conversation.describe(turn.group_id, composed.context_line)
         message = session.conversation.show(turn.message_id)
         session.bus.publish(
             p.TurnStarted(
