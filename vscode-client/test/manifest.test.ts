@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { bundle } from '../l10n.mjs';
 import { SERVER_SETTINGS } from '../src/extension/settings';
 
 const root = path.join(import.meta.dirname, '..');
@@ -49,6 +50,10 @@ describe('the manifest', () => {
   it('has a text for every name, and no name too many', () => {
     const used = [...read('package.json').matchAll(/"%([^%"]+)%"/g)].map((match) => match[1]);
     expect(new Set(used)).toEqual(new Set(Object.keys(names)));
+  });
+
+  it('has every text of the host in the bundle for translators', async () => {
+    expect(read('l10n/bundle.l10n.json')).toBe(await bundle());
   });
 
   it('names files that exist', () => {

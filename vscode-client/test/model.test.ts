@@ -133,6 +133,28 @@ describe('taking over a state', () => {
   });
 });
 
+describe('a snapshot of the host', () => {
+  it('gives a new webview what the state of the server does not hold', () => {
+    const host = run(
+      fromState(state()),
+      started('t0', 'u0'),
+      finished('t0', { outcome: 'error', error: 'It broke.', advice: 'Try.' }),
+      { kind: 'notice', level: 'info', text: 'n', code: '', turnId: '' },
+      started('t1', 'u1'),
+      { kind: 'reasoningDelta', turnId: 't1', text: 'Hm.' },
+      { kind: 'waiting', turnId: 't1', text: 'Soon', seconds: 1 },
+    );
+    const webview = fromState({
+      ...host,
+      messages: [...host.messages],
+      files: [],
+      busyTurn: 't1',
+      partialText: '',
+    });
+    expect(webview).toEqual({ ...host, turn: { ...host.turn, waiting: 'Soon' } });
+  });
+});
+
 describe('what can be tried again', () => {
   it('is the last prompt without a complete reply, and nothing while a turn runs', () => {
     const asked = message('u1');

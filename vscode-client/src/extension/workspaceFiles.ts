@@ -32,7 +32,7 @@ export class WorkspaceFiles {
     // Undefined: what the user hides in the explorer (files.exclude) stays hidden here.
     const uris = await vscode.workspace.findFiles(
       '**/*',
-      '**/{node_modules,.git,.venv}/**',
+      '**/{node_modules,.git,.venv,.tierline}/**',
       MAX_FILES,
     );
     return uris.map(relative);

@@ -2,8 +2,8 @@
  * Keeps a model in step with the server: applies events in order, and asks for the whole state
  * when one is missing. Events that arrive while the state is on its way wait for it.
  */
-import type { Event, State } from '../protocol';
-import { annotate, apply, fromState, type Model } from './model';
+import type { Event } from '../protocol';
+import { annotate, apply, fromState, type Model, type Snapshot } from './model';
 
 export interface StreamListener {
   /** The model changed. ``event`` is null when it was replaced by a state. */
@@ -60,7 +60,7 @@ export class EventStream {
     this.listener.changed(step.model, event);
   }
 
-  reset(state: State): void {
+  reset(state: Snapshot): void {
     this.asked = false;
     const waiting = this.waiting;
     this.waiting = [];

@@ -5,6 +5,7 @@
 import * as v from 'valibot';
 import type { Event, State } from '../protocol';
 import { IMAGE_TYPES, MAX_IMAGE_BASE64, MAX_IMAGES } from './images';
+import type { Snapshot } from './model';
 
 const MAX_TEXT = 2_000_000;
 const MAX_NAME = 4_096;
@@ -111,7 +112,13 @@ export type Connection = v.InferOutput<typeof connection>;
 
 const toWebview = v.variant('type', [
   v.strictObject({ type: v.literal('connection'), connection }),
-  v.strictObject({ type: v.literal('state'), state: looseState }),
+  v.strictObject({
+    type: v.literal('state'),
+    state: v.pipe(
+      looseState,
+      v.transform((value): Snapshot => value),
+    ),
+  }),
   v.strictObject({ type: v.literal('event'), event: looseEvent }),
   v.strictObject({
     type: v.literal('sent'),

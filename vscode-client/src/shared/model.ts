@@ -22,7 +22,6 @@ export type Mode = State['mode'];
 export interface ShownMessage extends ChatMessage {
   /** Stays the same while a reply turns from streaming to finished, so its element is kept. */
   key: string;
-  contextLine: string;
   error: string;
   advice: string;
   code: string;
@@ -62,6 +61,15 @@ export interface Model {
   root: string;
 }
 
+/**
+ * A state with what only the host knows besides, so that a new webview shows no less than the old.
+ */
+export interface Snapshot extends State {
+  messages: (ChatMessage & Partial<ShownMessage>)[];
+  notices?: readonly ShownNotice[];
+  turn?: RunningTurn | null;
+}
+
 /** The model after an event. ``resync``: it no longer matches the server; ask for the state. */
 export interface Step {
   model: Model;
@@ -78,10 +86,13 @@ export function turnKey(turnId: string): string {
  * The model for a fresh state. Notices, errors and context lines of messages that are still
  * there are carried over from ``previous``, since the state does not repeat them.
  */
-export function fromState(state: State, previous?: Model): Model {
+export function fromState(state: Snapshot, previous?: Model): Model {
   const same = previous !== undefined && previous.sessionId === state.sessionId;
   const known = new Map(same ? previous.messages.map((message) => [message.id, message]) : []);
   const messages = state.messages.map((message) => shown(message, known.get(message.id)));
+  const before = state.turn ?? (same ? previous.turn : null);
+  const running = before?.id === state.busyTurn ? before : null;
+  const notices = state.notices ?? (same ? previous.notices : []);
   const keys = new Set(messages.map((message) => message.key));
   return {
     seq: state.seq,
@@ -96,13 +107,11 @@ export function fromState(state: State, previous?: Model): Model {
       ? {
           id: state.busyTurn,
           text: state.partialText,
-          reasoning: same && previous.turn?.id === state.busyTurn ? previous.turn.reasoning : '',
-          waiting: '',
+          reasoning: running?.reasoning ?? '',
+          waiting: (state.partialText === '' && running?.waiting) || '',
         }
       : null,
-    notices: same
-      ? previous.notices.filter((notice) => notice.after === '' || keys.has(notice.after))
-      : [],
+    notices: notices.filter((notice) => notice.after === '' || keys.has(notice.after)),
     compacting: state.compacting,
     version: state.version,
     root: state.root,
@@ -130,7 +139,7 @@ function reduce(model: Model, body: EventBody): Step {
       return done({
         messages: upsert(model.messages, {
           ...shown(body.message),
-          contextLine: body.contextLine || body.message.note,
+          contextLine: body.contextLine || body.message.contextLine,
         }),
         turn: { id: body.turnId, text: '', reasoning: '', waiting: '' },
       });
@@ -182,7 +191,9 @@ export function annotate(model: Model, body: EventBody): Model {
   const turn = 'turnId' in body && model.turn?.id === body.turnId ? model.turn : null;
   switch (body.kind) {
     case 'turnStarted':
-      return detail(body.message.id, { contextLine: body.contextLine || body.message.note });
+      return body.contextLine === ''
+        ? model
+        : detail(body.message.id, { contextLine: body.contextLine });
     case 'turnFinished':
       return detail(body.message?.id, details(body));
     case 'notice':
@@ -240,15 +251,18 @@ function details(
   return { key: turnKey(body.turnId), error, advice, code, usage };
 }
 
-function shown(message: ChatMessage, previous?: ShownMessage): ShownMessage {
+function shown(
+  message: ChatMessage & Partial<ShownMessage>,
+  previous?: ShownMessage,
+): ShownMessage {
   return {
     ...message,
-    key: previous?.key ?? message.id,
-    contextLine: previous?.contextLine || (message.role === 'user' ? message.note : ''),
-    error: previous?.error ?? '',
-    advice: previous?.advice ?? '',
-    code: previous?.code ?? '',
-    usage: previous?.usage ?? null,
+    key: message.key ?? previous?.key ?? message.id,
+    contextLine: message.contextLine || previous?.contextLine || '',
+    error: message.error ?? previous?.error ?? '',
+    advice: message.advice ?? previous?.advice ?? '',
+    code: message.code ?? previous?.code ?? '',
+    usage: message.usage ?? previous?.usage ?? null,
   };
 }
 

@@ -118,6 +118,7 @@ function message(role, text, status, groupId, extra = {}) {
     images: [],
     files: [],
     note: '',
+    contextLine: '',
     ...extra,
   };
 }

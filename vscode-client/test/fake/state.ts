@@ -56,6 +56,7 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     images: [],
     files: [],
     note: '',
+    contextLine: '',
     ...changes,
   };
 }

@@ -1,0 +1,1 @@
+export declare function bundle(root?: string): Promise<string>;
