@@ -14,6 +14,7 @@ from tierline.context.counting import REQUEST_OVERHEAD, TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.fileentry import FileEntry
 from tierline.context.files import FileState
+from tierline.context.imagelimits import limit_images
 from tierline.context.items import Item, Section
 from tierline.context.layout import BASE_ACKNOWLEDGEMENT, Frame, lay_out
 from tierline.context.limits import Limits, should_compact
@@ -172,6 +173,7 @@ class Composer:
         settings = session.settings
         facts = session.models.facts()
         counter = await asyncio.to_thread(session.counters.counter, facts)
+        session.files.context.unshed()
         limits = Limits.of(
             facts,
             margin=counter.margin,
@@ -219,7 +221,7 @@ class Composer:
         counter = self._session.counters.counter(snapshot.facts)
         async with self._lock:
             composed = await asyncio.to_thread(self._work, snapshot, counter, provider)
-        self._session.files.tiers = {e.key: e.tier for e in composed.plan.included if e.tier}
+        self._session.files.planned(composed.plan)
         return composed
 
     def _work(
@@ -247,6 +249,8 @@ class Composer:
             tail=snapshot.tail,
         )
         prompt = lay_out(decided.select(candidates), frame, counter.count)
+        messages, image_notices = limit_images(prompt.messages)
+        prompt = evolve(prompt, messages=messages)
         rendered = None
         if provider is not None:
             prompt = strict(prompt, strategy=snapshot.strategy)
@@ -256,7 +260,7 @@ class Composer:
             prompt=prompt,
             budget=self._budget(decided, snapshot, counter),
             context_line=_context_line(decided, snapshot.mode),
-            notices=decided.notices,
+            notices=(*decided.notices, *image_notices),
             rendered=rendered,
         )
 

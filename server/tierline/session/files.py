@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from tierline.context.enforce import Code
 from tierline.context.files import FileContext, FileEntry
 from tierline.context.items import Pin
+from tierline.context.plan import ContextPlan
 from tierline.context.refusals import Refusal
 from tierline.errors import TierlineError
 from tierline.history import actions
@@ -125,6 +127,15 @@ class FileService:
                 self.context.fail(key, refusal)
         return bool(changes)
 
+    def planned(self, plan: ContextPlan) -> None:
+        """Take over what a plan decided: each file's tier, and which ones it had to leave out."""
+        self.tiers = {entry.key: entry.tier for entry in plan.included if entry.tier}
+        self.context.unshed()
+        left_out = [
+            e.path for e in plan.excluded if e.path and e.code in (Code.SHED, Code.TOO_LARGE)
+        ]
+        self.context.shed(left_out)
+
     async def renamed(self, pairs: Iterable[tuple[str, str]]) -> None:
         """The editor renamed files or folders: entries, pins and leases follow."""
         moved: dict[str, str] = {}
@@ -134,8 +145,10 @@ class FileService:
             self._stale |= set(moved.values())
             await self._changed()
 
-    async def roots_changed(self) -> None:
-        """Folders joined or left the workspace: what is outside now says so."""
+    async def roots_changed(self, new_key: Callable[[str], str | None]) -> None:
+        """Folders joined or left the workspace: keys follow, what is outside now says so."""
+        keys = {key: new_key(key) for key in self.context.get_files()}
+        self.context.rekey({old: new for old, new in keys.items() if new and new != old})
         await self.refresh(everything=True)
         await self._changed()
 
@@ -148,16 +161,10 @@ class FileService:
     async def _add(self, params: p.FileParams, pin: Pin | None) -> p.FilesResult:
         reference = _reference(params)
         listed = self.context.get(self.key(reference))
+        confirm = params.confirm or (listed is not None and listed.confirmed)
+        found, notices = await asyncio.to_thread(self._loader.load_any, reference, confirm=confirm)
+        keys: list[str] = []
         refused: list[p.FileInfo] = []
-        notices: list[str] = []
-        if listed is not None and listed.state != "refused":
-            found: list[Loaded | Refusal] = []
-            keys = [listed.key]
-        else:
-            found, notices = await asyncio.to_thread(
-                self._loader.load_any, reference, confirm=params.confirm
-            )
-            keys = []
         for loaded in found:
             if isinstance(loaded, Loaded):
                 keys.append(self._put(loaded, "added by you").key)

@@ -54,6 +54,7 @@ class Session:
         self.compacting = False
         self._budget_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._shown: list[p.FileInfo] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._redactor = _redactor()
         store = HistoryStore(
@@ -177,8 +178,7 @@ class Session:
 
     def roots_changed(self, folders: Sequence[tuple[str, str]]) -> None:
         """The set of workspace folders changed."""
-        self.roots.replace(folders)
-        self._spawn(self.files.roots_changed())
+        self._spawn(self.files.roots_changed(self.roots.replace(folders)))
 
     def _later(self, code: str, text: str) -> None:
         """A notice from a worker thread."""
@@ -220,8 +220,9 @@ class Session:
         if self._budget_task is None or self._budget_task.done():
             self._budget_task = asyncio.ensure_future(self._publish_budget(files))
 
-    async def after_turn(self) -> None:
-        """What follows a reply: leases end, the budget is published."""
+    async def after_turn(self, group_id: str) -> None:
+        """What follows a reply: the turn's leases end, the budget is published."""
+        self.files.context.end_scope(f"turn:{group_id}")
         self.budget_soon(files=True)
 
     async def compaction_done(self) -> None:
@@ -233,13 +234,18 @@ class Session:
     async def _publish_budget(self, files: bool) -> None:
         await asyncio.sleep(BUDGET_DELAY_SECONDS)
         try:
-            files = await self.files.refresh() or files
+            await self.files.refresh()
             composed = await self.composer.preview()
+        except TierlineError as error:
+            self.notice("error", f"{error.message} {error.advice}", error.code)
+            return
         except Exception:
             log.exception("The budget could not be counted")
             return
-        if files:
-            self.bus.publish(p.FilesChanged(self.files.infos()))
+        infos = self.files.infos()
+        if files or infos != self._shown:
+            self._shown = infos
+            self.bus.publish(p.FilesChanged(infos))
         self.bus.publish(p.BudgetChanged(composed.budget))
 
     def _spawn(self, work: Any) -> None:

@@ -193,7 +193,7 @@ class TurnRunner:
             finally:
                 self.current = None
                 self._idle.set()
-            await self._session.after_turn()
+            await self._session.after_turn(turn.group_id)
 
     async def _run(self, turn: Turn) -> None:
         session = self._session
