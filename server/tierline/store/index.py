@@ -27,6 +27,8 @@ from tierline.store.log import HistoryLog
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in total) while the index catches up."""
 
+BULK_BYTES = 24 * 1024 * 1024
+"""So much of the log goes into one transaction when there is much to catch up with."""
 _FINGERPRINT = 2048
 
 
@@ -117,7 +119,7 @@ class Index:
             while max_bytes is None or done.read < max_bytes:
                 try:
                     with self.connection() as db:
-                        step = self._step(db)
+                        step = self._step(db, progress)
                 except sqlite3.Error as error:
                     if damaged or not _is_damage(error):
                         return attrs.evolve(done, behind=self.behind() or 1)
@@ -132,9 +134,6 @@ class Index:
                     0,
                     done.read + step.read,
                 )
-                if progress is not None:
-                    offset = self.offset()
-                    progress(offset, max(self.log.size(), offset))
             return attrs.evolve(done, behind=self.behind())
         finally:
             self._catching.release()
@@ -155,7 +154,8 @@ class Index:
         return self.catch_up(progress)
 
     def deepen(self, seconds: float = 0.5, *, now: Callable[[], float]) -> bool:
-        """Extend the vocabulary, by which parts of words are found, for about ``seconds``.
+        """Merge the word index and extend the vocabulary, by which parts of words are found, for
+        about ``seconds``.
 
         For idle moments; without it searches are complete but slower. Returns True if nothing is
         left to do. ``now`` is a monotonic clock.
@@ -163,7 +163,8 @@ class Index:
         deadline = now() + seconds
         try:
             with self.connection() as db:
-                return vocabulary.extend(db, lambda: now() > deadline)
+                merged = _merge_words(db, lambda: now() > deadline)
+                return vocabulary.extend(db, lambda: now() > deadline) and merged
         except sqlite3.Error:
             return False
 
@@ -224,27 +225,39 @@ class Index:
             with contextlib.suppress(OSError):
                 self.path.with_name(self.path.name + suffix).unlink()
 
-    def _step(self, db: sqlite3.Connection) -> CatchUp | None:
-        """Index one batch; None if there is nothing more to read."""
+    def _step(self, db: sqlite3.Connection, progress: Progress | None) -> CatchUp | None:
+        """Index a few batches in one transaction; None if there is nothing more to read."""
         with _transaction(db):
-            offset = int(_meta(db, "offset", 0))
-            rebuilt = bool(offset) and not self._same_log(db, offset)
+            start = int(_meta(db, "offset", 0))
+            rebuilt = bool(start) and not self._same_log(db, start)
             if rebuilt:
                 schema.recreate(db)
-                offset = 0
-            read = self._next_batch(offset)
-            if read.end == offset:
-                return CatchUp(rebuilt=True) if rebuilt else None
-            if read.end - offset >= BATCH_BYTES:
-                # There is more: read and parse it while SQLite works.
-                self._ahead = self._thread().submit(read_batch, self.log, read.end)
-            batch = Batch(db)
-            for entry in read.entries:
-                batch.add(entry)
-            batch.finish()
-            _set_meta(db, "offset", read.end)
-            _set_meta(db, "fingerprint", self._fingerprint(read.end))
-        return CatchUp(batch.added, read.skipped, rebuilt, 0, read.end - offset)
+                start = 0
+            if self.log.size() - start > BULK_BYTES:
+                # Merging the pieces of the word index waits until everything is in.
+                _configure_words(db, automerge=0)
+                _set_meta(db, "merge", 1)
+            batch, end, skipped = Batch(db), start, 0
+            while end - start < BULK_BYTES:
+                read = self._next_batch(end)
+                if read.end == end:
+                    break
+                if read.end - read.start >= BATCH_BYTES:
+                    # There is more: read and parse it while SQLite works.
+                    self._ahead = self._thread().submit(read_batch, self.log, read.end)
+                for entry in read.entries:
+                    batch.add(entry)
+                batch.write()
+                end, skipped = read.end, skipped + read.skipped
+                if progress is not None:
+                    progress(end, max(self.log.size(), end))
+            if end > start:
+                batch.finish()
+                _set_meta(db, "offset", end)
+                _set_meta(db, "fingerprint", self._fingerprint(end))
+        if end == start:
+            return CatchUp(rebuilt=True) if rebuilt else None
+        return CatchUp(batch.added, skipped, rebuilt, 0, end - start)
 
     def _thread(self) -> ThreadPoolExecutor:
         if self._reader is None:
@@ -289,6 +302,25 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
         db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
+
+
+def _configure_words(db: sqlite3.Connection, *, automerge: int) -> None:
+    db.execute("INSERT INTO words (words, rank) VALUES ('automerge', ?)", (automerge,))
+
+
+def _merge_words(db: sqlite3.Connection, until: Callable[[], bool]) -> bool:
+    """Do the merging that a big catch-up has put off; True if nothing is left of it."""
+    if not _meta(db, "merge", 0):
+        return True
+    while not until():
+        with _transaction(db):
+            before = db.total_changes
+            db.execute("INSERT INTO words (words, rank) VALUES ('merge', 300)")
+            if db.total_changes - before < 2:  # FTS5's way to say that there was nothing to do
+                _configure_words(db, automerge=4)
+                _set_meta(db, "merge", 0)
+                return True
+    return False
 
 
 def _meta(db: sqlite3.Connection, key: str, default: Any) -> Any:

@@ -42,6 +42,7 @@ class Entry:
     entry: Message | Event
     text: str = ""
     words: str = ""
+    """What the word index is given."""
     prompt: bool = False
 
 
@@ -89,6 +90,8 @@ class Batch:
         self.added = 0
         self._seq = int(db.execute("SELECT coalesce(max(seq), 0) FROM entry").fetchone()[0])
         self._touched: dict[str, _Session] = {}
+        self._places: list[tuple[int, str, int, int]] = []
+        self._words: list[tuple[int, str]] = []
 
     def add(self, item: Entry) -> None:
         """Enter one record, unless its id is known: the first one counts."""
@@ -102,13 +105,20 @@ class Batch:
             return
         self._seq += 1
         session.row["last_seq"] = self._seq
-        self.db.execute(
-            "INSERT INTO entry VALUES (?, ?, ?, ?)", (self._seq, session_id, item.start, item.end)
-        )
+        self._places.append((self._seq, session_id, item.start, item.end))
+        if isinstance(item.entry, Message):
+            self._words.append((self._seq, item.words))
         self.added += 1
+
+    def write(self) -> None:
+        """Write the places and words that have been gathered."""
+        self.db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?)", self._places)
+        self.db.executemany("INSERT INTO words (rowid, content) VALUES (?, ?)", self._words)
+        self._places, self._words = [], []
 
     def finish(self) -> None:
         """Write the sessions' rows."""
+        self.write()
         for session_id, touched in self._touched.items():
             if touched.refold:
                 self._refold(session_id, touched.row)
@@ -159,7 +169,6 @@ class Batch:
         ).rowcount
         if not inserted:
             return False
-        self.db.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (seq, item.words))
         row["last_group"] = group
         row["updated"] = message.timestamp or row["updated"]
         row["started"] = row["started"] or message.timestamp
