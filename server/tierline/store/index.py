@@ -170,7 +170,7 @@ class Index:
 
     def offset(self) -> int:
         """Up to which byte of the log the index has come; 0 if it cannot be asked."""
-        if self.nothing:
+        if not self.path.exists():
             return 0
         try:
             with self.connection() as db:

@@ -105,10 +105,13 @@ class HistoryLog:
             except OSError as error:
                 raise _write_error(self.path, error) from error
 
-    def read(self, offset: int = 0, end: int | None = None) -> Iterator[Line]:
+    def read(
+        self, offset: int = 0, end: int | None = None, *, containing: bytes = b""
+    ) -> Iterator[Line]:
         """Stream lines from a byte offset (a line's start) to ``end`` or the end of the file.
 
-        Blank lines are passed over. A missing file has no lines.
+        Blank lines are passed over. A missing file has no lines. Lines without the bytes
+        ``containing`` come unparsed, with neither record nor problem: many times faster.
 
         Raises:
             StorageError: the file exists but cannot be read.
@@ -116,7 +119,7 @@ class HistoryLog:
         try:
             with self.path.open("rb") as stream:
                 stream.seek(offset)
-                yield from _lines(stream, offset, end)
+                yield from _lines(stream, offset, end, containing)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -214,7 +217,7 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     return text.encode("ascii") + b"\n"
 
 
-def _lines(stream: BinaryIO, position: int, end: int | None) -> Iterator[Line]:
+def _lines(stream: BinaryIO, position: int, end: int | None, containing: bytes) -> Iterator[Line]:
     while end is None or position < end:
         raw = stream.readline(MAX_LINE_BYTES)
         if not raw:
@@ -228,6 +231,9 @@ def _lines(stream: BinaryIO, position: int, end: int | None) -> Iterator[Line]:
             yield Line(start, position, None, "too_long")
             continue
         terminated = raw.endswith(b"\n")
+        if containing and terminated and containing not in raw:
+            yield Line(start, position, None)
+            continue
         # After a power cut, file systems may fill what was not yet written with NUL bytes; a record
         # that another writer put behind them on the same line is still good.
         body = raw.strip(b"\0 \t\r\n")

@@ -9,7 +9,7 @@ import attrs
 from tierline.context.blocks import Text
 from tierline.context.text import well_formed
 from tierline.history.codec import decode, encode_content
-from tierline.history.events import Event
+from tierline.history.events import Event, EventKind
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.history.timeline import timeline
@@ -17,6 +17,8 @@ from tierline.store.images import ImageStore
 from tierline.store.index import SessionSummary
 from tierline.store.indexing import preview
 from tierline.store.log import HistoryLog
+
+_TAIL_BYTES = 16 * 1024 * 1024
 
 
 def full(message: Message, images: ImageStore) -> dict[str, Any]:
@@ -79,6 +81,28 @@ def summaries(log: HistoryLog, limit: int | None) -> list[SessionSummary]:
             )
         )
     return found if limit is None else found[: max(limit, 0)]
+
+
+def needle(session_id: str) -> bytes:
+    """Bytes that every record of the session contains; none if its id may be spelled in two ways."""
+    escaped = set(session_id) & {'"', "\\"} or not session_id.isprintable()
+    return session_id.encode("ascii") if session_id.isascii() and not escaped else b""
+
+
+def newest_session(log: HistoryLog) -> str:
+    """The session of the last message in the log that was not deleted; empty if it is not near the
+    end.
+    """
+    start = max(log.size() - _TAIL_BYTES, 0)
+    last, deleted = "", set()
+    for line in log.read(start):
+        entry = decode(line.record) if line.record is not None else None
+        if isinstance(entry, Message):
+            last = entry.session_id
+            deleted.discard(last)
+        elif entry is not None and entry.kind == EventKind.DELETE:
+            deleted.add(entry.session_id)
+    return "" if last in deleted else last
 
 
 def _light(message: Message, *, first: bool) -> Message:

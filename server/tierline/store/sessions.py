@@ -28,7 +28,7 @@ from tierline.history.timeline import Timeline, timeline
 from tierline.store import files, records
 from tierline.store.errors import StorageError
 from tierline.store.images import ImageStore
-from tierline.store.index import CatchUp, Index, Progress, SessionSummary
+from tierline.store.index import BULK_BYTES, CatchUp, Index, Progress, SessionSummary
 from tierline.store.log import HistoryLog
 from tierline.store.redaction import Redact, redact_event, redact_message
 from tierline.store.search import Query, SearchResult, search, search_messages
@@ -210,8 +210,14 @@ class HistoryStore:
 
     def restore_newest(self) -> Timeline | None:
         """Load the session that was used last (seed 004, "Auto-Restore"); None if there is none."""
-        newest = self.list_sessions(limit=1)
-        return self.load_session(newest[0].session_id) if newest else None
+        if self.index.behind() > BULK_BYTES:
+            # The index is missing or far behind. It can be built later: one session is found, and
+            # read, without it.
+            newest = records.newest_session(self.log)
+            if newest:
+                return self.load_session(newest)
+        listed = self.list_sessions(limit=1)
+        return self.load_session(listed[0].session_id) if listed else None
 
     def iter_messages(self, session_id: str) -> Iterator[Message]:
         """A session's messages one by one in log order, hidden ones too, without images' bytes.
@@ -356,10 +362,10 @@ class HistoryStore:
 
     def _load(self, session_id: str) -> _Known:
         known = _Known(session_id, 0)
-        state = self.index.catch_up()
-        with contextlib.suppress(sqlite3.Error):
-            offset = self.index.offset()
-            if not state.behind or offset:
+        if self.index.behind() <= BULK_BYTES:
+            self.index.catch_up()
+            with contextlib.suppress(sqlite3.Error):
+                offset = self.index.offset()
                 for start, end in self.index.places(session_id):
                     self._read_into(known, start, end)
                 known.offset = offset
@@ -379,7 +385,7 @@ class HistoryStore:
 
     def _read_into(self, known: _Known, start: int, end: int | None) -> int:
         offset = start
-        for line in self.log.read(start, end):
+        for line in self.log.read(start, end, containing=records.needle(known.session_id)):
             if not line.complete:
                 break
             offset = line.end
@@ -395,11 +401,12 @@ class HistoryStore:
 
     def _stream(self, session_id: str) -> Iterator[Message | Event]:
         places: Iterable[tuple[int, int | None]] = [(0, None)]
-        if not self.index.catch_up().behind:
+        if self.index.behind() <= BULK_BYTES and not self.index.catch_up().behind:
             with contextlib.suppress(sqlite3.Error):
                 places = self.index.places(session_id)
+        wanted = records.needle(session_id)
         for start, end in places:
-            for line in self.log.read(start, end):
+            for line in self.log.read(start, end, containing=wanted):
                 if line.record is not None and line.record.get("session_id") == session_id:
                     entry = decode(line.record)
                     if entry is not None:

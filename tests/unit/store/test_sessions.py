@@ -376,3 +376,34 @@ def test_message_that_arrives_twice_is_written_as_it_comes_and_counted_once(
     message = store.append(store.make("user", "x"))
     store.append(attrs.evolve(message))
     assert len(store.timeline().visible()) == 1 == store.list_sessions()[0].message_count
+
+
+def test_newest_session_is_restored_without_waiting_for_a_missing_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 5: "start-up unaffected" by a large log."""
+    store = HistoryStore(tmp_path)
+    exchange(store, "older")
+    older = store.session_id
+    store.new_session()
+    exchange(store, "newest")
+    monkeypatch.setattr("tierline.store.sessions.BULK_BYTES", 100)
+    again = HistoryStore(tmp_path)
+    now = again.restore_newest()
+    assert now is not None and said(again) == ["newest", "ok"]
+    assert not again.index.path.exists()
+    assert said(again, older) == ["older", "ok"]
+    assert [m.role for m in again.iter_messages(older)] == ["user", "assistant"]
+    again.delete_session(store.session_id)
+    third = HistoryStore(tmp_path)
+    assert third.restore_newest() is not None and third.session_id == older
+
+
+def test_sessions_with_odd_names_are_found_by_scanning_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tierline.store.sessions.BULK_BYTES", 1)
+    for name in ('sess "quoted"', "sess\\back", "sitzung-ä", "sess\ud83d", "sess\n"):
+        store = HistoryStore(tmp_path)
+        store.append(attrs.evolve(store.make("user", "x"), session_id=name))
+        assert len(store.timeline(name).visible()) == 1, name
