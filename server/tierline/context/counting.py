@@ -128,8 +128,8 @@ class Measure:
     text: int = 0
     fixed: int = 0
 
-    def __add__(self, other: Measure) -> Measure:
-        return Measure(self.text + other.text, self.fixed + other.fixed)
+
+_Size: TypeAlias = tuple[int, int]
 
 
 class TokenCounter:
@@ -227,78 +227,75 @@ class TokenCounter:
         ``digest`` is a hash of a text that the caller already has; the text is then looked up by it
         and not hashed again.
         """
-        size = self.measure(value, digest=digest)
+        if digest and isinstance(value, str):
+            text, fixed = self._text(value, digest), 0
+        else:
+            text, fixed = self._size(value)
         ratio = self.ratio
-        scaled = size.text if ratio == 1.0 else math.ceil(size.text * ratio)
-        return scaled + size.fixed
+        return fixed + (text if ratio == 1.0 else math.ceil(text * ratio))
 
-    def measure(self, value: Countable, *, digest: str = "") -> Measure:  # noqa: PLR0911, PLR0912
+    def measure(self, value: Countable) -> Measure:
         """The size of a value before the ratio is applied."""
-        match value:
-            case str():
-                return Measure(self._text(value, digest))
-            case None:
-                return Measure()
-            case Text():
-                return Measure(self._text(value.text))
-            case Image():
-                return Measure(fixed=image_tokens(value, self.model.image_rule))
-            case ToolUse():
-                return Measure(self._text(value.name) + self._json(value.input), CALL_OVERHEAD)
-            case ToolResult():
-                return self._all(value.content) + Measure(fixed=CALL_OVERHEAD)
-            case Reasoning():
-                return Measure(self._json(value.data))
-            case PromptBlock():
-                return self.measure(value.block)
-            case PromptMessage():
-                return self._all(value.blocks) + Measure(fixed=MESSAGE_OVERHEAD)
-            case ToolSpec():
-                text = self._text(value.name) + self._text(value.description)
-                return Measure(text + self._json(value.input_schema), TOOL_OVERHEAD)
-            case Prompt():
-                return self._prompt(value)
-            case Mapping():
-                return self._mapping(value)
-            case bytes() | bytearray():
-                return Measure(self._text(value.decode("utf-8", "replace")))
+        return Measure(*self._size(value))
+
+    def _size(self, value: Countable) -> _Size:
+        """Tokens of text and fixed tokens. Thousands of values are sized for every request."""
+        sizer = _SIZERS.get(type(value))
+        return sizer(self, value) if sizer is not None else self._other(value)
+
+    def _all(self, values: Iterable[Countable], fixed: int = 0) -> _Size:
+        text = 0
+        for value in values:
+            size = self._size(value)
+            text += size[0]
+            fixed += size[1]
+        return text, fixed
+
+    def _call(self, use: ToolUse) -> _Size:
+        return self._text(use.name) + self._json(use.input), CALL_OVERHEAD
+
+    def _tool(self, tool: ToolSpec) -> _Size:
+        text = self._text(tool.name) + self._text(tool.description)
+        return text + self._json(tool.input_schema), TOOL_OVERHEAD
+
+    def _prompt(self, prompt: Prompt) -> _Size:
+        fixed = REQUEST_OVERHEAD + (self.model.tools_overhead_tokens if prompt.tools else 0)
+        return self._all((*prompt.tools, *prompt.system, *prompt.messages), fixed)
+
+    def _other(self, value: Countable) -> _Size:
+        """Values of other types: subclasses, mappings, messages of other layers, iterables."""
+        for kind, sizer in _SIZERS.items():
+            if isinstance(value, kind):
+                return sizer(self, value)
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if isinstance(value, bytes | bytearray):
+            return self._text(value.decode("utf-8", "replace")), 0
         if hasattr(value, "role") and hasattr(value, "content"):
-            return self.measure(value.content) + Measure(fixed=MESSAGE_OVERHEAD)
+            return self._all((value.content,), MESSAGE_OVERHEAD)
         if isinstance(value, Iterable):
             return self._all(value)
-        return Measure(self._text(str(value)))
+        return self._text(str(value)), 0
 
-    def _all(self, values: Iterable[Countable]) -> Measure:
-        text = fixed = 0
-        for value in values:
-            size = self.measure(value)
-            text += size.text
-            fixed += size.fixed
-        return Measure(text, fixed)
-
-    def _prompt(self, prompt: Prompt) -> Measure:
-        fixed = REQUEST_OVERHEAD + (self.model.tools_overhead_tokens if prompt.tools else 0)
-        size = self._all(prompt.tools) + self._all(prompt.system) + self._all(prompt.messages)
-        return size + Measure(fixed=fixed)
-
-    def _mapping(self, value: Mapping[str, Any]) -> Measure:
+    def _mapping(self, value: Mapping[str, Any]) -> _Size:
         """A message or a block in a provider's own shape; anything else as its JSON."""
         if "role" in value:
-            size = self.measure(value.get("content")) + Measure(fixed=MESSAGE_OVERHEAD)
+            text, fixed = self._all((value.get("content"),), MESSAGE_OVERHEAD)
             for call in value.get("tool_calls") or ():
-                size += Measure(self._json(call.get("function", call)), CALL_OVERHEAD)
-            return size
+                text += self._json(call.get("function", call))
+                fixed += CALL_OVERHEAD
+            return text, fixed
         kind = value.get("type")
         if kind in ("text", "input_text", "output_text") and isinstance(value.get("text"), str):
-            return Measure(self._text(value["text"]))
+            return self._text(value["text"]), 0
         if kind == "tool_use":
             text = self._text(str(value.get("name", ""))) + self._json(value.get("input", {}))
-            return Measure(text, CALL_OVERHEAD)
+            return text, CALL_OVERHEAD
         if kind == "tool_result":
-            return self.measure(value.get("content")) + Measure(fixed=CALL_OVERHEAD)
+            return self._all((value.get("content"),), CALL_OVERHEAD)
         if kind in ("image", "image_url"):
-            return Measure(fixed=image_tokens(_image(value), self.model.image_rule))
-        return Measure(self._json(value))
+            return 0, image_tokens(_image(value), self.model.image_rule)
+        return self._json(value), 0
 
     def _json(self, value: Any) -> int:
         if value in ({}, None):
@@ -329,9 +326,10 @@ class TokenCounter:
 
     def _encode(self, encoder: Encoder, text: str) -> int | None:
         try:
-            if len(text) <= MAX_CHUNK or not encoder.additive:
-                return encoder(well_formed(text))
-            return sum(self._chunk(encoder, part) for part in chunks(well_formed(text)))
+            sound = well_formed(text)
+            if len(sound) <= MAX_CHUNK or not encoder.additive:
+                return self._chunk(encoder, sound)
+            return sum(self._chunk(encoder, part) for part in chunks(sound))
         except Exception as error:
             # Whatever an encoder stumbles over, the turn goes on with an estimate.
             if not self._failed and self._warn is not None:
@@ -349,6 +347,21 @@ class TokenCounter:
             found = encoder(part)
             self._cache.keep_digest(key, found)
         return found
+
+
+_SIZERS: dict[type, Callable[[TokenCounter, Any], _Size]] = {
+    str: lambda counter, text: (counter._text(text), 0),
+    type(None): lambda _counter, _none: (0, 0),
+    Text: lambda counter, block: (counter._text(block.text), 0),
+    Image: lambda counter, image: (0, image_tokens(image, counter.model.image_rule)),
+    ToolUse: TokenCounter._call,
+    ToolResult: lambda counter, result: counter._all(result.content, CALL_OVERHEAD),
+    Reasoning: lambda counter, block: (counter._json(block.data), 0),
+    PromptBlock: lambda counter, entry: counter._size(entry.block),
+    PromptMessage: lambda counter, message: counter._all(message.blocks, MESSAGE_OVERHEAD),
+    ToolSpec: TokenCounter._tool,
+    Prompt: TokenCounter._prompt,
+}
 
 
 def by_length(text: str) -> int:

@@ -238,11 +238,14 @@ def explain(plan: ContextPlan, key: str) -> str:
 
 def _plan_id(candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[Absent]) -> str:
     """A hash over everything that the plan depends on. Contents enter by their own hashes."""
+    # Joined rather than formatted: there may be thousands, and enumerations format slowly.
     lines = [
-        f"{i.key}\0{i.section}\0{i.sha256}\0{i.tokens}\0{i.priority}\0{i.pin}\0{i.required:d}"
-        f"{i.volatile:d}\0{i.group}\0{i.path}\0{i.origin}\0" + "\0".join(i.depends)
+        "\0".join(
+            (i.key, i.section, i.sha256, str(i.tokens), str(i.priority), i.pin, "!" * i.required,
+             "~" * i.volatile, i.group, i.path, i.origin, *i.depends)
+        )
         for i in candidates
-    ]
+    ]  # fmt: skip
     lines += [repr(value) for value in rest]
     lines += [f"{a.key}\0{a.section}\0{a.code}\0{a.reason}\0{a.tokens}\0{a.path}" for a in absent]
     content = "\n".join(lines).encode("utf-8", "surrogatepass")

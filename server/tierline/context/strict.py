@@ -118,7 +118,8 @@ def _clean_blocks(
     for entry in blocks:
         block = _clean_block(entry.block, role, strategy)
         if block is not None:
-            kept.append(attrs.evolve(entry, block=block))
+            # Nearly all blocks are sound, and there may be thousands: those stay the same objects.
+            kept.append(entry if block is entry.block else attrs.evolve(entry, block=block))
         elif entry.mark is not None:
             kept.append(attrs.evolve(entry, block=Text("")))
     return kept
@@ -128,7 +129,8 @@ def _clean_block(block: Block, role: Role | str, strategy: str) -> Block | None:
     cleaned: Block | None = None
     match block:
         case Text():
-            text = Text(well_formed(block.text))
+            sound = well_formed(block.text)
+            text = block if sound is block.text else Text(sound)
             cleaned = text if visible(text) else None
         case Image() if role == "user":
             cleaned = _clean_image(block)

@@ -24,7 +24,7 @@ def well_formed(text: str) -> str:
     JSON may carry half of an emoji (``"\\ud83d"``) and editors cut by UTF-16 units, so such text
     reaches us; it cannot be encoded as UTF-8 and would make a request invalid for good.
     """
-    if not _SURROGATE.search(text):
+    if text.isascii() or not _SURROGATE.search(text):
         return text
     joined = _PAIR.sub(lambda m: m[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
     return _SURROGATE.sub("\ufffd", joined)
