@@ -84,7 +84,7 @@ def summaries(log: HistoryLog, limit: int | None) -> list[SessionSummary]:
 
 
 def needle(session_id: str) -> bytes:
-    """Bytes that every record of the session contains; none if JSON can spell its id in two ways."""
+    """Bytes in every record of the session; none if JSON can spell its id in two ways."""
     escaped = set(session_id) & {'"', "\\", "/"} or not session_id.isprintable()
     return session_id.encode("ascii") if session_id.isascii() and not escaped else b""
 
