@@ -88,7 +88,8 @@ class AppliedEdit:
     history: str
     """Key of the history item that holds the proposal: the model has it as long as that is sent."""
     reference: str
-    """What to call the edit, so that the model knows which one is meant (its call id)."""
+    """What to call the edit, so that the model knows which one is meant: its call id as it is sent,
+    without white space. Leave the edit out of the list if the id had to be changed for sending."""
 
 
 @frozen

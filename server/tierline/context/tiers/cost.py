@@ -1,0 +1,134 @@
+"""What a rewrite costs, what it saves, and the one rule that decides: rent or buy.
+
+Bytes that were sent are cheap to send again; rewriting one makes everything behind it expensive
+once. Carrying what a rewrite would remove costs a little at every request. Nobody knows how many
+requests are still to come, so the ski-rental rule decides: keep paying rent until it amounts to the
+price, then buy. Against a clairvoyant who knows every request to come, that is never more than
+twice as dear while the price stays the same (``tests/property/test_tiers_cost.py``), and twice the
+factor by which the price rises between two purchases otherwise.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from tierline.context.prompt import Ttl
+from tierline.context.tiers.base import Tariff
+
+
+@frozen
+class Account:
+    """Rent paid since the last purchase, in the tariff's unit times tokens."""
+
+    rent: float = 0.0
+
+    def due(self, rent: float, price: float) -> bool:
+        """True if buying now is right: with this request's rent the price would be reached.
+
+        The rent of the request at which one buys is not paid.
+        """
+        return self.rent + rent >= price
+
+    def pay(self, rent: float) -> Account:
+        """Carry on for one more request."""
+        return evolve(self, rent=self.rent + max(rent, 0.0))
+
+
+@frozen
+class Layout:
+    """The size of a way to send a request, in tokens: what can be read, what must be written."""
+
+    read: int
+    written: int
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.read + self.written
+
+    def cost(self, prices: Tariff, ttl: Ttl) -> float:
+        """Price of this request's input."""
+        return self.read * prices.read + self.written * prices.write(ttl)
+
+
+@frozen
+class Verdict:
+    """Whether a rewrite happens now, why, and the numbers."""
+
+    rewrite: bool
+    code: str
+    """``forced``, ``cold``, ``free``, ``due`` or ``wait``."""
+    rent: float
+    """What carrying on would have cost until now, this request included."""
+    price: float
+    """What the rewrite costs more than carrying on, at this request."""
+    account: Account
+    """The account to keep if the decision is carried out."""
+
+    @property
+    def ratio(self) -> float:
+        """Rent over price; infinite for what costs nothing."""
+        return self.rent / self.price if self.price > 0 else float("inf")
+
+
+def weigh(
+    account: Account,
+    keep: Layout,
+    rewritten: Layout,
+    prices: Tariff,
+    ttl: Ttl,
+    *,
+    cold: bool = False,
+    forced: bool = False,
+) -> Verdict:
+    """Decide on one rewrite of bytes that were sent.
+
+    ``keep`` is the request without it, ``rewritten`` with it. The rent is what the difference in
+    size costs per request when it is read from the cache. When the cache is ``cold``, or the
+    rewrite costs nothing because what lies behind it is new anyway, it happens; ``forced`` is for
+    what the budget demands.
+    """
+    rent = max(keep.total - rewritten.total, 0) * prices.read
+    if forced:
+        return Verdict(True, "forced", account.rent + rent, 0.0, Account())
+    if cold:
+        return Verdict(True, "cold", account.rent + rent, 0.0, Account())
+    price = rewritten.cost(prices, ttl) - keep.cost(prices, ttl)
+    if price <= 0:
+        return Verdict(True, "free", account.rent + rent, 0.0, Account())
+    if rent > 0 and account.due(rent, price):
+        return Verdict(True, "due", account.rent + rent, price, Account())
+    return Verdict(False, "wait", account.rent + rent, price, account.pay(rent))
+
+
+def gate(
+    account: Account,
+    *,
+    before: int,
+    rewritten: int,
+    behind: int,
+    becomes: int,
+    fresh: int = 0,
+    prices: Tariff,
+    ttl: Ttl = "5m",
+    cold: bool = False,
+    forced: bool = False,
+) -> Verdict:
+    """The same rule for callers that change one stretch of the request themselves: tool results
+    that are cut, a window that slides, memos, STATE. All sizes in tokens.
+
+    Args:
+        account: rent paid so far for this stretch.
+        before: what stands before the stretch and stays.
+        rewritten: the stretch as it was sent.
+        behind: what was sent behind it.
+        becomes: the stretch as it would be.
+        fresh: what is new in this request and must be written anyway.
+        prices: the tariff.
+        ttl: lifetime of cache writes.
+        cold: nothing is cached anyway.
+        forced: the budget demands it.
+    """
+    keep = Layout(before + rewritten + behind, fresh)
+    other = Layout(before, becomes + behind + fresh)
+    return weigh(account, keep, other, prices, ttl, cold=cold, forced=forced)

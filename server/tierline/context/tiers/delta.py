@@ -1,0 +1,230 @@
+"""Differences between two versions of a text, as unified diffs that apply exactly.
+
+Lines end at ``\\n`` alone, so a carriage return, a form feed or U+2028 inside a line is a character
+like any other. Finding the difference takes bounded time whatever the texts (Myers' algorithm with
+a limit on its work); past the limit the part that differs is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from attrs import define, field
+
+CONTEXT_LINES = 2
+"""Unchanged lines around a change: enough to find the place, few enough to stay cheap."""
+MAX_WORK = 1_500_000
+"""Steps of the search, about half a second at worst."""
+MAX_DISTANCE = 400
+"""Changed lines that the search looks for; its memory grows with the square."""
+NO_NEWLINE = "\\ No newline at end of file"
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_Edit: TypeAlias = tuple[int, int, int, int]
+"""Lines ``a0:a1`` of the old text became lines ``b0:b1`` of the new one."""
+
+
+class DeltaError(ValueError):
+    """A diff does not fit the text that it is applied to, or is no diff."""
+
+
+def make(before: str, after: str, context: int = CONTEXT_LINES) -> str:
+    """The unified diff from one text to the other, without file names; empty if they are equal.
+
+    ``apply(before, make(before, after))`` is ``after``.
+    """
+    old, new = _lines(before), _lines(after)
+    written: list[str] = []
+    for group in _grouped(_edits(old, new), context):
+        written += _hunk(old, new, group, context)
+    return "".join(written)
+
+
+def apply(before: str, diff: str) -> str:
+    """The text after the change.
+
+    Raises:
+        DeltaError: if a line that the diff expects is not there, or it is no diff.
+    """
+    old = _lines(before)
+    new: list[str] = []
+    place = 0
+    for hunk in _parse(diff):
+        start = hunk.start - 1 if hunk.length else hunk.start
+        if start < place or start > len(old):
+            raise DeltaError("a hunk lies outside the text")
+        new += old[place:start]
+        place = start
+        for mark, line in hunk.lines:
+            if mark != "+":
+                if place >= len(old) or old[place] != line:
+                    raise DeltaError("a line differs from what the diff expects")
+                place += 1
+            if mark != "-":
+                new.append(line)
+    new += old[place:]
+    if any(not line.endswith("\n") for line in new[:-1]):
+        raise DeltaError("a line without an end stands in the middle")
+    return "".join(new)
+
+
+def _lines(text: str) -> list[str]:
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _hunk(old: Sequence[str], new: Sequence[str], group: list[_Edit], context: int) -> list[str]:
+    first, last = group[0], group[-1]
+    a = max(first[0] - context, 0)
+    b = first[2] - (first[0] - a)
+    a_end = min(last[1] + context, len(old))
+    b_end = last[3] + (a_end - last[1])
+    out = [f"@@ -{_span(a, a_end)} +{_span(b, b_end)} @@\n"]
+    place = a
+    for a0, a1, b0, b1 in group:
+        out += [_written(" ", line) for line in old[place:a0]]
+        out += [_written("-", line) for line in old[a0:a1]]
+        out += [_written("+", line) for line in new[b0:b1]]
+        place = a1
+    out += [_written(" ", line) for line in old[place:a_end]]
+    return out
+
+
+def _span(start: int, end: int) -> str:
+    length = end - start
+    begin = start + 1 if length else start
+    return str(begin) if length == 1 else f"{begin},{length}"
+
+
+def _written(mark: str, line: str) -> str:
+    return f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{NO_NEWLINE}\n"
+
+
+def _grouped(edits: Sequence[_Edit], context: int) -> Iterator[list[_Edit]]:
+    """Edits whose surroundings touch share a hunk."""
+    group: list[_Edit] = []
+    for edit in edits:
+        if group and edit[0] - group[-1][1] > 2 * context:
+            yield group
+            group = []
+        group.append(edit)
+    if group:
+        yield group
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@define
+class _Hunk:
+    start: int
+    length: int
+    added: int
+    lines: list[tuple[str, str]] = field(factory=list)
+
+
+def _parse(diff: str) -> Iterator[_Hunk]:
+    """Hunks of a diff. The lengths in their heads say where they end, so that no line can be taken
+    for something else.
+    """
+    lines = _lines(diff)
+    place = 0
+    while place < len(lines):
+        head = _HUNK.match(lines[place])
+        if head is None:
+            raise DeltaError("this is not a hunk of a unified diff")
+        hunk = _Hunk(int(head[1]), int(head[2] or 1), int(head[4] or 1))
+        place += 1
+        old_left, new_left = hunk.length, hunk.added
+        while old_left > 0 or new_left > 0:
+            line = lines[place] if place < len(lines) else ""
+            mark, text = line[:1], line[1:]
+            if mark not in ("+", "-", " ") or not text.endswith("\n"):
+                raise DeltaError("a hunk ends early")
+            old_left -= mark != "+"
+            new_left -= mark != "-"
+            place += 1
+            if place < len(lines) and lines[place].rstrip("\n") == NO_NEWLINE:
+                text = text[:-1]
+                place += 1
+            hunk.lines.append((mark, text))
+        yield hunk
+
+
+# --- finding -------------------------------------------------------------------------------------
+
+
+def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
+    """What changed, in order. What both texts begin and end with is set aside first."""
+    shorter = min(len(old), len(new))
+    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    tail = 0
+    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not a and not b:
+        return []
+    numbers: dict[str, int] = {}
+    pairs = _matches(
+        [numbers.setdefault(line, len(numbers)) for line in a],
+        [numbers.setdefault(line, len(numbers)) for line in b],
+    )
+    edits: list[_Edit] = []
+    x = y = 0
+    for i, j in [*pairs, (len(a), len(b))]:
+        if i > x or j > y:
+            edits.append((head + x, head + i, head + y, head + j))
+        x, y = i + 1, j + 1
+    return edits
+
+
+def _matches(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of equal lines of a shortest edit script (Myers 1986, greedy algorithm); none if that
+    takes more work than is allowed.
+    """
+    n, m = len(a), len(b)
+    if not n or not m:
+        return []
+    reach = {1: 0}
+    trace: list[dict[int, int]] = []
+    work = 0
+    for distance in range(min(n + m, MAX_DISTANCE) + 1):
+        trace.append(dict(reach))
+        for k in range(-distance, distance + 1, 2):
+            down = k == -distance or (k != distance and reach[k - 1] < reach[k + 1])
+            x = reach[k + 1] if down else reach[k - 1] + 1
+            y = x - k
+            begin = x
+            while x < n and y < m and a[x] == b[y]:
+                x += 1
+                y += 1
+            reach[k] = x
+            work += 1 + x - begin
+            if x >= n and y >= m:
+                return _walk_back(trace, n, m)
+        work += len(reach)
+        if work > MAX_WORK:
+            break
+    return []
+
+
+def _walk_back(trace: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    for distance in reversed(range(len(trace))):
+        reach = trace[distance]
+        k = x - y
+        down = k == -distance or (k != distance and reach[k - 1] < reach[k + 1])
+        before = k + 1 if down else k - 1
+        old_x = reach[before] if distance else 0
+        old_y = old_x - before if distance else 0
+        while x > old_x and y > old_y:
+            x, y = x - 1, y - 1
+            pairs.append((x, y))
+        x, y = old_x, old_y
+    return pairs[::-1]

@@ -1,0 +1,62 @@
+"""How likely an item is to change by the next request.
+
+A Beta estimate: a prior worth ``PRIOR_WEIGHT`` requests, and decayed counts of the requests at
+which the item had changed and had not. Where the prior comes from: the history of the file in
+version control if known, else the kind of item; what is being edited right now is likelier to
+change than its past says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tierline.context.items import Item, Section
+from tierline.context.tiers.base import Evidence, Signals
+
+PRIOR_WEIGHT = 2.0
+"""Requests that the prior counts for."""
+DECAY = 0.97
+"""Factor on old counts per request: evidence is half as good after 23 requests."""
+DIRTY = 0.5
+"""At least this, for a file with unsaved changes."""
+VISIBLE = 0.2
+"""At least this, for a file on the screen."""
+PRIORS: dict[Section, float] = {
+    Section.SYMBOLS: 0.10,
+    Section.FILES: 0.15,
+    Section.URLS: 0.01,
+    Section.MEMOS: 0.05,
+    Section.STATE: 0.60,
+}
+_OTHER = 0.2
+
+
+def hazard(evidence: Evidence, signals: Signals, section: Section) -> float:
+    """Probability (0 to 1) that the item's content differs at the next request."""
+    prior = PRIORS.get(section, _OTHER) if signals.churn is None else signals.churn
+    prior = min(max(prior, 0.0), 1.0)
+    if signals.dirty:
+        prior = max(prior, DIRTY)
+    if signals.visible:
+        prior = max(prior, VISIBLE)
+    seen = evidence.changed + evidence.quiet
+    return (prior * PRIOR_WEIGHT + evidence.changed) / (PRIOR_WEIGHT + seen)
+
+
+def observe(
+    known: Mapping[str, Evidence], seen: Mapping[str, str], items: Iterable[Item]
+) -> dict[str, Evidence]:
+    """The evidence after one more request. ``seen`` has the hashes of the request before; items
+    that it did not have say nothing yet, items that are gone are forgotten.
+    """
+    now: dict[str, Evidence] = {}
+    for item in items:
+        old = known.get(item.key, Evidence())
+        if item.key not in seen:
+            now[item.key] = old
+            continue
+        changed = seen[item.key] != item.sha256
+        now[item.key] = Evidence(
+            round(old.changed * DECAY + changed, 6), round(old.quiet * DECAY + (not changed), 6)
+        )
+    return now

@@ -1,0 +1,125 @@
+"""How long cache entries should live: the lifetime that writes ask for, and keep-alive requests.
+
+Both are rent or buy again. Surviving a pause costs a dearer write (one hour instead of five
+minutes) or a read of the whole prefix every few minutes; not surviving it costs writing the prefix
+anew. What decides are the pauses that this user makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from tierline.context.prompt import Ttl
+from tierline.context.tiers.base import LIFETIMES, Tariff
+
+# What is assumed before any pause was seen, as if so many pauses of each length had been.
+_PRIOR = ((60.0, 4.0), (900.0, 0.6), (7200.0, 0.4))
+HORIZON = 8
+"""Requests over which the first write of a prefix is spread when lifetimes are compared."""
+MARGIN = 20.0
+"""Seconds before expiry at which a keep-alive request is sent."""
+ACTIVE = 120.0
+"""Seconds after typing or focus for which the user counts as present."""
+
+
+@frozen
+class TtlChoice:
+    """The lifetime to ask for, with the expected cost per request of each."""
+
+    ttl: Ttl
+    numbers: Mapping[str, float]
+
+
+@frozen
+class KeepAlive:
+    """Whether to send a keep-alive request, and when to ask again (seconds from now)."""
+
+    send: bool
+    wait: float
+    sentence: str
+    numbers: Mapping[str, float]
+
+
+def survival(gaps: Sequence[float], idle: float, until: float) -> float:
+    """Probability that the next request comes by ``until`` seconds after the last one, given that
+    it has not come for ``idle`` seconds.
+    """
+    weighted = [*_PRIOR, *((gap, 1.0) for gap in gaps)]
+    open_ = sum(weight for gap, weight in weighted if gap > idle)
+    within = sum(weight for gap, weight in weighted if idle < gap <= until)
+    return within / open_ if open_ else 0.0
+
+
+def choose_ttl(
+    gaps: Sequence[float], prefix: int, growth: int, prices: Tariff, setting: str = "auto"
+) -> TtlChoice:
+    """The cheaper lifetime for a prefix of ``prefix`` tokens that grows by ``growth`` per request.
+
+    ``setting`` is the user's: ``auto``, ``5m`` or ``1h``. A provider that offers one lifetime, or
+    none, gets that.
+    """
+    offered: list[Ttl] = [ttl for ttl in ("5m", "1h") if ttl in prices.ttls]
+    costs: dict[str, float] = {}
+    for ttl in offered:
+        alive = survival(gaps, 0.0, LIFETIMES[ttl])
+        write = prices.write(ttl)
+        again = alive * prices.read + (1 - alive) * write + write / HORIZON
+        costs[ttl] = prefix * again + growth * write
+    if setting in offered:
+        return TtlChoice("1h" if setting == "1h" else "5m", costs)
+    if len(offered) == 2 and costs["1h"] < costs["5m"]:
+        return TtlChoice("1h", costs)
+    return TtlChoice("1h" if offered == ["1h"] else "5m", costs)
+
+
+def keep_alive(
+    *,
+    idle: float,
+    since_use: float,
+    ttl: Ttl,
+    prefix: int,
+    spent: float,
+    gaps: Sequence[float],
+    prices: Tariff,
+    since_activity: float | None = None,
+) -> KeepAlive:
+    """Whether to read the prefix once more so that it stays cached.
+
+    Args:
+        idle: seconds since the user's last request.
+        since_use: seconds since the cache was last used, by a request or a keep-alive.
+        ttl: lifetime of the entries.
+        prefix: tokens that would be kept.
+        spent: what keep-alive requests have cost since the user's last request.
+        gaps: pauses between requests so far, in seconds.
+        prices: the tariff.
+        since_activity: seconds since the user last typed in or focused the editor, if known.
+
+    Two conditions must hold. The request must pay on average: the chance that the user is back
+    before the next expiry, times the loss that it averts, is more than its price. And the rent is
+    not yet the price: what was spent in this pause plus this one stays below that loss, so that
+    however long the pause, keep-alive never costs more than the loss it insures.
+    """
+    life = LIFETIMES[ttl] if prices.explicit else prices.lifetime
+    loss = (prices.write(ttl) - prices.read) * prefix
+    price = prices.read * prefix
+    left = life - since_use
+    chance = survival(gaps, idle, idle + max(left, 0.0) + life)
+    if since_activity is not None and since_activity <= ACTIVE:
+        chance = max(chance, 0.5)
+    numbers = {"price": price, "loss": loss, "chance": chance, "spent": spent, "left": left}
+    if left <= 0:
+        return KeepAlive(False, life, "The cache has expired already.", numbers)
+    if prefix < prices.minimum or loss <= 0:
+        return KeepAlive(False, life, "There is nothing to keep.", numbers)
+    if left > MARGIN:
+        return KeepAlive(False, left - MARGIN, "It is too early.", numbers)
+    if spent + price > loss:
+        return KeepAlive(
+            False, life, "Keeping has cost as much as writing anew would; it is let go.", numbers
+        )
+    if chance * loss <= price:
+        return KeepAlive(False, life, "It is unlikely that you are back in time.", numbers)
+    return KeepAlive(True, life - MARGIN, "Reading it once more is worth its price.", numbers)

@@ -1,0 +1,168 @@
+"""What the log-structured policy remembers: the base, the log, and the texts behind both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import asdict, evolve, field, frozen
+
+from tierline.context.items import Item, Section
+from tierline.context.tiers.base import Kind, Piece, Tier
+
+MAX_ENDS = 24
+"""Ends of earlier requests that are remembered; undo goes back to one of them."""
+
+
+@frozen
+class Based:
+    """A version of a document in the base. Its text is kept under ``sha``."""
+
+    key: str
+    section: Section
+    tier: Tier
+    sha: str
+    tokens: int
+    path: str = ""
+    since: int = 0
+    """Number of the request that put it here."""
+
+
+@frozen
+class Logged:
+    """An entry of the log: an item of the conversation, known by its hash, or an update."""
+
+    key: str
+    sha: str = ""
+    """Conversation: ``Item.sha256``. Update: the version of the document after it, empty if gone.
+    """
+    tokens: int = 0
+    kind: Kind = Kind.ITEM
+    text: str = ""
+    """Update: its words."""
+    section: Section = Section.HISTORY
+    path: str = ""
+    since: int = 0
+
+    @property
+    def is_update(self) -> bool:
+        """True for an update of a document."""
+        return self.kind is not Kind.ITEM
+
+
+@frozen
+class End:
+    """Where a request ended in the log, and when its prefix was last used."""
+
+    length: int
+    at: float
+
+
+@frozen
+class LogState:
+    """Everything that was sent, in its order."""
+
+    base: tuple[Based, ...] = ()
+    log: tuple[Logged, ...] = ()
+    ends: tuple[End, ...] = ()
+    head: str = ""
+    """Hash of everything before the base."""
+    rents: Mapping[str, float] = field(factory=dict)
+    """Rent paid since the last consolidation, by the tier from which one would rewrite."""
+    texts: Mapping[str, str] = field(factory=dict)
+    """Rendered texts of documents, by ``Item.sha256``: those in the base, the newest known, and a
+    few before it, to which undo may go back."""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "base": [list(asdict(b).values()) for b in self.base],
+            "log": [list(asdict(e).values()) for e in self.log],
+            "ends": [[e.length, e.at] for e in self.ends],
+            "head": self.head,
+            "rents": dict(self.rents),
+            "texts": dict(self.texts),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LogState | None:
+        """The state again; None if it is not whole, which is as if nothing had been sent."""
+        try:
+            state = cls(
+                base=tuple(
+                    Based(str(k), Section(s), Tier(t), str(h), int(n), str(p), int(i))
+                    for k, s, t, h, n, p, i in value["base"]
+                ),
+                log=tuple(
+                    Logged(str(k), str(h), int(n), Kind(d), str(t), Section(s), str(p), int(i))
+                    for k, h, n, d, t, s, p, i in value["log"]
+                ),
+                ends=tuple(End(int(n), float(at)) for n, at in value["ends"]),
+                head=str(value["head"]),
+                rents={str(k): float(r) for k, r in value["rents"].items()},
+                texts={str(k): str(t) for k, t in value["texts"].items()},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+        whole = {b.sha for b in state.base} | {v for v in state.versions().values() if v}
+        return state if whole <= state.texts.keys() else None
+
+    def versions(self) -> dict[str, str]:
+        """The version of every document that the model has, by key; see ``versions``."""
+        return versions(self.base, self.log)
+
+
+def versions(base: Iterable[Based], log: Iterable[Logged]) -> dict[str, str]:
+    """What the model has after reading base and log: key to version. A document that was taken away
+    is not in it.
+    """
+    known = {b.key: b.sha for b in base}
+    for entry in log:
+        if entry.is_update:
+            if entry.sha:
+                known[entry.key] = entry.sha
+            else:
+                known.pop(entry.key, None)
+    return known
+
+
+def based_piece(entry: Based, text: str, *, stale: bool, request: int, hazard: float) -> Piece:
+    """A document in the base, with the bytes that were sent."""
+    return Piece(
+        entry.key,
+        entry.tier,
+        entry.section,
+        entry.tokens,
+        text,
+        path=entry.path,
+        stale=stale,
+        age=request - entry.since,
+        hazard=hazard,
+    )
+
+
+def logged_piece(
+    entry: Logged, item: Item | None, *, stale: bool, request: int, hazard: float
+) -> Piece:
+    """An entry of the log. Conversation takes its messages from the item, whose hash is the same.
+
+    A text in the conversation (a summary) is said by the user.
+    """
+    return Piece(
+        entry.key,
+        Tier.LOG,
+        entry.section,
+        entry.tokens,
+        item.text if item is not None else entry.text,
+        item.messages if item is not None else (),
+        kind=entry.kind,
+        path=entry.path,
+        stale=stale,
+        age=request - entry.since,
+        hazard=hazard,
+    )
+
+
+def with_rents(state: LogState, rents: Mapping[str, float]) -> LogState:
+    """The state with other accounts, rounded so that JSON gives back the same numbers."""
+    return evolve(state, rents={k: round(r, 9) for k, r in rents.items() if r > 0})

@@ -1,0 +1,180 @@
+"""The words in which a later message says what an item's text is now.
+
+One update is one block: a first line that names the item and the versions by the beginnings of
+their SHA-256, then at most one fenced block, longer than any run of backticks inside it. Whoever
+reads base and updates in their order has every current text, byte for byte; ``read`` does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from tierline.context.fences import fence, parse_fenced, render_file
+from tierline.context.items import Item
+from tierline.context.text import sha256
+from tierline.context.tiers import delta
+from tierline.context.tiers.base import Kind
+
+RULES = (
+    "Files and other texts below stand as they were when they were first shown. A later message "
+    "may begin with updates: a diff against the version that its hash names, or the whole new "
+    "text. The latest update of a file is what the file says now."
+)
+"""What the model is told once, in the head, where updates are used."""
+
+_HASH = 8
+_START = "Update: "
+_SIMPLE = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_VERSION = r"[0-9a-f]{8}"
+_LINE = re.compile(
+    r'Update: (?P<name>"(?:[^"\\]|\\.)*"|[^\s"]+)'
+    rf"(?: \((?P<in_full>{_VERSION}), in full\):"
+    rf"| changed from (?P<from>{_VERSION}) to (?P<to>{_VERSION}):"
+    r"| (?P<gone>is no longer part of the context)\."
+    rf"| was (?P<old>{_VERSION}) and is (?P<new>{_VERSION}) since your edit (?P<edit>\S+) was"
+    r" applied as proposed\.)\n?"
+)
+
+
+@frozen
+class Content:
+    """What an item says, without its wrapper. ``plain`` is true for the exact text of a file."""
+
+    name: str
+    text: str
+    plain: bool
+
+    @property
+    def version(self) -> str:
+        """The name of this version: the first digits of the text's SHA-256."""
+        return version(self.text)
+
+
+@frozen
+class Update:
+    """One update as read back. ``text`` is the new text (``FULL``) or the diff (``DELTA``)."""
+
+    name: str
+    kind: Kind
+    before: str = ""
+    after: str = ""
+    text: str = ""
+    edit: str = ""
+
+
+def version(text: str) -> str:
+    """The first eight digits of the text's SHA-256."""
+    return sha256(text)[:_HASH]
+
+
+def content_of(key: str, path: str, text: str) -> Content:
+    """The content of a rendered item: of a whole file its exact text, else the rendering itself."""
+    if path:
+        found = parse_fenced(text)
+        if found and render_file(path, found[0].text) == text:
+            return Content(path, found[0].text, True)
+    return Content(path or key, text, False)
+
+
+def of_item(item: Item) -> Content:
+    """The content of an item."""
+    return content_of(item.key, item.path, item.text)
+
+
+def full(now: Content) -> str:
+    """The whole text: an addition, or shorter than the difference."""
+    info = "" if now.plain else "as-given"
+    return f"{_START}{_written(now.name)} ({now.version}, in full):\n{fence(now.text, info)}"
+
+
+def change(before: Content, now: Content) -> tuple[Kind, str]:
+    """The shorter one of difference and whole text."""
+    whole = full(now)
+    if before.plain is not now.plain or before.name != now.name:
+        return Kind.FULL, whole
+    diff = delta.make(before.text, now.text)
+    name = _written(now.name)
+    head = f"{_START}{name} changed from {before.version} to {now.version}:\n"
+    short = head + fence(diff, "diff")
+    return (Kind.DELTA, short) if len(short) < len(whole) else (Kind.FULL, whole)
+
+
+def gone(name: str) -> str:
+    """The tombstone of an item."""
+    return f"{_START}{_written(name)} is no longer part of the context.\n"
+
+
+def confirmed(before: Content, now: Content, edit: str) -> str:
+    """The model's own edit made the change, exactly as it proposed it."""
+    return (
+        f"{_START}{_written(now.name)} was {before.version} and is {now.version} since your edit"
+        f" {edit} was applied as proposed.\n"
+    )
+
+
+def read(block: str) -> Update | None:
+    """The update that a block holds; None if it holds none, or anything else besides."""
+    line = _LINE.match(block)
+    if line is None:
+        return None
+    name, rest = _name(line["name"]), block[line.end() :]
+    update: Update | None = None
+    if line["gone"] and not rest:
+        update = Update(name, Kind.GONE)
+    elif line["edit"] and not rest:
+        update = Update(name, Kind.CONFIRMED, line["old"], line["new"], edit=line["edit"])
+    elif line["in_full"] and (text := _only_fence(rest)) is not None:
+        update = Update(name, Kind.FULL, after=line["in_full"], text=text)
+    elif line["from"] and (text := _only_fence(rest)) is not None:
+        update = Update(name, Kind.DELTA, line["from"], line["to"], text)
+    return update
+
+
+def _only_fence(text: str) -> str | None:
+    """What a fence holds that is all there is."""
+    found = parse_fenced("x\n" + text)
+    whole = len(found) == 1 and found[0].start == 0 and found[0].end == len(text) + 2
+    return found[0].text if whole else None
+
+
+def _written(name: str) -> str:
+    """The name as it is, or as a JSON string if it could be taken for something else."""
+    return name if _SIMPLE.fullmatch(name) else json.dumps(name)
+
+
+def _name(written: str) -> str:
+    return str(json.loads(written)) if written.startswith('"') else written
+
+
+def replay(
+    texts: dict[str, str], updates: Sequence[Update], edit: Callable[[str, str], str]
+) -> dict[str, str]:
+    """What every text says after the updates. ``edit(reference, text)`` applies a proposed edit.
+
+    Raises:
+        ValueError: if an update does not fit the version that it names.
+    """
+    now = dict(texts)
+    for update in updates:
+        old = now.get(update.name)
+        if update.before and (old is None or version(old) != update.before):
+            raise ValueError(f"{update.name}: the update is for {update.before}")
+        if update.kind is Kind.GONE:
+            if old is None:
+                raise ValueError(f"{update.name}: it was not there")
+            del now[update.name]
+            continue
+        if update.kind is Kind.FULL:
+            new = update.text
+        elif update.kind is Kind.DELTA:
+            new = delta.apply(old or "", update.text)
+        else:
+            new = edit(update.edit, old or "")
+        if version(new) != update.after:
+            raise ValueError(f"{update.name}: the result is not {update.after}")
+        now[update.name] = new
+    return now

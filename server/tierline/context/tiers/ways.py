@@ -1,0 +1,263 @@
+"""The ways in which the log-structured policy could send a request: append, or rewrite from a tier
+on. Each knows its size and how much of it the cache can still give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import field, frozen
+
+from tierline.context.blocks import ToolResult
+from tierline.context.items import Item, Section
+from tierline.context.prompt import Ttl
+from tierline.context.tiers import updates
+from tierline.context.tiers.base import (
+    AppliedEdit,
+    Kind,
+    Moment,
+    Parts,
+    Piece,
+    Tariff,
+    Tier,
+    piece_of,
+    place_of,
+)
+from tierline.context.tiers.cost import Layout
+from tierline.context.tiers.logstate import (
+    Based,
+    Logged,
+    LogState,
+    based_piece,
+    logged_piece,
+    versions,
+)
+
+TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))
+"""A document goes into the first tier whose limit its hazard is below, else into L3."""
+KEPT_VERSIONS = 8
+"""Older versions whose texts are kept, so that after an undo a difference can be given."""
+
+
+@frozen
+class Way:
+    """One way to send the request."""
+
+    tier: Tier | None
+    """Where rewriting begins: a tier of the base, ``LOG`` for the log alone, None for nothing."""
+    base: tuple[Based, ...]
+    log: tuple[Logged, ...]
+    kept: int
+    """Entries of the log that stay as they were sent."""
+    ended: int
+    """Entries of the log up to the end of the newest earlier request that can be read; 0: none."""
+    layout: Layout
+
+
+@frozen
+class Request:
+    """One request while it is arranged."""
+
+    head: tuple[Item, ...]
+    parts: Parts
+    state: LogState
+    number: int
+    clock: Moment
+    prices: Tariff
+    ttl: Ttl
+    """Lifetime of what is cached."""
+    hazards: Mapping[str, float]
+    count: Callable[[str], int]
+    _memo: dict[tuple[str, str, str], Logged] = field(factory=dict, eq=False, repr=False)
+    """Changes by key and version; the ways of one request share most of them."""
+
+    def keep(self) -> Way:
+        """Leave everything as it was sent and append."""
+        return self._way(None, self.state.base, self._unchanged())
+
+    def rewrite(self, tier: Tier) -> Way:
+        """Rewrite from a tier on; ``LOG`` rewrites only the log, without dead updates."""
+        if tier is Tier.LOG:
+            return self._way(tier, self.state.base, ())
+        kept = tuple(b for b in self.state.base if b.tier < tier)
+        there = {b.key for b in kept}
+        rest = [doc for doc in self.parts.docs if doc.key not in there]
+        return self._way(tier, (*kept, *self._based(rest, tier)), ())
+
+    def _unchanged(self) -> tuple[Logged, ...]:
+        """The beginning of the log that is still right: up to the first entry of the conversation
+        that is no longer there or differs.
+        """
+        talk = [item.sha256 for item in self.parts.talk]
+        place = 0
+        for index, entry in enumerate(self.state.log):
+            if entry.is_update:
+                continue
+            if place == len(talk) or talk[place] != entry.sha:
+                return self.state.log[:index]
+            place += 1
+        return self.state.log
+
+    def _based(self, docs: Iterable[Item], lowest: Tier) -> list[Based]:
+        """Documents in their tiers, by hazard relative to size within each."""
+        placed = []
+        for doc in docs:
+            risk = self.hazards[doc.key]
+            tier = next((t for t, limit in TIER_HAZARDS if risk < limit), Tier.L3)
+            tier = max(tier, lowest)
+            rank = (tier, place_of(doc), round(risk / max(doc.tokens, 1), 9), doc.key)
+            entry = Based(doc.key, doc.section, tier, doc.sha256, doc.tokens, doc.path, self.number)
+            placed.append((rank, entry))
+        return [entry for _, entry in sorted(placed, key=lambda pair: pair[0])]
+
+    def _way(self, tier: Tier | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
+        said = sum(not entry.is_update for entry in kept)
+        fresh = [
+            Logged(i.key, i.sha256, i.tokens, section=i.section, path=i.path, since=self.number)
+            for i in self.parts.talk[said:]
+        ]
+        place = _before_prompt(self.parts.talk[said:])
+        earlier = frozenset(e.key for e in (*kept, *fresh[:place]) if not e.is_update)
+        log = (*kept, *fresh[:place], *self._updates(base, kept, earlier), *fresh[place:])
+        ended = self._ended(len(kept))
+        head = sum(item.tokens for item in self.head)
+        stays = sum(b.tokens for b in base if tier in (None, Tier.LOG) or b.tier < (tier or ""))
+        read = head + stays + sum(entry.tokens for entry in log[:ended])
+        total = head + sum(b.tokens for b in base) + sum(entry.tokens for entry in log)
+        return Way(tier, base, log, len(kept), ended, Layout(read, total - read))
+
+    def _ended(self, kept: int) -> int:
+        """Where the newest earlier request ended whose bytes all stand: the cache has it."""
+        if not self.prices.explicit:
+            return kept
+        alive = (
+            end.length
+            for end in self.state.ends
+            if end.length <= kept and self.prices.alive(self.clock.now - end.at, self.ttl)
+        )
+        return max(alive, default=0)
+
+    # --- updates ---------------------------------------------------------------------------------
+
+    def _updates(
+        self, base: Sequence[Based], kept: Sequence[Logged], earlier: frozenset[str]
+    ) -> list[Logged]:
+        """What brings the model from what it has to what is there now."""
+        known = versions(base, kept)
+        was = {b.key: (b.section, b.path) for b in base}
+        was |= {e.key: (e.section, e.path) for e in kept if e.is_update}
+        docs = {doc.key: doc for doc in self.parts.docs}
+        gone = [self._gone(key, *was[key]) for key in known if key not in docs]
+        return gone + [
+            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], earlier)
+            for doc in docs.values()
+            if known.get(doc.key) != doc.sha256
+        ]
+
+    def _gone(self, key: str, section: Section, path: str) -> Logged:
+        text = updates.gone(path or key)
+        return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
+
+    def _changed(self, doc: Item, known: str, path: str, earlier: frozenset[str]) -> Logged:
+        edit = _applied(self.clock.edits, doc, known, earlier)
+        memo = (doc.key, known, edit.reference if edit is not None else "")
+        if memo not in self._memo:
+            kind, text = self._words(doc, known, path, edit)
+            self._memo[memo] = Logged(
+                doc.key, doc.sha256, self.count(text), kind, text, doc.section, doc.path,
+                self.number,
+            )  # fmt: skip
+        return self._memo[memo]
+
+    def _words(
+        self, doc: Item, known: str, path: str, edit: AppliedEdit | None
+    ) -> tuple[Kind, str]:
+        now = updates.of_item(doc)
+        if known not in self.state.texts:
+            return Kind.FULL, updates.full(now)
+        before = updates.content_of(doc.key, path, self.state.texts[known])
+        if edit is not None and before.name == now.name and before.plain and now.plain:
+            return Kind.CONFIRMED, updates.confirmed(before, now, edit.reference)
+        return updates.change(before, now)
+
+    # --- the result ------------------------------------------------------------------------------
+
+    def texts(self, chosen: Way) -> dict[str, str]:
+        """The texts that the next arrangement may need."""
+        have = self._have()
+        needed = {b.sha for b in chosen.base} | set(versions(chosen.base, chosen.log).values())
+        written = [e.sha for e in chosen.log if e.is_update and e.sha in have]
+        return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
+
+    def _have(self) -> dict[str, str]:
+        return {**self.state.texts, **{doc.sha256: doc.text for doc in self.parts.docs}}
+
+    def pieces(self, chosen: Way) -> tuple[list[Piece], tuple[int, ...]]:
+        """The pieces of a way, and where breakpoints go, the most useful first: the end of this
+        request, of the one before, of the base, of tier L0.
+        """
+        have = self._have()
+        current = {doc.key: doc.sha256 for doc in self.parts.docs}
+        newest = {e.key: i for i, e in enumerate(chosen.log) if e.is_update}
+        talk = iter(self.parts.talk)
+        head = [piece_of(item, Tier.HEAD) for item in self.head]
+        base = [
+            based_piece(
+                b,
+                have[b.sha],
+                stale=current.get(b.key) != b.sha,
+                request=self.number,
+                hazard=self.hazards.get(b.key, 0.0),
+            )
+            for b in chosen.base
+        ]
+        log = [
+            logged_piece(
+                e,
+                None if e.is_update else next(talk),
+                stale=e.is_update and newest[e.key] != i,
+                request=self.number,
+                hazard=self.hazards.get(e.key, 0.0),
+            )
+            for i, e in enumerate(chosen.log)
+        ]
+        tail = [piece_of(item, Tier.TAIL) for item in self.parts.tail]
+        behind = len(head) + len(base)
+        ends = (
+            behind + len(log),
+            behind + chosen.ended if chosen.ended else 0,
+            behind,
+            len(head) + sum(b.tier is Tier.L0 for b in chosen.base),
+        )
+        marks = tuple(dict.fromkeys(end - 1 for end in ends if end))
+        return [*head, *base, *log, *tail], marks
+
+
+def _before_prompt(talk: Sequence[Item]) -> int:
+    """Where updates go among the new items: before the newest prompt, else at the end."""
+    for place in reversed(range(len(talk))):
+        last = place == len(talk) - 1
+        if talk[place].required or (last and _is_prompt(talk[place])):
+            return place
+    return len(talk)
+
+
+def _is_prompt(item: Item) -> bool:
+    blocks = [b.block for m in item.messages for b in m.blocks]
+    users = all(m.role == "user" for m in item.messages)
+    return users and not any(isinstance(block, ToolResult) for block in blocks)
+
+
+def _applied(
+    edits: Iterable[AppliedEdit], doc: Item, known: str, earlier: frozenset[str]
+) -> AppliedEdit | None:
+    """The model's own edit that leads from the version that it has to the current one."""
+    for edit in edits:
+        if (
+            (edit.item, edit.before, edit.after) == (doc.key, known, doc.sha256)
+            and edit.history in earlier
+            and edit.reference
+            and not any(c.isspace() for c in edit.reference)
+        ):
+            return edit
+    return None

@@ -1,0 +1,270 @@
+"""A small world to test stability policies in: files, a conversation, a provider that accepts.
+
+Every request goes through the real assembler, the strict form and the real Anthropic body. From
+the body alone ``reconstruct`` works out what every file says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, evolve, field
+
+from tierline.context.assemble import assemble
+from tierline.context.blocks import Text, ToolResult, ToolUse
+from tierline.context.fences import parse_fenced, render_file
+from tierline.context.items import Item, Section
+from tierline.context.models import ModelFacts, Prices
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
+from tierline.context.strict import strict
+from tierline.context.text import sha256
+from tierline.context.tiers import updates
+from tierline.context.tiers.base import (
+    AppliedEdit,
+    Arrangement,
+    Moment,
+    Sent,
+    Signals,
+    StabilityPolicy,
+    Tariff,
+)
+from tierline.context.tiers.counter import Counter
+from tierline.context.tiers.fixed import Fixed
+from tierline.context.tiers.log_structured import LogStructured
+from tierline.providers.render_anthropic import body
+
+POLICIES: dict[str, type[StabilityPolicy]] = {
+    "fixed": Fixed,
+    "counter": Counter,
+    "log_structured": LogStructured,
+}
+FACTS = ModelFacts(
+    "claude-test",
+    family="anthropic",
+    caching="explicit",
+    max_marks=4,
+    lookback_blocks=20,
+    ttls=("5m", "1h"),
+    min_cacheable_tokens=1024,
+    prices=Prices(5.0, 25.0, 6.25, 10.0, 0.5),
+)
+
+
+def tokens(text: str) -> int:
+    return (len(text.encode("utf-8", "replace")) + 3) // 4
+
+
+def file_item(path: str, text: str) -> Item:
+    rendered = render_file(path, text)
+    return Item(
+        f"file:{path}",
+        Section.FILES,
+        sha256(rendered),
+        tokens(rendered),
+        rendered,
+        path=path,
+    )
+
+
+def text_item(key: str, section: Section, text: str, **facts: Any) -> Item:
+    return Item(key, section, sha256(text), tokens(text), text, **facts)
+
+
+@define
+class Turn:
+    """One turn: its prompt, and what followed."""
+
+    id: str
+    prompt: str
+    atoms: list[tuple[PromptMessage, ...]] = field(factory=list)
+
+
+def talk_item(key: str, group: str, messages: tuple[PromptMessage, ...], required: bool) -> Item:
+    said = json.dumps([[m.role, [str(b.block) for b in m.blocks]] for m in messages])
+    keyed = tuple(
+        PromptMessage(m.role, tuple(evolve(b, key=key) for b in m.blocks)) for m in messages
+    )
+    return Item(
+        key, Section.HISTORY, sha256(said), tokens(said), messages=keyed, group=group,
+        required=required,
+    )  # fmt: skip
+
+
+def say(role: str, *blocks: Any) -> PromptMessage:
+    assert role in ("user", "assistant")
+    return PromptMessage(
+        "user" if role == "user" else "assistant",
+        tuple(PromptBlock(Text(b) if isinstance(b, str) else b, "") for b in blocks),
+    )
+
+
+@define
+class World:
+    """Files, conversation, policy, and the state that survives a restart."""
+
+    policy: StabilityPolicy
+    facts: ModelFacts = FACTS
+    files: dict[str, str] = field(factory=dict)
+    turns: list[Turn] = field(factory=list)
+    summary: str = ""
+    sent: Sent = field(factory=Sent)
+    now: float = 1_000_000.0
+    system: str = "You are a programming assistant. " * 200
+    extra: list[Item] = field(factory=list)
+    tail: list[Item] = field(factory=list)
+    signals: dict[str, Signals] = field(factory=dict)
+    edits: list[AppliedEdit] = field(factory=list)
+    tools: tuple[ToolSpec, ...] = ()
+    count: int = 0
+
+    def _id(self) -> str:
+        self.count += 1
+        return f"{self.count:06d}"
+
+    # --- what may happen -------------------------------------------------------------------------
+
+    def ask(self, prompt: str) -> Turn:
+        turn = Turn(self._id(), prompt)
+        self.turns.append(turn)
+        return turn
+
+    def reply(self, text: str) -> None:
+        self.turns[-1].atoms.append((say("assistant", text),))
+
+    def model_edit(self, path: str, old: str, new: str) -> None:
+        """The model proposes to replace ``old`` by ``new``, and exactly that is done."""
+        call = f"toolu_{self._id()}"
+        use = ToolUse(call, "propose_edit", {"path": path, "old": old, "new": new})
+        result = ToolResult(call, (Text("applied"),))
+        turn = self.turns[-1]
+        before = file_item(path, self.files[path]).sha256
+        self.files[path] = self.files[path].replace(old, new, 1)
+        self.edits.append(
+            AppliedEdit(
+                f"file:{path}",
+                before,
+                file_item(path, self.files[path]).sha256,
+                f"history:{turn.id}.{len(turn.atoms)}",
+                call,
+            )
+        )
+        turn.atoms.append((say("assistant", "I change it.", use), say("user", result)))
+
+    def restart(self) -> None:
+        self.sent = Sent.from_json(json.loads(json.dumps(self.sent.to_json())))
+
+    # --- a request -------------------------------------------------------------------------------
+
+    def items(self) -> list[Item]:
+        found = [text_item("system:head", Section.SYSTEM, self.system, required=True), *self.extra]
+        found += [file_item(path, text) for path, text in sorted(self.files.items())]
+        if self.summary:
+            found.append(
+                talk_item("history:summary", "", (say("user", self.summary),), required=False)
+            )
+        for turn in self.turns:
+            last = turn is self.turns[-1]
+            found.append(
+                talk_item(f"history:{turn.id}", turn.id, (say("user", turn.prompt),), last)
+            )
+            found += [
+                talk_item(f"history:{turn.id}.{i}", turn.id, atom, required=False)
+                for i, atom in enumerate(turn.atoms)
+            ]
+        return [*found, *self.tail]
+
+    def arrange(self) -> Arrangement:
+        moment = Moment(
+            self.now,
+            self.facts.name,
+            json.dumps([t.name for t in self.tools]),
+            self.turns[-1].id if self.turns else "",
+            self.signals,
+            tuple(self.edits),
+        )
+        return self.policy.arrange(self.items(), self.sent, moment, Tariff.of(self.facts))
+
+    def prompt(self, arrangement: Arrangement) -> Prompt:
+        return assemble(arrangement, facts=self.facts, tools=self.tools)
+
+    def body(self, arrangement: Arrangement) -> dict[str, Any]:
+        rendered = body(strict(self.prompt(arrangement), strategy="anthropic"))
+        value: dict[str, Any] = json.loads(json.dumps(rendered, ensure_ascii=False))
+        return value
+
+    def request(self, accepted: bool = True) -> dict[str, Any]:
+        """Send what is there now. Returns the body."""
+        arrangement = self.arrange()
+        if accepted:
+            self.sent = arrangement.next
+        return self.body(arrangement)
+
+
+# --- reading a body ------------------------------------------------------------------------------
+
+
+def blocks(body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """All blocks of a body in the order of the cached prefix, with their roles."""
+    found = [("tools", tool) for tool in body.get("tools", ())]
+    found += [("system", block) for block in body.get("system", ())]
+    for message in body["messages"]:
+        found += [(message["role"], block) for block in message["content"]]
+    return found
+
+
+def prefix(body: dict[str, Any], marks: int = -1) -> list[str]:
+    """The blocks up to and including the last marked one, without their markers."""
+    all_blocks = blocks(body)
+    marked = [i for i, (_, b) in enumerate(all_blocks) if "cache_control" in b]
+    end = marked[marks] + 1 if marked else 0
+    return [_plain(role, block) for role, block in all_blocks[:end]]
+
+
+def plain_blocks(body: dict[str, Any]) -> list[str]:
+    return [_plain(role, block) for role, block in blocks(body)]
+
+
+def _plain(role: str, block: dict[str, Any]) -> str:
+    value = {k: v for k, v in block.items() if k != "cache_control"}
+    return json.dumps([role, value], ensure_ascii=False, sort_keys=True)
+
+
+def reconstruct(body: dict[str, Any]) -> dict[str, str]:
+    """What every file says, from the body alone: base plus updates in their order.
+
+    Raises ValueError where they do not fit together.
+    """
+    texts: dict[str, str] = {}
+    calls: dict[str, dict[str, Any]] = {}
+
+    def edit(reference: str, text: str) -> str:
+        call = calls[reference]
+        assert call["old"] in text
+        return str(text.replace(call["old"], call["new"], 1))
+
+    for role, block in blocks(body):
+        if block.get("type") == "tool_use":
+            calls[block["id"]] = block["input"]
+        if role not in ("system", "user") or block.get("type") != "text":
+            continue
+        text = block["text"]
+        update = updates.read(text)
+        if update is not None:
+            texts = updates.replay(texts, [update], edit)
+            continue
+        found = parse_fenced(text)
+        if len(found) == 1 and (found[0].start, found[0].end) == (0, len(text)):
+            if found[0].path in texts:
+                raise ValueError(f"{found[0].path} stands twice")
+            texts[found[0].path] = found[0].text
+    return texts
+
+
+def marks_of(body: dict[str, Any]) -> int:
+    return sum("cache_control" in block for _, block in blocks(body))
+
+
+def all_text(parts: Iterable[tuple[str, dict[str, Any]]]) -> str:
+    return json.dumps(list(parts), ensure_ascii=False)
