@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, type Mock, vi } from 'vitest';
 import * as vscode from 'vscode';
 import { ChatView } from '../src/extension/chatView';
 import { Decorations } from '../src/extension/decorations';
+import type { VirtualDocuments } from '../src/extension/documents';
 import { Files } from '../src/extension/files';
 import { Keys } from '../src/extension/keys';
 import { Models } from '../src/extension/models';
@@ -9,12 +10,13 @@ import type { ServerController } from '../src/extension/server/controller';
 import { describeError } from '../src/extension/server/errors';
 import { parseLine } from '../src/extension/server/logLines';
 import { Session } from '../src/extension/session';
+import { Sessions } from '../src/extension/sessions';
 import { nest } from '../src/extension/settings';
 import { breakdown, StatusBar } from '../src/extension/statusBar';
 import type { WorkspaceFiles } from '../src/extension/workspaceFiles';
-import type { Event, EventBody, ProviderInfo } from '../src/protocol';
+import type { Event, EventBody, ProviderInfo, SessionInfo } from '../src/protocol';
 import type { Connection, ToWebview } from '../src/shared/messages';
-import { budget, delta, event, file, started, state } from './fake/state';
+import { budget, delta, event, file, message, started, state } from './fake/state';
 import * as fake from './fake/vscode';
 
 type Answers = Record<string, (params: unknown) => unknown>;
@@ -201,6 +203,97 @@ describe('files', () => {
   });
 });
 
+describe('sessions', () => {
+  const documents = { show: vi.fn(async (_name: string, _text: () => Promise<string>) => {}) };
+  const sessions = (): Sessions => new Sessions(session, documents as unknown as VirtualDocuments);
+  const info = (sessionId: string, changes: object = {}): SessionInfo => ({
+    sessionId,
+    timestamp: '2026-01-02T03:04:05Z',
+    messageCount: 4,
+    preview: `about ${sessionId}`,
+    firstRole: 'user',
+    title: '',
+    current: false,
+    ...changes,
+  });
+
+  beforeEach(() => {
+    server.answers['tierline/history/listSessions'] = () => ({
+      sessions: [info('s2', { title: 'Mine' }), info('s1', { current: true })],
+      damaged: [],
+    });
+    server.answers['tierline/history/search'] = () => ({
+      hits: [
+        {
+          messageId: 'm',
+          sessionId: 's2',
+          groupId: 'g',
+          role: 'user',
+          timestamp: '',
+          snippet: 'a needle',
+        },
+      ],
+      partial: false,
+    });
+  });
+
+  it('are listed, searched by what is typed, and opened', async () => {
+    server.answers['tierline/history/loadSession'] = () => state();
+    await sessions().browse();
+    const pick = fake.quickPick;
+    expect(pick.items.map((item) => item.label)).toEqual([
+      '$(comment-discussion) Mine',
+      '$(check) about s1',
+    ]);
+    pick.value = 'needle';
+    pick.changed.fire('needle');
+    await expect.poll(() => pick.items.at(-1)?.label).toBe('$(search) a needle');
+    pick.selectedItems = pick.items.slice(-1);
+    pick.accepted.fire();
+    expect(server.asked.at(-1)).toEqual(['tierline/history/loadSession', { sessionId: 's2' }]);
+  });
+
+  it('can be read without opening, and are deleted only after a question', async () => {
+    server.answers['tierline/history/getSession'] = () => ({
+      sessionId: 's2',
+      messages: [message('u1', { text: 'Hello' })],
+    });
+    await sessions().browse();
+    const pick = fake.quickPick;
+    const item = pick.items[0];
+    const [preview, , trash] = item?.buttons ?? [];
+    pick.triggered.fire({ item, button: preview });
+    await settle();
+    expect(documents.show.mock.calls[0]?.[0]).toBe('Mine.md');
+    expect(await documents.show.mock.calls[0]?.[1]()).toMatch(/^# Mine\n\n## You · .*\n\nHello\n$/);
+    pick.triggered.fire({ item, button: trash });
+    await settle();
+    expect(server.count('tierline/history/deleteSession')).toBe(0);
+    expect(mock(vscode.window.showWarningMessage).mock.calls[0]?.[1]).toMatchObject({
+      modal: true,
+    });
+  });
+
+  it('lose a turn only after a question, and hide or fork it at once', async () => {
+    for (const verb of ['remove', 'drop', 'restore']) {
+      server.answers[`tierline/history/${verb}`] = () => state();
+    }
+    server.answers['tierline/branch/fork'] = () => state();
+    const made = sessions();
+    await made.turn('remove', 'g', 'm');
+    expect(server.count('tierline/history/remove')).toBe(0);
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Remove');
+    await made.turn('remove', 'g', 'm');
+    await made.turn('drop', 'g', 'm');
+    await made.turn('fork', 'g', 'm');
+    expect(server.asked).toEqual([
+      ['tierline/history/remove', { groupId: 'g' }],
+      ['tierline/history/drop', { groupId: 'g' }],
+      ['tierline/branch/fork', { messageId: 'm' }],
+    ]);
+  });
+});
+
 describe('keys', () => {
   it('go from the secret storage to the server, and nowhere else', async () => {
     const stored = new Map([['tierline.key.anthropic', 'sk-ant-1']]);
@@ -316,12 +409,14 @@ describe('the chat view', () => {
   let posted: ToWebview[];
   let receive: (value: unknown) => void;
   let html: string;
+  const turn = vi.fn(async () => {});
 
   async function open(): Promise<ChatView> {
     const chat = new ChatView(
       vscode.Uri.parse('file:///ext'),
       session,
       new Files(session),
+      { turn },
       { complete: async () => [{ path: 'a.py', detail: '' }] } as unknown as WorkspaceFiles,
       log,
     );
@@ -450,6 +545,12 @@ describe('the chat view', () => {
     receive({ type: 'openLink', href: 'https://example.org/' });
     await settle();
     expect(vscode.env.openExternal).toHaveBeenCalledTimes(1);
+  });
+
+  it('hands on what is to be done with a turn', async () => {
+    await open();
+    receive({ type: 'turn', verb: 'drop', groupId: 'g', messageId: 'm' });
+    expect(turn).toHaveBeenCalledWith('drop', 'g', 'm');
   });
 
   it('does not open files outside the workspace', async () => {

@@ -518,3 +518,33 @@ describe('attachments and mentions', () => {
     });
   });
 });
+
+describe('what can be done with a turn', () => {
+  it('is asked for by its group and message', () => {
+    page.ready({
+      messages: [message('u1'), message('a1', { role: 'assistant', groupId: 'g-u1' })],
+    });
+    page.click('[data-role=user] .codicon-eye-closed');
+    page.click('[data-role=assistant] .codicon-repo-forked');
+    page.click('[data-role=user] .codicon-trash');
+    expect(page.sent.filter((one) => one.type === 'turn')).toEqual([
+      { type: 'turn', verb: 'drop', groupId: 'g-u1', messageId: 'u1' },
+      { type: 'turn', verb: 'fork', groupId: 'g-u1', messageId: 'a1' },
+      { type: 'turn', verb: 'remove', groupId: 'g-u1', messageId: 'u1' },
+    ]);
+  });
+
+  it('is undone at a hidden one', () => {
+    page.ready({ messages: [message('u1', { status: 'dropped' })] });
+    page.click('[data-role=user] .codicon-eye');
+    expect(page.last('turn').verb).toBe('restore');
+  });
+
+  it('shows the branch only where it is not the first one', () => {
+    page.ready();
+    expect(page.has('[data-testid=branch-chip]')).toBe(false);
+    page.ready({ branch: 'idea' });
+    page.click('[data-testid=branch-chip]');
+    expect(page.last('switchBranch')).toEqual({ type: 'switchBranch' });
+  });
+});

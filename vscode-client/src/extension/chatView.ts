@@ -7,6 +7,7 @@ import { activeFile, type Files } from './files';
 import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
 import type { Session } from './session';
+import type { Sessions } from './sessions';
 import type { WorkspaceFiles } from './workspaceFiles';
 
 export interface Selection {
@@ -29,6 +30,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly extension: vscode.Uri,
     private readonly session: Session,
     private readonly files: Files,
+    private readonly sessions: Pick<Sessions, 'turn'>,
     private readonly workspaceFiles: WorkspaceFiles,
     private readonly log: vscode.LogOutputChannel,
   ) {
@@ -148,6 +150,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case 'file':
         await this.file(message.verb, message.path);
+        return;
+      case 'turn':
+        await this.sessions.turn(message.verb, message.groupId, message.messageId);
         return;
       case 'addCurrentFile': {
         const uri = activeFile();

@@ -1,7 +1,6 @@
 /** Commands that are little more than one request. */
 import * as vscode from 'vscode';
 import type { ChatView } from './chatView';
-import { describeError } from './server/errors';
 import type { Session } from './session';
 
 export async function cycleMode(session: Session): Promise<void> {
@@ -12,22 +11,6 @@ export async function cycleMode(session: Session): Promise<void> {
     heavy: vscode.l10n.t('Heavy'),
   };
   vscode.window.setStatusBarMessage(vscode.l10n.t('Context mode: {0}', names[mode]), 3_000);
-}
-
-/** The old conversation stays in the history. */
-export async function newSession(session: Session, chat: ChatView): Promise<void> {
-  try {
-    await session.server.raw('tierline/history/new', {});
-  } catch (error) {
-    const described = describeError(error);
-    if (described.code !== 'method_not_found') throw error;
-    void vscode.window.showWarningMessage(
-      vscode.l10n.t('This server cannot begin a new session. Update it and try again.'),
-    );
-    return;
-  }
-  await session.refresh();
-  await chat.focus();
 }
 
 export async function askAboutSelection(chat: ChatView): Promise<void> {

@@ -1,40 +1,24 @@
 /** Looking into the context: the exact text, why a file is in or out, and the budget's parts. */
 import * as vscode from 'vscode';
 import { exact, percent, rows, summary } from '../shared/budget';
+import type { VirtualDocuments } from './documents';
 import { activeFile, resources } from './files';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 import { accuracy } from './statusBar';
 
-const SCHEME = 'tierline';
-const CONTEXT = vscode.Uri.parse(`${SCHEME}:/Exact context.md`);
-
-export class ContextViews implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  private readonly registration = vscode.workspace.registerTextDocumentContentProvider(
-    SCHEME,
-    this,
-  );
-
-  readonly onDidChange = this.changed.event;
-
-  constructor(private readonly session: Session) {}
-
-  async provideTextDocumentContent(): Promise<string> {
-    try {
-      const { text } = await this.session.server.request('tierline/plan/show', {});
-      return text;
-    } catch (error) {
-      const { message, advice } = describeError(error);
-      return `${message}\n\n${advice}\n`;
-    }
-  }
+export class ContextViews {
+  constructor(
+    private readonly session: Session,
+    private readonly documents: VirtualDocuments,
+  ) {}
 
   /** "Show exact context": a read-only document, fetched anew each time. */
   async showContext(): Promise<void> {
-    this.changed.fire(CONTEXT);
-    const document = await vscode.workspace.openTextDocument(CONTEXT);
-    await vscode.window.showTextDocument(document, { preview: true });
+    await this.documents.show('Exact context.md', async () => {
+      const { text } = await this.session.server.request('tierline/plan/show', {});
+      return text;
+    });
   }
 
   async explain(uri?: unknown, uris?: unknown): Promise<void> {
@@ -80,11 +64,6 @@ export class ContextViews implements vscode.TextDocumentContentProvider, vscode.
       matchOnDetail: true,
     });
     if (chosen?.run !== undefined) await vscode.commands.executeCommand(chosen.run);
-  }
-
-  dispose(): void {
-    this.registration.dispose();
-    this.changed.dispose();
   }
 
   /** Messages by their first words: their ids say nothing to anybody. */

@@ -1,15 +1,17 @@
 /** The extension's entry: puts the parts together and registers the commands. */
 import * as vscode from 'vscode';
 import { ChatView } from './chatView';
-import { askAboutSelection, cycleMode, newSession } from './commands';
+import { askAboutSelection, cycleMode } from './commands';
 import { ContextViews } from './contextViews';
 import { Decorations } from './decorations';
+import { VirtualDocuments } from './documents';
 import { Files } from './files';
 import { Keys } from './keys';
 import { Models } from './models';
 import { ServerController } from './server/controller';
 import { describeError } from './server/errors';
 import { Session } from './session';
+import { Sessions } from './sessions';
 import { StatusBar } from './statusBar';
 import { WorkspaceFiles } from './workspaceFiles';
 
@@ -23,11 +25,20 @@ export function activate(context: vscode.ExtensionContext): void {
   const keys = new Keys(context.secrets, controller, log);
   const models = new Models(session, context.globalState, log);
   const files = new Files(session);
-  const views = new ContextViews(session);
-  const chat = new ChatView(context.extensionUri, session, files, new WorkspaceFiles(), log);
+  const documents = new VirtualDocuments();
+  const views = new ContextViews(session, documents);
+  const sessions = new Sessions(session, documents);
+  const chat = new ChatView(
+    context.extensionUri,
+    session,
+    files,
+    sessions,
+    new WorkspaceFiles(),
+    log,
+  );
   controller.beforeReady = () => keys.sendAll();
   context.subscriptions.push(
-    ...[log, controller, session, keys, views, chat],
+    ...[log, controller, session, keys, documents, chat],
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
@@ -37,7 +48,15 @@ export function activate(context: vscode.ExtensionContext): void {
 
   const commands: Record<string, (...args: unknown[]) => unknown> = {
     'tierline.focusChat': () => chat.focus(),
-    'tierline.newSession': () => newSession(session, chat),
+    'tierline.newSession': async () => {
+      await sessions.create();
+      await chat.focus();
+    },
+    'tierline.sessions': () => sessions.browse(),
+    'tierline.renameSession': () => sessions.rename(),
+    'tierline.undo': () => sessions.undo(),
+    'tierline.restoreTurn': () => sessions.restore(),
+    'tierline.switchBranch': () => sessions.branches(),
     'tierline.pinFile': (uri, uris) => files.command('pin', uri, uris),
     'tierline.unpinFile': (uri, uris) => files.command('unpin', uri, uris),
     'tierline.addFile': (uri, uris) => files.command('add', uri, uris),

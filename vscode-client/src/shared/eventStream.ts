@@ -44,7 +44,11 @@ export class EventStream {
       if (!this.asked) this.ask();
       return;
     }
-    if (this.foreign.has(event.sessionId) && event.seq === this.current.seq + 1) {
+    if (
+      this.foreign.has(event.sessionId) &&
+      event.seq === this.current.seq + 1 &&
+      event.body.kind !== 'stateChanged'
+    ) {
       this.current = { ...this.current, seq: event.seq };
       this.listener.changed(this.current, event);
       return;

@@ -48,6 +48,9 @@ export class Uri {
   }
 }
 
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
 export class ThemeColor {
   constructor(readonly id: string) {}
 }
@@ -101,7 +104,39 @@ export const commands = {
   registerCommand: vi.fn(() => new Disposable(() => {})),
 };
 
+interface PickItem {
+  label: string;
+  buttons?: unknown[];
+}
+
+/** The one quick pick that ``createQuickPick`` gives out. */
+export const quickPick = {
+  title: '',
+  placeholder: '',
+  value: '',
+  busy: false,
+  matchOnDescription: false,
+  matchOnDetail: false,
+  items: [] as PickItem[],
+  selectedItems: [] as PickItem[],
+  changed: new EventEmitter<string>(),
+  accepted: new EventEmitter<void>(),
+  triggered: new EventEmitter<unknown>(),
+  hidden: new EventEmitter<void>(),
+  onDidChangeValue: (listener: Listener<string>) => quickPick.changed.event(listener),
+  onDidAccept: (listener: Listener<void>) => quickPick.accepted.event(listener),
+  onDidTriggerItemButton: (listener: Listener<unknown>) => quickPick.triggered.event(listener),
+  onDidHide: (listener: Listener<void>) => quickPick.hidden.event(listener),
+  show: vi.fn(),
+  hide: () => quickPick.hidden.fire(),
+  dispose: () => {
+    for (const emitter of [quickPick.changed, quickPick.accepted, quickPick.triggered])
+      emitter.dispose();
+  },
+};
+
 export const env = {
+  language: 'en',
   clipboard: { writeText: vi.fn(async (_text: string) => {}) },
   openExternal: vi.fn(async (_uri: Uri) => true),
 };
@@ -110,6 +145,7 @@ export const window = {
   activeTextEditor: undefined as unknown,
   visibleTextEditors: [] as unknown[],
   tabGroups: { all: [] as unknown[], activeTabGroup: { activeTab: undefined as unknown } },
+  createQuickPick: () => quickPick,
   createStatusBarItem: vi.fn(() => statusBarItem),
   registerWebviewViewProvider: vi.fn(() => new Disposable(() => {})),
   registerFileDecorationProvider: vi.fn(() => new Disposable(() => {})),

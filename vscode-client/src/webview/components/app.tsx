@@ -8,10 +8,30 @@ import { Box, Button, Icon, IconButton } from './parts';
 import { Transcript } from './transcript';
 
 export function App({ view, store }: { view: View; store: Store }): JSX.Element {
+  const branch = view.model?.branch ?? '';
   return (
     <main class="app" data-connection={view.connection.kind}>
       <header class="top">
         <ProviderChip provider={view.model?.provider ?? null} store={store} />
+        {branch !== '' && branch !== 'main' && (
+          <button
+            type="button"
+            class="flat branch"
+            data-testid="branch-chip"
+            title={texts.branch(branch)}
+            onClick={() => store.post({ type: 'switchBranch' })}
+          >
+            <Icon name="git-branch" />
+            <span class="provider-name">{branch}</span>
+          </button>
+        )}
+        <span class="gap" />
+        <IconButton
+          icon="history"
+          label={texts.sessions}
+          testId="sessions"
+          onClick={() => store.post({ type: 'sessions' })}
+        />
         <IconButton
           icon="add"
           label={texts.newSession}

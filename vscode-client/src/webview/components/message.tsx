@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { tokens } from '../../shared/budget';
+import type { ToHost } from '../../shared/messages';
 import type { RunningTurn, ShownMessage } from '../../shared/model';
 import { isShowable } from '../attachments';
 import { MarkdownView } from '../markdown';
@@ -26,6 +27,8 @@ export function Markdown(props: { text: string; final: boolean; store: Store }):
   // Its children belong to the MarkdownView.
   return <div class="markdown" ref={element} />;
 }
+
+type TurnVerb = Extract<ToHost, { type: 'turn' }>['verb'];
 
 interface MessageProps {
   message: ShownMessage;
@@ -69,7 +72,10 @@ function Prompt({ message, store, retry }: MessageProps): JSX.Element {
           <span>{message.contextLine}</span>
         </button>
       )}
-      {message.status === 'dropped' && <div class="note">{texts.dropped}</div>}
+      <div class="actions">
+        {message.status === 'dropped' && <span class="note">{texts.dropped}</span>}
+        <Tools message={message} store={store} />
+      </div>
       {retry !== null && (
         <div class="note">
           {texts.noReply} <Retry groupId={retry} store={store} />
@@ -109,9 +115,42 @@ function Reply({ message, store, retry }: MessageProps): JSX.Element {
             onClick={() => store.post({ type: 'copy', text: message.text })}
           />
         )}
+        <IconButton
+          icon="repo-forked"
+          label={texts.fork}
+          onClick={() => act(store, 'fork', message)}
+        />
         {message.usage !== null && <Usage usage={message.usage} />}
       </footer>
     </article>
+  );
+}
+
+function act(store: Store, verb: TurnVerb, message: ShownMessage): void {
+  store.post({ type: 'turn', verb, groupId: message.groupId, messageId: message.id });
+}
+
+/** What can be done with a whole turn; stands at its prompt. */
+function Tools({ message, store }: { message: ShownMessage; store: Store }): JSX.Element {
+  const dropped = message.status === 'dropped';
+  return (
+    <span class="tools">
+      <IconButton
+        icon="copy"
+        label={texts.copyPrompt}
+        onClick={() => store.post({ type: 'copy', text: message.text })}
+      />
+      <IconButton
+        icon={dropped ? 'eye' : 'eye-closed'}
+        label={dropped ? texts.restore : texts.drop}
+        onClick={() => act(store, dropped ? 'restore' : 'drop', message)}
+      />
+      <IconButton
+        icon="trash"
+        label={texts.removeTurn}
+        onClick={() => act(store, 'remove', message)}
+      />
+    </span>
   );
 }
 

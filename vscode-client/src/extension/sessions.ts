@@ -1,0 +1,274 @@
+/** Sessions, their turns and branches: browsing, searching, previewing, going back. */
+import * as vscode from 'vscode';
+import type { ChatMessage, SearchHit, SessionInfo } from '../protocol';
+import { tokens } from '../shared/budget';
+import type { VirtualDocuments } from './documents';
+import { describeError } from './server/errors';
+import type { Session } from './session';
+
+interface Item extends vscode.QuickPickItem {
+  sessionId: string;
+  title: string;
+}
+
+const SEARCH_DELAY_MS = 200;
+const PREVIEW: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('preview'),
+  tooltip: vscode.l10n.t('Read without opening'),
+};
+const RENAME: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('edit'),
+  tooltip: vscode.l10n.t('Rename'),
+};
+const DELETE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('trash'),
+  tooltip: vscode.l10n.t('Delete'),
+};
+
+export class Sessions {
+  constructor(
+    private readonly session: Session,
+    private readonly documents: VirtualDocuments,
+  ) {}
+
+  /** The old conversation stays in the list. */
+  async create(): Promise<void> {
+    await this.session.server.request('tierline/history/newSession', {});
+  }
+
+  /** All sessions; what is typed also searches their messages. */
+  async browse(): Promise<void> {
+    const pick = vscode.window.createQuickPick<Item>();
+    pick.title = vscode.l10n.t('Sessions');
+    pick.placeholder = vscode.l10n.t('Choose a session, or type to search all messages');
+    pick.matchOnDescription = true;
+    pick.matchOnDetail = true;
+    let timer: NodeJS.Timeout | undefined;
+    const list = async (): Promise<void> => {
+      pick.busy = true;
+      pick.items = await this.list(pick.value);
+      pick.busy = false;
+    };
+    const reload = (): void => void list().catch((error) => report(error));
+    pick.onDidChangeValue(() => {
+      clearTimeout(timer);
+      timer = setTimeout(reload, SEARCH_DELAY_MS);
+    });
+    pick.onDidAccept(() => {
+      const chosen = pick.selectedItems[0];
+      pick.hide();
+      if (chosen !== undefined) void this.load(chosen.sessionId).catch(report);
+    });
+    pick.onDidTriggerItemButton(({ item, button }) => {
+      void this.act(item, button).then(reload, report);
+    });
+    pick.onDidHide(() => {
+      clearTimeout(timer);
+      pick.dispose();
+    });
+    pick.show();
+    await list();
+  }
+
+  async rename(sessionId = '', title = ''): Promise<void> {
+    const chosen = await vscode.window.showInputBox({
+      title: vscode.l10n.t('Title of the session'),
+      value: title,
+    });
+    if (!chosen?.trim()) return;
+    await this.session.server.request('tierline/history/renameSession', {
+      sessionId,
+      title: chosen.trim(),
+    });
+  }
+
+  async undo(): Promise<void> {
+    await this.session.server.request('tierline/history/undo', {});
+    const back = vscode.l10n.t('Bring It Back');
+    const answer = await vscode.window.showInformationMessage(
+      vscode.l10n.t('The last turn was taken back.'),
+      back,
+    );
+    if (answer === back) await this.session.server.request('tierline/history/restore', {});
+  }
+
+  /** Choose among the turns that were hidden. */
+  async restore(): Promise<void> {
+    const { groups } = await this.session.server.request('tierline/history/list', { hidden: true });
+    const hidden = groups.filter((group) => group.hidden !== '' && group.hidden !== 'remove');
+    if (hidden.length === 0) {
+      void vscode.window.showInformationMessage(vscode.l10n.t('No turn is hidden.'));
+      return;
+    }
+    const chosen = await vscode.window.showQuickPick(
+      hidden.toReversed().map((group) => ({
+        label: group.prompt || group.groupId,
+        description: `${group.hidden} · ${tokens(group.tokens)}`,
+        groupId: group.groupId,
+      })),
+      { title: vscode.l10n.t('Turn to bring back') },
+    );
+    if (chosen === undefined) return;
+    await this.session.server.request('tierline/history/restore', { groupId: chosen.groupId });
+  }
+
+  async turn(
+    verb: 'fork' | 'drop' | 'restore' | 'remove',
+    groupId: string,
+    messageId: string,
+  ): Promise<void> {
+    const { server } = this.session;
+    if (verb === 'fork') await server.request('tierline/branch/fork', { messageId });
+    else if (verb === 'remove') {
+      const yes = vscode.l10n.t('Remove');
+      const answer = await vscode.window.showWarningMessage(
+        vscode.l10n.t('Remove this turn from the conversation?'),
+        {
+          modal: true,
+          detail: vscode.l10n.t(
+            'It is no longer sent, shown or found. To leave it out for a while, hide it instead.',
+          ),
+        },
+        yes,
+      );
+      if (answer === yes) await server.request('tierline/history/remove', { groupId });
+    } else await server.request(`tierline/history/${verb}`, { groupId });
+  }
+
+  /** Go to another branch, or begin one here. */
+  async branches(): Promise<void> {
+    const { branches } = await this.session.server.request('tierline/branch/list', {});
+    const items: (vscode.QuickPickItem & { branch: string | null })[] = branches.map((branch) => ({
+      label: `$(${branch.current ? 'check' : 'git-branch'}) ${branch.branch}`,
+      description:
+        branch.parent === '' ? '' : vscode.l10n.t('from {0}', this.words(branch.forkMessage)),
+      branch: branch.branch,
+    }));
+    items.push(
+      { label: '', kind: vscode.QuickPickItemKind.Separator, branch: null },
+      { label: `$(repo-forked) ${vscode.l10n.t('Begin a branch here')}`, branch: null },
+    );
+    const chosen = await vscode.window.showQuickPick(items, {
+      title: vscode.l10n.t('Branches of this session'),
+    });
+    if (chosen === undefined) return;
+    if (chosen.branch === null) await this.session.server.request('tierline/branch/fork', {});
+    else await this.session.server.request('tierline/branch/switch', { branch: chosen.branch });
+  }
+
+  private words(messageId: string): string {
+    const message = this.session.model?.messages.find((known) => known.id === messageId);
+    return message === undefined ? messageId : `“${firstWords(message.text)}”`;
+  }
+
+  private async load(sessionId: string): Promise<void> {
+    await this.session.server.request('tierline/history/loadSession', { sessionId });
+  }
+
+  private async list(query: string): Promise<Item[]> {
+    const { server } = this.session;
+    const { sessions } = await server.request('tierline/history/listSessions', { limit: 0 });
+    const items = sessions.map(sessionItem);
+    if (query.trim().length < 2) return items;
+    const { hits } = await server.request('tierline/history/search', { query, limit: 50 });
+    const titles = new Map(items.map((item) => [item.sessionId, item.title]));
+    const found = hits.map((hit) => hitItem(hit, titles.get(hit.sessionId) ?? '', query));
+    return found.length === 0
+      ? items
+      : [
+          ...items,
+          {
+            label: vscode.l10n.t('messages'),
+            kind: vscode.QuickPickItemKind.Separator,
+            sessionId: '',
+            title: '',
+          },
+          ...found,
+        ];
+  }
+
+  private async act(item: Item, button: vscode.QuickInputButton): Promise<void> {
+    const { sessionId, title } = item;
+    if (button === PREVIEW) await this.preview(sessionId, title);
+    else if (button === RENAME) await this.rename(sessionId, title);
+    else if (button === DELETE) {
+      const yes = vscode.l10n.t('Delete');
+      const answer = await vscode.window.showWarningMessage(
+        vscode.l10n.t('Delete the session “{0}”?', title),
+        { modal: true, detail: vscode.l10n.t('It is no longer listed or found.') },
+        yes,
+      );
+      if (answer === yes) {
+        await this.session.server.request('tierline/history/deleteSession', { sessionId });
+      }
+    }
+  }
+
+  private async preview(sessionId: string, title: string): Promise<void> {
+    const { messages } = await this.session.server.request('tierline/history/getSession', {
+      sessionId,
+    });
+    await this.documents.show(`${title || sessionId}.md`, async () => transcript(title, messages));
+  }
+}
+
+/** A session as a document to read. */
+export function transcript(title: string, messages: readonly ChatMessage[]): string {
+  const who = {
+    user: vscode.l10n.t('You'),
+    assistant: 'Tierline',
+    tool: vscode.l10n.t('Tool'),
+    system: vscode.l10n.t('System'),
+  };
+  const parts = messages.map((message) =>
+    [`## ${who[message.role]} · ${moment(message.timestamp)}`, message.text].join('\n\n'),
+  );
+  return `${[`# ${title}`, ...parts].join('\n\n')}\n`;
+}
+
+function sessionItem(info: SessionInfo): Item {
+  const title = info.title || firstWords(info.preview) || vscode.l10n.t('Empty session');
+  const item: Item = {
+    sessionId: info.sessionId,
+    title,
+    label: `$(${info.current ? 'check' : 'comment-discussion'}) ${title}`,
+    description: [
+      moment(info.timestamp),
+      vscode.l10n.t('{0} messages', info.messageCount),
+      ...(info.current ? [vscode.l10n.t('open')] : []),
+    ].join(' · '),
+    buttons: [PREVIEW, RENAME, DELETE],
+  };
+  if (info.title !== '' && info.preview !== '') item.detail = firstWords(info.preview);
+  return item;
+}
+
+function hitItem(hit: SearchHit, title: string, query: string): Item {
+  return {
+    sessionId: hit.sessionId,
+    title,
+    label: `$(search) ${hit.snippet.replace(/\s+/g, ' ')}`,
+    description: `${title} · ${moment(hit.timestamp)}`,
+    // The pick filters by what is typed; the snippet need not contain it word for word.
+    detail: query,
+    alwaysShow: true,
+    buttons: [PREVIEW],
+  };
+}
+
+export function firstWords(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= 70 ? line : `${line.slice(0, 69)}…`;
+}
+
+function moment(timestamp: string): string {
+  const date = new Date(timestamp);
+  return Number.isNaN(date.getTime())
+    ? timestamp
+    : date.toLocaleString(vscode.env.language, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+function report(error: unknown): void {
+  const { message, advice } = describeError(error);
+  void vscode.window.showErrorMessage(`${message} ${advice}`.trim());
+}
