@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
+from tierline.config import CacheConfig
+from tierline.context.assemble import assemble
 from tierline.context.blocks import Text
+from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import REQUEST_OVERHEAD, TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.fileentry import FileEntry
 from tierline.context.files import FileState
 from tierline.context.imagelimits import limit_images
 from tierline.context.items import Item, Section
-from tierline.context.layout import BASE_ACKNOWLEDGEMENT, Frame, lay_out
-from tierline.context.limits import Limits, should_compact
+from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import Absent, ContextPlan, plan
-from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+from tierline.context.prompt import Prompt, PromptBlock
 from tierline.context.strict import strict
 from tierline.context.text import sha256
+from tierline.context.tiers.base import Arrangement, Moment, Sent, Signals, Tariff
 from tierline.history.groups import atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
@@ -31,6 +35,7 @@ from tierline.history.selection import select
 from tierline.history.truncation import truncate
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
+from tierline.session.tiering import SentState, policy
 from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
@@ -70,6 +75,12 @@ class Snapshot:
     query: str = ""
     """What a ranked selection searches for."""
     search: GroupSearch | None = None
+    cache: CacheConfig = field(factory=CacheConfig)
+    sent: Sent = field(factory=Sent)
+    now: float = 0.0
+    """Seconds since the epoch."""
+    dirty: tuple[str, ...] = ()
+    """Keys of files whose buffers are not saved."""
 
 
 @frozen
@@ -81,6 +92,7 @@ class Composed:
     budget: p.Budget
     context_line: str
     notices: tuple[str, ...]
+    arrangement: Arrangement
     rendered: RenderedRequest | None = None
 
     @property
@@ -97,8 +109,8 @@ class Composer:
     def __init__(self, session: Session, store: PlanStore) -> None:
         self._session = session
         self.store = store
-        self._reported: p.UsageInfo | None = None
-        self._lifetime = [0, 0]
+        self._ledger = UsageLedger()
+        self._sent = SentState(session.home / "cache-state.json")
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
 
@@ -149,10 +161,18 @@ class Composer:
             cache_write_tokens=usage.cache_write_tokens or 0,
             estimated=not usage.input_tokens,
         )
-        self._reported = info
-        self._lifetime[0] += info.input_tokens
-        self._lifetime[1] += info.output_tokens
+        self._ledger.record(
+            usage.input_tokens,
+            info.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+        )
         return info
+
+    async def accepted(self, composed: Composed) -> None:
+        """The provider has begun to answer: from now on its cache holds this request."""
+        session_id = self._session.conversation.session_id
+        await asyncio.to_thread(self._sent.keep, session_id, composed.arrangement.next)
 
     def file_tokens(self, entry: FileEntry) -> int:
         """Tokens of a file as it would be sent; 0 while it is not."""
@@ -215,6 +235,10 @@ class Composer:
             window=session.window,
             query=turn.text if turn else "",
             search=self._search,
+            cache=settings.cache,
+            sent=self._sent.get(session.conversation.session_id),
+            now=time.time(),
+            dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
         )
 
     async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
@@ -228,27 +252,17 @@ class Composer:
         self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
     ) -> Composed:
         candidates = _candidates(snapshot, counter)
-        decided = plan(
-            candidates,
-            snapshot.limits,
-            model=snapshot.facts.name,
-            mode=snapshot.mode,
-            absent=snapshot.absent,
-            frame_tokens=_frame_tokens(candidates, counter),
-            compaction_failed=snapshot.after_overflow,
-            branch=snapshot.branch,
-            turn=snapshot.active_group,
-        )
-        frame = Frame(
-            model=snapshot.facts.name,
-            max_output_tokens=max(1, decided.max_output_tokens),
-            cache_key=snapshot.session_id,
-            explicit_markers=snapshot.facts.explicit_markers,
-            min_cacheable_tokens=snapshot.facts.min_cacheable_tokens,
-            active_group=snapshot.active_group,
-            tail=snapshot.tail,
-        )
-        prompt = lay_out(decided.select(candidates), frame, counter.count)
+        decided = self._plan(candidates, snapshot, REQUEST_OVERHEAD)
+        arranged, prompt, frame = self._arrange(decided, candidates, snapshot, counter)
+        if frame > REQUEST_OVERHEAD:
+            # What the form costs (roles, headings, updates in the log) takes part in enforcement.
+            decided = self._plan(candidates, snapshot, frame)
+            if counter.count(prompt) != decided.tokens:  # something had to leave: begin afresh
+                snapshot = evolve(snapshot, sent=Sent())
+                arranged, prompt, frame = self._arrange(decided, candidates, snapshot, counter)
+                decided = self._plan(candidates, snapshot, frame)
+        prompt = evolve(prompt, max_output_tokens=max(1, decided.max_output_tokens))
+        decided = decided.with_tiers(arranged.tiers())
         messages, image_notices = limit_images(prompt.messages)
         prompt = evolve(prompt, messages=messages)
         rendered = None
@@ -261,40 +275,89 @@ class Composer:
             budget=self._budget(decided, snapshot, counter),
             context_line=_context_line(decided, snapshot.mode),
             notices=(*decided.notices, *image_notices),
+            arrangement=arranged,
             rendered=rendered,
         )
 
-    def _budget(self, decided: ContextPlan, snapshot: Snapshot, counter: TokenCounter) -> p.Budget:
-        limits = snapshot.limits
-        sections = {str(name): tokens for name, tokens in decided.section_tokens().items()}
-        prompt_tokens = sum(
-            e.tokens
-            for e in decided.included
-            if snapshot.active_group
-            and e.group == snapshot.active_group
-            and e.section is Section.HISTORY
-        )
-        sections["history"] -= prompt_tokens
-        sections["prompt"] += prompt_tokens
-        used = decided.tokens
-        return p.Budget(
+    def _plan(self, candidates: Sequence[Item], snapshot: Snapshot, frame: int) -> ContextPlan:
+        return plan(
+            candidates,
+            snapshot.limits,
             model=snapshot.facts.name,
-            provider=self._session.models.info().name,
-            used=used,
-            max_input_tokens=limits.max_input_tokens,
-            max_output_tokens=max(1, decided.max_output_tokens),
-            remaining=max(0, limits.max_input_tokens - used),
-            percent=min(100.0, round(100 * used / limits.max_input_tokens, 2)),
-            sections=[p.BudgetSection(name, tokens) for name, tokens in sections.items()],
-            accuracy=counter.accuracy.value,
-            margin_percent=round(100 * counter.margin, 1),
-            limit_source=snapshot.facts.limit_source,
-            history_tokens=sections["history"],
-            compaction_trigger_tokens=should_compact(sections["history"], limits).trigger_tokens,
-            last_reported=self._reported,
-            lifetime_input_tokens=self._lifetime[0],
-            lifetime_output_tokens=self._lifetime[1],
+            mode=snapshot.mode,
+            absent=snapshot.absent,
+            frame_tokens=frame,
+            compaction_failed=snapshot.after_overflow,
+            branch=snapshot.branch,
+            turn=snapshot.active_group,
         )
+
+    def _arrange(
+        self,
+        decided: ContextPlan,
+        candidates: Sequence[Item],
+        snapshot: Snapshot,
+        counter: TokenCounter,
+    ) -> tuple[Arrangement, Prompt, int]:
+        """The order of bytes, the prompt, and what the form costs beside the items, in tokens."""
+        items = decided.select(candidates)
+        arranged = policy(snapshot.cache, counter.count).arrange(
+            items,
+            snapshot.sent,
+            Moment(
+                now=snapshot.now,
+                model=snapshot.facts.name,
+                active_group=snapshot.active_group,
+                signals={key: Signals(dirty=True) for key in snapshot.dirty},
+            ),
+            Tariff.of(
+                snapshot.facts,
+                min_tokens=snapshot.cache.min_tokens,
+                input_tokens=decided.tokens,
+            ),
+        )
+        prompt = assemble(
+            arranged, facts=snapshot.facts, count=counter.count, cache_key=snapshot.session_id
+        )
+        frame = counter.count(prompt) - sum(item.tokens for item in items)
+        return arranged, prompt, max(frame, 1)
+
+    def _budget(self, decided: ContextPlan, snapshot: Snapshot, counter: TokenCounter) -> p.Budget:
+        report = budget(
+            decided,
+            snapshot.facts,
+            snapshot.limits,
+            provider=self._session.models.info().name,
+            accuracy=counter.accuracy,
+            ledger=self._ledger,
+        )
+        return p.Budget(
+            model=report.model,
+            provider=report.provider,
+            used=report.used,
+            max_input_tokens=report.max_input_tokens,
+            max_output_tokens=max(1, report.max_output_tokens),
+            remaining=report.remaining,
+            percent=round(report.percent, 2),
+            sections=[p.BudgetSection(str(s.name), s.tokens, s.detail) for s in report.sections],
+            accuracy=report.accuracy.value,
+            margin_percent=round(100 * report.margin, 1),
+            limit_source=report.limit_source,
+            history_tokens=report.history_tokens,
+            compaction_trigger_tokens=report.compaction_trigger_tokens,
+            last_reported=_usage(report.last) if report.last else None,
+            lifetime_input_tokens=report.lifetime.input_tokens,
+            lifetime_output_tokens=report.lifetime.output_tokens,
+        )
+
+
+def _usage(reported: Reported) -> p.UsageInfo:
+    return p.UsageInfo(
+        input_tokens=reported.input_tokens,
+        output_tokens=reported.output_tokens,
+        cache_read_tokens=reported.cache_read_tokens,
+        cache_write_tokens=reported.cache_write_tokens,
+    )
 
 
 def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
@@ -337,17 +400,6 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
 def _selection(strategy: str, window: int) -> str:
     """A window that was set means that it is wanted (seed 000, ``/context window N``)."""
     return "window" if strategy == "full" and window > 0 else strategy
-
-
-def _frame_tokens(candidates: Sequence[Item], counter: TokenCounter) -> int:
-    """What the request costs beside its items: role frames and the acknowledgement of the files."""
-    frame = REQUEST_OVERHEAD + counter.count(PromptMessage("user", ()))
-    if any(item.section is Section.FILES for item in candidates):
-        frame += counter.count(PromptMessage("user", ()))
-        frame += counter.count(
-            PromptMessage("assistant", (PromptBlock(Text(BASE_ACKNOWLEDGEMENT), "base:ack"),))
-        )
-    return frame
 
 
 def _tail(turn: Turn | None) -> tuple[PromptBlock, ...]:

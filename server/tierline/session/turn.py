@@ -237,7 +237,11 @@ class TurnRunner:
         provider = await session.models.provider()
         await session.composer.sending(composed, turn.group_id)
         async with aclosing(provider.stream(composed.request)) as events:
+            known = False
             async for event in events:
+                if not known and not isinstance(event, Retrying):
+                    known = True
+                    await session.composer.accepted(composed)
                 match event:
                     case TextDelta(text=text):
                         turn.reply.append(text)

@@ -296,7 +296,10 @@ class Arrangement:
 class StabilityPolicy(Protocol):
     """A way to order requests so that the provider's cache can be used."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the settings call it."""
+        ...
 
     def arrange(
         self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
