@@ -10,14 +10,16 @@ import pytest
 from bugcases.bodies import load, violations
 from bugcases.fixtures import case, expect
 from planning import file, limits, stub_counter
+from tierline.context.assemble import assemble
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.enforce import FixedPartTooLarge, Selection, emergency_truncate
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
-from tierline.context.layout import Frame, lay_out
 from tierline.context.limits import Limits, compaction_trigger, should_compact
 from tierline.context.plan import Absent, ContextPlan, explain, plan
 from tierline.context.strict import strict
+from tierline.context.tiers.base import Moment, Sent, Tariff
+from tierline.context.tiers.log_structured import LogStructured
 from tierline.history.groups import atoms
 from tierline.history.messages import Message
 from tierline.providers.anthropic import AnthropicProvider
@@ -46,8 +48,14 @@ def message(number: int, role: Any, *blocks: Any, group: str = "g") -> Message:
 
 
 def send(made: ContextPlan, items: list[Item], group: str) -> RenderedRequest:
-    frame = Frame("m", max(1, made.max_output_tokens), active_group=group)
-    prompt = lay_out(made.select(items), frame, COUNTER.count)
+    items = list(made.select(items))
+    facts = COUNTER.model
+    moment = Moment(now=1_700_000_000.0, model=facts.name, active_group=group)
+    policy = LogStructured(count=COUNTER.count)
+    arranged = policy.arrange(items, Sent(), moment, Tariff.of(facts))
+    prompt = assemble(
+        arranged, facts=facts, count=COUNTER.count, max_output_tokens=made.max_output_tokens
+    )
     return ADAPTER.render(strict(prompt, strategy="anthropic"))
 
 
