@@ -24,8 +24,8 @@ _NOT_NEGATIVE: Any = validators.ge(0)
 
 @frozen
 class ProviderConfig:
-    """Which language model answers. Never taken from the workspace's own file: a repository must not
-    be able to send your prompts, or your key, to a server of its choice.
+    """Which language model answers. Never taken from the workspace's own file: a repository must
+    not be able to send your prompts, or your key, to a server of its choice.
     """
 
     name: Literal["auto", "anthropic", "openai", "local"] = "auto"
@@ -182,8 +182,8 @@ def load(
                 problems.append(
                     Problem(
                         where,
-                        f"provider.{name} is ignored here: a workspace may not choose where prompts "
-                        "go. Set it in your own configuration file or in the editor.",
+                        f"provider.{name} is ignored here: a workspace may not choose where "
+                        "prompts go. Set it in your own configuration file or in the editor.",
                     )
                 )
                 continue
