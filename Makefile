@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml tools/vocabulary.py tools/embedded_model.py
 	@touch $@
 
 vscode-client/node_modules/.installed: vscode-client/package.json vscode-client/package-lock.json
-	@node -e 'process.exit(+process.versions.node.split(".")[0] < 20)' 2>/dev/null || { echo "Node.js 20 or newer is needed and was not found: see nodejs.org, or apt-get install nodejs npm"; exit 1; }
+	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null || { echo "Node.js 20 or newer is needed and was not found: see nodejs.org, or apt-get install nodejs npm"; exit 1; }
 	@echo "== Node packages of the extension"
 	cd vscode-client && npm ci --no-audit --no-fund
 	@touch $@
