@@ -7,6 +7,8 @@ import logging
 import os
 import sys
 
+from tierline.lsp.stdio import claim_stdout
+
 DEFAULT_PORT = 7817
 
 
@@ -18,14 +20,16 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     """
     # Hundreds of protocol classes are created at import; the collector finds nothing to free there.
     gc.disable()
+    # Before anything else is imported: what prints while it loads must not reach the client.
+    stream = claim_stdout() if tcp is None else None
     from tierline.lsp.server import serve_stdio, serve_tcp
 
     gc.freeze()
     gc.enable()
     configure_logging()
-    if tcp is None:
-        serve_stdio()
-    else:
+    if stream is not None:
+        serve_stdio(stream)
+    elif tcp is not None:
         serve_tcp(*tcp)
 
 

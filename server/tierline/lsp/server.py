@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lsprotocol import types as lsp
+from pygls.io_ import run_async
 from pygls.lsp.server import LanguageServer
 
 from tierline import __version__
@@ -17,7 +20,7 @@ from tierline.errors import TierlineError
 from tierline.lsp import documents, parent, protocol
 from tierline.lsp.codec import make_converter
 from tierline.lsp.handlers import HANDLERS
-from tierline.lsp.stdio import UnbufferedWriter, claim_stdout
+from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
 
 if TYPE_CHECKING:
@@ -105,7 +108,8 @@ def build() -> TierlineServer:
         if isinstance(options, Mapping):
             server._editor_settings = options.get("settings") or {}
         if params.process_id:
-            parent.watch(params.process_id, lambda: os._exit(1))
+            loop = asyncio.get_running_loop()
+            parent.watch(params.process_id, lambda: _abandoned(server, loop))
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(_params: lsp.InitializedParams) -> None:
@@ -180,13 +184,39 @@ def _as_command(
     return command
 
 
-def serve_stdio() -> None:
-    """Speak LSP on standard input and output until the client says goodbye or is gone."""
-    stream = claim_stdout()
+def _abandoned(server: TierlineServer, loop: asyncio.AbstractEventLoop) -> None:
+    """The editor's process is gone: write down what is half done and leave, come what may."""
+    with contextlib.suppress(Exception):
+        asyncio.run_coroutine_threadsafe(server.close_session(), loop).result(2 * CLOSE_SECONDS)
+    os._exit(1)
+
+
+def serve_stdio(stream: BinaryIO) -> None:
+    """Speak LSP on standard input and ``stream`` until the client says goodbye or is gone."""
     server = build()
     server.start_io(sys.stdin.buffer, UnbufferedWriter(stream))  # type: ignore[arg-type]
 
 
 def serve_tcp(host: str, port: int) -> None:
-    """Speak LSP to the first client that connects; for debugging."""
-    build().start_tcp(host, port)
+    """Speak LSP to the first client that connects, and leave with it; for debugging."""
+    asyncio.run(_serve_tcp(host, port))
+
+
+async def _serve_tcp(host: str, port: int) -> None:
+    """Not the TCP loop of pygls: that one goes on without a client after a reset."""
+    server = build()
+    finished = asyncio.Event()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        listener.close()
+        server.protocol.set_writer(writer)
+        try:
+            await run_async(threading.Event(), reader, server.protocol, log)
+        except ConnectionError as error:
+            log.info("The client hung up: %s", error)
+        finally:
+            await server.close_session()
+            finished.set()
+
+    listener = await asyncio.start_server(connected, host, port)
+    await finished.wait()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import BinaryIO
+
+log = logging.getLogger(__name__)
 
 
 def claim_stdout() -> BinaryIO:
@@ -22,17 +25,30 @@ def claim_stdout() -> BinaryIO:
 
 
 class UnbufferedWriter:
-    """Writes whole messages; a short write of the pipe is continued, not lost."""
+    """Writes whole messages; a short write of the pipe is continued, not lost.
+
+    Once the client has closed its end, nothing is written any more; the end of standard input is
+    what ends the server.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._gone = False
 
     def write(self, data: bytes) -> int:
-        """Write all of ``data``."""
+        """Write all of ``data``, or drop it if nobody can read it."""
         view = memoryview(data)
-        while view:
-            view = view[self._stream.write(view) or 0 :]
+        try:
+            while view and not self._gone:
+                view = view[self._stream.write(view) or 0 :]
+        except ConnectionError as error:
+            self._gone = True
+            log.info("The client reads no more: %s", error)
         return len(data)
+
+    def is_closing(self) -> bool:
+        """True once the client has gone, as asyncio's writers say it."""
+        return self._gone
 
     def flush(self) -> None:
         """Nothing is held back."""

@@ -114,6 +114,9 @@ class TierlineProtocol(LanguageServerProtocol):
         """Nothing can be sent before a client is connected or after it has gone."""
         if self.writer is None and isinstance(data, JsonRPCNotification):
             return
+        closing = getattr(self.writer, "is_closing", None)
+        if closing is not None and closing():
+            return
         super()._send_data(data)
 
 
