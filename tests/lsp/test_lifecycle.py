@@ -1,0 +1,512 @@
+"""Start, stop, death of the editor, noise, large messages and slow work. Bug cases of area R."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bugcases.fixtures import build, case, expect
+from lsp.conftest import environment
+from lsp.pipe import SERVE, Pipe, children, clean_environment, frame, history
+from tierline.lsp.parent import alive
+from tierline.providers.base import ProviderError
+from tierline.providers.gguf import find_model
+from wire.scripts import o_reply, o_texts, then
+from wire.servers import Cut, Hold, Pause, WireServer, wire_server
+
+GONE_SECONDS = 5.0
+DRIP: list[bytes | Pause | Hold | Cut] = [Pause(0.02), o_texts("more ")[1]] * 200
+HEAVY = ("anthropic", "openai", "tiktoken", "xllamacpp")
+
+
+def hook(folder: Path, code: str) -> dict[str, str]:
+    """Run ``code`` in every Python of the server before its own, the way a site's hook does."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    return {"PYTHONPATH": str(folder)}
+
+
+def wait_gone(pid: int, seconds: float = GONE_SECONDS) -> float:
+    """How long a process (that may not be our child) lives on; fails after ``seconds``."""
+    before = time.monotonic()
+    while alive(pid):
+        assert time.monotonic() < before + seconds, f"process {pid} lives"
+        time.sleep(0.02)
+    return time.monotonic() - before
+
+
+def ask(pipe: Pipe, text: str = "Go.") -> str:
+    return str(pipe.request("tierline/chat/send", {"text": text})["turnId"])
+
+
+def texts(records: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """(role, text, status) of the messages in a log."""
+    found = []
+    for record in records:
+        if record.get("role"):
+            content = record["content"]
+            parts = [content] if isinstance(content, str) else [b["text"] for b in content]
+            found.append((record["role"], "".join(parts), record.get("status", "")))
+    return found
+
+
+# --- start ----------------------------------------------------------------------------------------
+
+
+def test_nothing_heavy_is_imported_before_initialize_is_answered(workspace: Path) -> None:
+    """Issue 2, Must show 5: what talks to models loads on first use."""
+    with Pipe(workspace, command=(sys.executable, "-X", "importtime", *SERVE[1:])) as pipe:
+        pipe.request("initialize", {"processId": None, "capabilities": {}})
+        imported = {line.rpartition("|")[2].strip() for line in pipe.stderr.splitlines()}
+        assert "tierline.lsp.server" in imported, "the list is read"
+        assert [name for name in imported if name.split(".")[0] in HEAVY] == []
+        assert not {n for n in imported if n.startswith("tierline.session")}, "opened afterwards"
+        pipe.notify("initialized")
+        pipe.request("tierline/files/list")
+        imported = {line.rpartition("|")[2].strip() for line in pipe.stderr.splitlines()}
+        late = ("anthropic", "openai", "xllamacpp")
+        assert [name for name in imported if name.split(".")[0] in late] == []
+
+
+def test_br_018_no_network_is_needed_to_start_and_to_count(workspace: Path, tmp_path: Path) -> None:
+    """BR-018: no route to the vocabulary's host."""
+    wanted = expect("BR-018")
+    names = [line.partition("=")[0] for line in (case("BR-018") / "env.txt").read_text().split()]
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.setblocking(False)
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        (tmp_path / "empty").mkdir()
+        env = {
+            name: str(tmp_path / "empty") if name.endswith("_DIR") else address for name in names
+        }
+        assert {"HTTPS_PROXY", "TIKTOKEN_CACHE_DIR"} <= set(env)
+        (workspace / "src" / "a.py").write_text("x = 1\n" * 50, encoding="utf-8")
+        with Pipe(workspace, env={**env, "OPENAI_API_KEY": "nobody"}) as pipe:
+            pipe.initialize()
+            assert time.monotonic() - pipe.started < wanted["initialize_seconds_max"]
+            for _ in range(5):
+                pipe.request("tierline/files/add", {"path": "src/a.py"})
+                budget = pipe.request("tierline/budget/get")
+            assert budget["used"] > 50
+            warned = [n for n in pipe.events("notice") if n["code"] == "counting"]
+            assert len(warned) <= wanted["warnings_max"]
+            with pytest.raises(BlockingIOError):
+                proxy.accept()
+
+
+# --- noise ----------------------------------------------------------------------------------------
+
+NOISE_AT_IMPORT = """
+    import os, runpy, subprocess, sys
+    class Noisy:
+        def find_spec(self, name, path=None, target=None):
+            if name in {names!r}:
+                runpy.run_path({script!r})
+                os.write(2, b"noise was made\\n")
+    if "serve" in open("/proc/self/cmdline").read():
+        sys.meta_path.insert(0, Noisy())
+"""
+
+
+def test_br_192_noise_on_standard_output_never_reaches_the_protocol(
+    workspace: Path, tmp_path: Path
+) -> None:
+    """BR-192: an import that prints, writes to descriptor 1, and starts a child that prints.
+
+    The modules chosen are loaded before the server exists, with the session, and with a turn.
+    """
+    script = case("BR-192") / "noisy.py"
+    names = ("lsprotocol.types", "tierline.session.session", "tierline.providers.openai")
+    env = hook(tmp_path / "hook", NOISE_AT_IMPORT.format(names=names, script=str(script)))
+    with (
+        wire_server("openai", [o_reply("Clean.")]) as model,
+        Pipe(workspace, env={**env, **environment(model)}) as pipe,
+    ):
+        pipe.initialize()
+        ask(pipe)
+        pipe.until(lambda: pipe.events("turnFinished"))
+        pipe.request("shutdown")
+        pipe.notify("exit")
+        pipe.gone(GONE_SECONDS)
+        assert pipe.junk == []
+        assert pipe.events("turnFinished")[0]["outcome"] == "ok"
+        assert pipe.stderr.count("noise was made") == len(names)
+        for said in ("plain print", "fd1 bytes", "a warning", "child output"):
+            assert said in pipe.stderr
+
+
+# --- the editor dies ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delay", [0.1, 3.0])
+def test_br_196_the_server_leaves_when_its_parent_is_killed(workspace: Path, delay: float) -> None:
+    """BR-196, with the report's own script: SIGKILL, also during start-up."""
+    assert delay in expect("BR-196")["delays"]
+    script = case("BR-196") / "kill_parent.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(delay), "--", *SERVE],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=clean_environment(workspace),
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout
+    assert float(done.stdout.split()[-1].rstrip("s")) <= GONE_SECONDS
+
+
+def test_br_196_a_pipe_that_somebody_holds_open_does_not_keep_it_alive(workspace: Path) -> None:
+    """The parent named in ``initialize`` is gone, yet standard input never ends."""
+    with wire_server("openai", [then(o_texts("Half"), Hold())]) as model:
+        with (
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as editor,
+            Pipe(workspace, env=environment(model)) as pipe,
+        ):
+            pipe.initialize(process_id=editor.pid)
+            ask(pipe)
+            pipe.until(lambda: pipe.events("textDelta"))
+            editor.kill()
+            editor.wait()
+            assert pipe.gone(GONE_SECONDS) <= GONE_SECONDS
+        assert texts(history(workspace))[-1] == ("assistant", "Half", "interrupted")
+
+
+def test_br_185_br_196_closing_standard_input_stops_the_reply_and_keeps_its_text(
+    workspace: Path,
+) -> None:
+    """BR-185: the request ends within a second, what came is saved, nobody logs every chunk."""
+    endless = then(o_texts("One ", "two ", "three "), *DRIP)
+    with wire_server("openai", [endless]) as model:
+        with Pipe(workspace, env=environment(model)) as pipe:
+            pipe.initialize()
+            ask(pipe)
+            pipe.until(lambda: len(pipe.events("textDelta")) >= 3)
+            assert pipe.process.stdin is not None
+            pipe.process.stdin.close()
+            assert model.hung_up.wait(1.0)
+            assert pipe.gone(GONE_SECONDS) <= GONE_SECONDS
+            assert len(pipe.stderr.splitlines()) <= 1, pipe.stderr
+        role, text, status = texts(history(workspace))[-1]
+        assert (role, status) == ("assistant", "interrupted")
+        assert text.startswith("One two three ")
+
+
+def test_br_185_a_client_that_closes_both_pipes_is_no_error_storm(workspace: Path) -> None:
+    """The editor is killed: reading ends and every write fails."""
+    endless = then(o_texts("One "), *DRIP)
+    script = f"""
+        import os, subprocess, sys, time
+        p = subprocess.Popen({list(SERVE)!r}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        print(p.pid, flush=True)
+        def send(data): p.stdin.write(data); p.stdin.flush()
+        for data in {[frame(m) for m in _opening(workspace)]!r}: send(data)
+        seen = b""
+        while seen.count(b"textDelta") < 2: seen += os.read(p.stdout.fileno(), 65536)
+        print("streaming", flush=True)
+        time.sleep(60)
+    """
+    with wire_server("openai", [endless]) as model:
+        env = clean_environment(workspace, **environment(model))
+        with subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+        ) as editor:
+            assert editor.stdout is not None
+            assert editor.stderr is not None
+            pid = int(editor.stdout.readline())
+            assert editor.stdout.readline().strip() == "streaming"
+            editor.kill()
+            assert model.hung_up.wait(1.0)
+            wait_gone(pid)
+            logged = editor.stderr.read()
+            assert len(logged.splitlines()) <= 2, logged
+        role, text, status = texts(history(workspace))[-1]
+        assert (role, status) == ("assistant", "interrupted")
+        assert text.startswith("One ")
+
+
+def _opening(workspace: Path) -> list[dict[str, Any]]:
+    params: dict[str, Any] = {
+        "processId": None,
+        "capabilities": {},
+        "rootUri": workspace.as_uri(),
+    }
+    return [
+        {"id": 1, "method": "initialize", "params": params},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "tierline/chat/send", "params": {"text": "Go."}},
+    ]
+
+
+@pytest.mark.parametrize("client", ["stdin", "killed"])
+def test_a_tcp_client_that_hangs_up_ends_the_server(workspace: Path, client: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with wire_server("openai", [then(o_texts("Half"), Hold())]) as model:
+        env = clean_environment(workspace, **environment(model))
+        with subprocess.Popen([*SERVE, "--tcp", f"127.0.0.1:{port}"], env=env) as server:
+            until = time.monotonic() + 20
+            while True:
+                try:
+                    link = socket.create_connection(("127.0.0.1", port))
+                    break
+                except OSError:
+                    assert time.monotonic() < until
+                    time.sleep(0.05)
+            for message in _opening(workspace):
+                link.sendall(frame(message))
+            seen = b""
+            while b"textDelta" not in seen:
+                seen += link.recv(65536)
+            if client == "killed":  # a reset instead of a goodbye
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            link.close()
+            try:
+                server.wait(GONE_SECONDS)
+            finally:
+                server.kill()
+        assert model.hung_up.wait(1.0)
+    assert texts(history(workspace))[-1] == ("assistant", "Half", "interrupted")
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["stdin", "kill"])
+def test_br_196_the_embedded_model_leaves_with_the_server(workspace: Path, how: str) -> None:
+    """BR-196: while a reply streams from a real model in a process of its own."""
+    try:
+        find_model()
+    except ProviderError as error:
+        pytest.skip(f"{error.message} {error.advice}")
+    with Pipe(workspace, env={"TIERLINE_PROVIDER_NAME": "local"}) as pipe:
+        pipe.initialize()
+        ask(pipe, "Count from one to five hundred, in words.")
+        pipe.until(lambda: len(pipe.events("textDelta")) >= 3, seconds=120)
+        family = children(pipe.process.pid)
+        assert family, "the model runs in a child"
+        if how == "stdin":
+            assert pipe.process.stdin is not None
+            pipe.process.stdin.close()
+        else:
+            pipe.process.send_signal(signal.SIGKILL)
+        pipe.gone(GONE_SECONDS)
+        for pid in family:
+            wait_gone(pid)
+        said = texts(history(workspace))
+    assert said[0] == ("user", "Count from one to five hundred, in words.", "ok")
+    if how == "stdin":
+        assert said[-1][::2] == ("assistant", "interrupted")
+        assert said[-1][1]
+
+
+# --- stop -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_br_198_twenty_stops_under_load_are_quick_and_clean(workspace: Path) -> None:
+    """BR-198: a busy neighbour on the machine, a reply that streams, and the editor says stop."""
+    busy = subprocess.Popen([sys.executable, "-c", "while True: sum(range(10_000))"])
+    took = []
+    try:
+        with wire_server("openai", [then(o_texts("Half "), Hold())]) as model:
+            for _ in range(20):
+                with Pipe(workspace, env=environment(model)) as pipe:
+                    pipe.initialize(process_id=os.getpid())
+                    ask(pipe, "Again?")
+                    pipe.until(lambda pipe=pipe: pipe.events("textDelta"))
+                    before = time.monotonic()
+                    pipe.request("shutdown")
+                    pipe.notify("exit")
+                    pipe.gone(10)
+                    took.append(time.monotonic() - before)
+                    assert pipe.process.returncode == 0
+                    assert children(pipe.process.pid) == []
+                    assert pipe.stderr == ""
+                    assert pipe.junk == []
+    finally:
+        busy.kill()
+        busy.wait()
+    assert max(took) < 2.0, sorted(took)
+    said = texts(history(workspace))
+    assert [s for s in said if s[0] == "assistant"] == [("assistant", "Half ", "interrupted")] * 20
+
+
+def test_exit_without_shutdown_is_an_abnormal_end(workspace: Path) -> None:
+    """LSP, "exit": status 1 if no shutdown came before."""
+    with Pipe(workspace) as pipe:
+        pipe.initialize()
+        pipe.notify("exit")
+        pipe.gone(2.0)
+        assert pipe.process.returncode == 1
+
+
+def test_br_200_two_windows_on_one_folder_both_work(workspace: Path) -> None:
+    """BR-200: a second server of the same workspace."""
+    with wire_server("openai", [o_reply("Yes.")]) as model:
+        env = environment(model)
+        with Pipe(workspace, env=env) as one, Pipe(workspace, env=env) as two:
+            for pipe in (one, two):
+                pipe.initialize()
+            for pipe in (one, two, one):
+                count = len(pipe.events("turnFinished"))
+                ask(pipe)
+                pipe.until(lambda p=pipe, n=count: len(p.events("turnFinished")) > n)
+                assert pipe.events("turnFinished")[-1]["outcome"] == "ok"
+        assert len(texts(history(workspace))) == 6
+
+
+# --- large messages -------------------------------------------------------------------------------
+
+
+def test_br_202_large_messages_in_small_pieces_pass_both_ways(
+    workspace: Path, tmp_path: Path
+) -> None:
+    """BR-202: 5 MB in 1 KB writes, 5 MB back, and two messages in one write."""
+    wanted = expect("BR-202")
+    raw = (build("BR-202", tmp_path / "case") / "didopen_5mb.rpc").read_bytes()
+    log = workspace / ".tierline" / "history.jsonl"
+    log.parent.mkdir()
+    record = {
+        "id": "1700000000000-00000000",
+        "session_id": "sess_1700000000000_big00000",
+        "group_id": "g1",
+        "timestamp": "2024-01-01T00:00:00Z",
+        "role": "user",
+        "status": "completed",
+        "content": "0123456789abcde\n" * 327_680,
+    }
+    log.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    with Pipe(workspace) as pipe:
+        pipe.initialize(history={"restore": False})
+        pipe.request("tierline/files/list")
+        before = time.monotonic()
+        pipe.write(raw, chunk=wanted["chunk_bytes"])
+        pipe.request("tierline/mode/set", {"mode": "heavy"})
+        assert time.monotonic() - before < wanted["seconds_max"]
+        before = time.monotonic()
+        answer = pipe.request(
+            "tierline/history/getSession", {"sessionId": "sess_1700000000000_big00000"}
+        )
+        assert time.monotonic() - before < wanted["seconds_max"]
+        assert answer["messages"][0]["text"] == record["content"]
+        pipe.write(
+            frame({"id": "a", "method": "tierline/mode/set", "params": {"mode": "off"}})
+            + frame({"id": "b", "method": "tierline/mode/set", "params": {"mode": "light"}})
+        )
+        assert pipe.answer("a")["result"] == {"mode": "off"}
+        assert pipe.answer("b")["result"] == {"mode": "light"}
+        assert pipe.junk == []
+
+
+# --- slow work ------------------------------------------------------------------------------------
+
+SLOW_COMPOSER = """
+    import sys, time
+    from importlib.machinery import PathFinder
+    class Slow:
+        def find_spec(self, name, path=None, target=None):
+            if name != "tierline.session.composer":
+                return None
+            spec = PathFinder.find_spec(name, path, target)
+            load = spec.loader.exec_module
+            def exec_module(module):
+                load(module)
+                fast = module.Composer._work
+                def work(*args):
+                    with open({log!r}, "a") as stream:
+                        stream.write("run\\n")
+                    time.sleep(5)
+                    return fast(*args)
+                module.Composer._work = work
+            spec.loader.exec_module = exec_module
+            return spec
+    sys.meta_path.insert(0, Slow())
+"""
+
+
+def test_br_194_slow_work_blocks_nobody_and_cancelled_work_is_not_done(
+    workspace: Path, tmp_path: Path
+) -> None:
+    """BR-194: composing takes five seconds; twenty requests wait for it and are cancelled."""
+    runs = tmp_path / "runs.txt"
+    with Pipe(workspace, env=hook(tmp_path / "hook", SLOW_COMPOSER.format(log=str(runs)))) as pipe:
+        pipe.initialize()
+        pipe.request("tierline/files/list")
+        slow = [pipe.post("tierline/budget/get") for _ in range(21)]
+        time.sleep(0.3)
+        for number in slow[1:]:
+            pipe.notify("$/cancelRequest", {"id": number})
+        for method in ("files/list", "mode/set", "history/listSessions", "provider/select") * 5:
+            before = time.monotonic()
+            pipe.request(f"tierline/{method}")
+            assert time.monotonic() - before < 0.25, method
+        assert not [m for m in pipe.messages if m.get("id") == slow[0]], "it is still slow"
+        for number in slow[1:]:
+            assert pipe.answer(number, 1)["error"]["code"] == -32800
+        assert pipe.answer(slow[0], 20)["result"]["used"] >= 0
+        for number in (slow[1], slow[1], slow[0], 99_999, "nobody"):
+            pipe.notify("$/cancelRequest", {"id": number})
+        pipe.request("tierline/files/list")
+        assert pipe.stderr == ""
+        # One for the answer; the events for mode and provider cost at most one more each.
+        assert len(runs.read_text().splitlines()) <= 3
+
+
+def test_br_020_other_requests_are_answered_while_an_endless_word_is_counted(
+    workspace: Path,
+) -> None:
+    """BR-020: 120,000 letters in one run; and a file of 4 MB beside it."""
+    wanted = expect("BR-020")
+    run = (case("BR-020") / "long_run_a.txt").read_bytes()
+    (workspace / "run.txt").write_bytes(run)
+    (workspace / "large.txt").write_bytes(b"some words of a text %d\n" * 160_000)
+    with Pipe(workspace, env={"OPENAI_API_KEY": "nobody"}) as pipe:
+        pipe.initialize(context={"max_file_tokens": 2_000_000})
+        pipe.request("tierline/budget/get")  # the vocabulary is read
+        before = time.monotonic()
+        pipe.request("tierline/files/add", {"path": "run.txt"})
+        pipe.request("tierline/budget/get")
+        assert time.monotonic() - before < wanted["count_seconds_max"] + 0.2
+        slow = [
+            pipe.post("tierline/files/add", {"path": "large.txt"}),
+            pipe.post("tierline/budget/get"),
+        ]
+        worst = 0.0
+        while len([m for m in pipe.messages if m.get("id") in slow]) < 2:
+            before = time.monotonic()
+            pipe.request("tierline/mode/set", {"mode": "light"})
+            worst = max(worst, time.monotonic() - before)
+            time.sleep(0.01)
+        assert 1000 * worst < wanted["other_request_ms_max"]
+
+
+def test_a_server_without_a_model_still_starts_and_says_what_to_do(workspace: Path) -> None:
+    with Pipe(workspace, env={"TIERLINE_PROVIDER_NAME": "openai"}) as pipe:
+        pipe.initialize()
+        state = pipe.request("tierline/state/get")
+        assert not state["provider"]["available"]
+        assert state["provider"]["why"]
+
+
+def test_the_wire_server_is_asked_nothing_before_the_first_prompt(
+    workspace: Path, model: WireServer
+) -> None:
+    """Issue 2, Providers: nothing is connected or loaded before it is needed."""
+    with Pipe(workspace, env=environment(model)) as pipe:
+        pipe.initialize()
+        pipe.request("tierline/state/get")
+        assert model.requests == []
+        assert model.others == []
