@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tierline import __version__
+from tierline import __version__, cli_history
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Tierline decides what a language model sees when you chat about code.",
 )
+app.add_typer(cli_history.app)
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
@@ -34,8 +35,10 @@ _Files = Annotated[
 _Root = Annotated[
     Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
 ]
-_Provider = Annotated[str, typer.Option(help="auto, anthropic, openai or local.")]
-_Model = Annotated[str, typer.Option(help="Model name; the provider's default when empty.")]
+_Provider = Annotated[
+    str, typer.Option(help="auto, anthropic, openai or local; the setting when empty.")
+]
+_Model = Annotated[str, typer.Option(help="Model name; the setting, or the provider's default.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -76,7 +79,7 @@ def chat(
     question: Annotated[str, typer.Argument(help="What to ask. Use - to read standard input.")],
     file: _Files = None,
     root: _Root = Path(),
-    provider: _Provider = "auto",
+    provider: _Provider = "",
     model: _Model = "",
     new: Annotated[bool, typer.Option("--new/--continue", help="Start a new session.")] = True,
     as_json: _Json = False,
@@ -89,10 +92,10 @@ def chat(
 
 @app.command()
 def budget(
-    file: _Files = None, root: _Root = Path(), provider: _Provider = "auto", as_json: _Json = False
+    file: _Files = None, root: _Root = Path(), provider: _Provider = "", as_json: _Json = False
 ) -> None:
     """Show how large the next request would be, section by section."""
-    asyncio.run(_budget(file or [], root, provider, as_json))
+    raise typer.Exit(asyncio.run(_budget(file or [], root, provider, as_json)))
 
 
 async def _open(root: Path, provider: str, model: str, *, restore: bool, sink: Any) -> Any:
@@ -100,13 +103,15 @@ async def _open(root: Path, provider: str, model: str, *, restore: bool, sink: A
     from tierline.session.session import Session
 
     configure_logging()
+    # An option was given for this one command, so it counts more than the environment; one that was
+    # not given changes nothing.
+    for variable, value in (("NAME", provider), ("MODEL", model)):
+        if value:
+            os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
     folder = root.resolve()  # noqa: ASYNC240 - once, at start
     session = Session(
         [(folder.name, folder.as_uri())],
-        editor_settings={
-            "provider": {"name": provider, "model": model},
-            "history": {"restore": restore},
-        },
+        editor_settings={"history": {"restore": restore}},
         publish=sink,
     )
     await session.start()
@@ -183,18 +188,22 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
     return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_ERROR
 
 
-async def _budget(files: list[Path], root: Path, provider: str, as_json: bool) -> None:
+async def _budget(files: list[Path], root: Path, provider: str, as_json: bool) -> int:
     session = await _open(root, provider, "", restore=True, sink=lambda _event: None)
     try:
-        await _add_files(session, files)
+        if not await _add_files(session, files):
+            return EXIT_ERROR
         report = await session.budget(p.NoParams())
+    except TierlineError as error:
+        err.print(f"{error.message} {error.advice}", style="red")
+        return EXIT_ERROR
     finally:
         await session.close()
     if as_json:
         from tierline.lsp.codec import make_converter
 
         print(json.dumps(make_converter().unstructure(report)))  # noqa: T201
-        return
+        return 0
     table = Table(title=f"Next request to {report.model or 'no model'}", title_justify="left")
     table.add_column("section")
     table.add_column("tokens", justify="right")
@@ -208,3 +217,4 @@ async def _budget(files: list[Path], root: Path, provider: str, as_json: bool) -
         f"({report.accuracy}, window from {report.limit_source})",
         style="dim" if "NO_COLOR" not in os.environ else "",
     )
+    return 0

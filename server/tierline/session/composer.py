@@ -141,6 +141,7 @@ class Composer:
                 composed.prompt,
                 composed.request.sha256,
                 self._session.conversation.store.timestamp(),
+                provider=composed.request.provider,
                 session_id=self._session.conversation.session_id,
                 turn_id=turn_id,
             )
