@@ -76,7 +76,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_time_is_linear_in_hostile_text(attack: str) -> None:
-    """Ten times the text may take twenty times as long at most; a quadratic scan takes a hundred.
+    """Ten times the text may take thirty times as long at most (CPU time); a quadratic scan takes a hundred.
 
     Also bounded absolutely, far above what a busy machine needs for a megabyte."""
     unit = ATTACKS[attack]
@@ -85,11 +85,11 @@ def test_time_is_linear_in_hostile_text(attack: str) -> None:
         text = unit * (size // len(unit))
         best = 9.0
         for _ in range(3):
-            began = time.perf_counter()
+            began = time.process_time()
             redact(text)
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.process_time() - began)
         return best
 
     small, large = seconds(60_000), seconds(600_000)
     assert large < 6
-    assert large < 20 * max(small, 0.01)
+    assert large < 30 * max(small, 0.01)
