@@ -115,11 +115,11 @@ def test_br_020_other_threads_are_answered_meanwhile() -> None:
     counter = TokenCounter(EXACT, shipped("o200k_base"), cache=CountCache())
     worker = threading.Thread(target=counter.count, args=(text,))
     longest = 0.0
-    last = time.process_time()
+    last = time.perf_counter()
     worker.start()
     while worker.is_alive():
         time.sleep(0.001)
-        now = time.process_time()
+        now = time.perf_counter()
         longest, last = max(longest, now - last), now
     worker.join()
     assert longest * 1000 < want["other_request_ms_max"]

@@ -76,7 +76,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_time_is_linear_in_hostile_text(attack: str) -> None:
-    """Ten times the text may take thirty times as long at most (CPU time); a quadratic scan takes a hundred.
+    """Ten times the text may take thirty times the CPU time; a quadratic scan takes a hundred.
 
     Also bounded absolutely, far above what a busy machine needs for a megabyte."""
     unit = ATTACKS[attack]
