@@ -3,93 +3,93 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import workbench
 from lsp.conftest import environment
-from wire.scripts import o_reply
-from wire.servers import wire_server
+from wire.scripts import o_reply, o_texts, then
+from wire.servers import Hold, WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
 CONFIG = Path(__file__).resolve().parents[2] / "docs" / "editors" / "tierline.lua"
-
-DRIVE = r"""
-local tierline = dofile(CONFIG)
-local function wait(what, condition)
-  if not vim.wait(20000, condition, 20) then
-    io.stderr:write('timed out: ' .. what .. '\n')
-    vim.cmd('cquit 1')
-  end
-end
-local seen = { messages = {} }
-vim.notify = function(text) table.insert(seen.messages, text) end
-vim.cmd('edit src/a.py')
-tierline.setup({ cmd = SERVER, root = vim.fn.getcwd() })
-wait('start', function()
-  local client = vim.lsp.get_client_by_id(tierline.client)
-  return client and client.initialized
-end)
-vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'UNSAVED_NAME = 41' })
-vim.cmd('TierlineAdd')
-vim.cmd('TierlinePin')
-tierline.command('files.list', nil, function(result) seen.files = result.files end)
-wait('files', function() return seen.files ~= nil end)
-vim.cmd('TierlineChat What is in the file?')
-wait('reply', function() return tierline.finished ~= nil end)
-seen.outcome, seen.reply = tierline.finished, tierline.reply
-seen.buffer = vim.api.nvim_buf_get_lines(tierline.buffer, 0, -1, false)
-vim.cmd('TierlineBudget')
-wait('budget', function() return tierline.budget ~= nil end)
-seen.budget = tierline.budget
-vim.cmd('TierlineUndo')
-wait('undo', function()
-  return vim.tbl_contains(seen.messages, 'Tierline: the last turn is taken back')
-end)
-tierline.command('state.get', nil, function(result) seen.after = result.messages end)
-wait('state', function() return seen.after ~= nil end)
-local out = io.open('seen.json', 'w')
-out:write(vim.fn.json_encode(seen))
-out:close()
-vim.lsp.stop_client(tierline.client)
-vim.cmd('qall!')
-"""
+DRIVE = Path(__file__).with_name("drive.lua")
 
 
-def test_attach_add_pin_chat_budget_and_undo(tmp_path: Path) -> None:
+def neovim() -> str:
+    """The Neovim of this machine, installed if need be. ``TIERLINE_NVIM`` names another one."""
+    if named := os.environ.get("TIERLINE_NVIM"):
+        return named
     workbench.need(workbench.NEOVIM)
-    nvim = shutil.which("nvim")
-    assert nvim is not None
+    found = shutil.which("nvim")
+    assert found is not None
+    return found
+
+
+def drive(folder: Path, model: WireServer) -> Any:
+    """Run the script in a Neovim without any other configuration. Returns what it saw."""
+    command = ", ".join(json.dumps(part) for part in (sys.executable, "-m", "tierline", "serve"))
+    script = folder / "drive.lua"
+    names = f"CONFIG = {json.dumps(str(CONFIG))}\nSERVER = {{ {command} }}\n"
+    script.write_text(names + DRIVE.read_text(encoding="utf-8"), encoding="utf-8")
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        **environment(model),
+    }
+    done = subprocess.run(
+        [neovim(), "--headless", "-u", "NONE", "-i", "NONE", "+luafile drive.lua"],
+        cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr, done.stderr
+    assert "deprecated" not in done.stderr, done.stderr
+    return json.loads((folder / "seen.json").read_text(encoding="utf-8"))
+
+
+def test_the_documented_configuration_does_the_whole_job(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "a.py").write_text("ON_DISK = 1\n", encoding="utf-8")
-    command = ", ".join(json.dumps(part) for part in (sys.executable, "-m", "tierline", "serve"))
-    script = tmp_path / "drive.lua"
-    names = f"CONFIG = {json.dumps(str(CONFIG))}\nSERVER = {{ {command} }}\n"
-    script.write_text(names + DRIVE, encoding="utf-8")
-    with wire_server("openai", [o_reply("It holds ", "a name.\n", "Done.")]) as model:
-        env = {
-            "PATH": "/usr/bin:/bin",
-            "HOME": str(tmp_path),
-            "XDG_CONFIG_HOME": str(tmp_path),
-            **environment(model),
-        }
-        done = subprocess.run(
-            [nvim, "--headless", "-u", "NONE", "-i", "NONE", "+luafile drive.lua"],
-            cwd=tmp_path, env=env, capture_output=True, text=True, timeout=90, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        sent = json.dumps(model.bodies[0])
-    seen = json.loads((tmp_path / "seen.json").read_text(encoding="utf-8"))
-    assert "UNSAVED_NAME = 41" in sent, "the buffer is sent, not the disk"
-    assert "ON_DISK" not in sent
-    assert [(f["path"], f["pin"]) for f in seen["files"]] == [("src/a.py", "sticky")]
+    (tmp_path / ".env").write_text("PASSWORD=hunter2hunter2\n", encoding="utf-8")
+    half = then(o_texts("Half of ", "it"), Hold())
+    with wire_server("openai", [o_reply("It holds ", "a name.\n", "Done."), half]) as model:
+        seen = drive(tmp_path, model)
+        first, second = (json.dumps(body["messages"]) for body in model.bodies)
+        assert model.hung_up.wait(5), "stopping closes the connection"
+
+    # What reached the model.
+    assert "UNSAVED_NAME = 41" in first, "the buffer is sent, not the disk"
+    assert "ON_DISK" not in first
+    assert "hunter2" not in first + second
+    assert "What is in the file?" in first
+    assert "It holds a name." in second
+    assert "has selected this in the editor" in second
+    assert "has selected this in the editor" not in first
+
+    # What Neovim saw.
+    assert [(f["path"], f["pin"]) for f in seen["added"]] == [("src/a.py", "none")]
+    assert [(f["path"], f["pin"]) for f in seen["pinned"]] == [("src/a.py", "sticky")]
+    assert ".env" in seen["said"][0], "a refusal is said aloud"
     assert (seen["outcome"], seen["reply"]) == ("ok", "It holds a name.\nDone.")
-    assert seen["buffer"][-2:] == ["It holds a name.", "Done."]
     assert "> What is in the file?" in seen["buffer"]
-    assert seen["budget"]["used"] == sum(s["tokens"] for s in seen["budget"]["sections"])
-    assert any(str(seen["budget"]["used"]) in message for message in seen["messages"])
-    assert seen["after"] == []
+    assert seen["buffer"][-2:] == ["It holds a name.", "Done."]
+    assert (seen["windows"], seen["current"]) == (2, "a.py")
+    assert seen["running"], "text arrives before the turn is over"
+    assert seen["streamed"][-1] == "Half of it"
+    assert seen["stopped"] == "interrupted"
+    said = [(m["text"], m["status"]) for m in seen["before"]]
+    assert said[2:] == [("Go on.", "ok"), ("Half of it", "interrupted")]
+    assert [m["text"] for m in seen["after"]] == [text for text, _ in said[:2]]
+    budget = seen["budget"]
+    assert budget["used"] == sum(section["tokens"] for section in budget["sections"]) > 0
+    told = f"Tierline: {budget['used']} of {budget['maxInputTokens']} tokens"
+    assert told in seen["said"]
+    assert "no-such-turn" in seen["said"][-1], "an error of the server is shown"
