@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -70,10 +71,11 @@ def web() -> int:
         line = "─" * (len(url) + 4)
         print(f"\n{line}\n  {url}\n{line}")
         print("Open this address in a browser, then the Tierline icon on the left. Ctrl-C stops.")
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            print("\nStopped.")
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: stop.set())
+        stop.wait()
+        print("\nStopped.")
     return 0
 
 
