@@ -53,8 +53,8 @@ fast: setup ## lint, types and unit tests only
 e2e: $(VSIX) ## only the tests in a real VS Code and a real Neovim
 	@$(PY) tools/check.py --only e2e
 
-bench: setup ## run the benchmarks and write docs/benchmarks.md
-	@$(PY) -m benchmarks
+bench: setup ## run the benchmarks and write docs/benchmarks.md (FULL=1: at full size, minutes more)
+	@PYTHONPATH=tests $(PY) -m benchmarks $(if $(FULL),--full)
 
 fuzz: setup ## the property tests, with many more examples
 	HYPOTHESIS_PROFILE=fuzz $(PY) -m pytest -q tests/property

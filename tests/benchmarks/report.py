@@ -1,0 +1,140 @@
+"""Turns figures into Markdown. Nothing that names a machine, a user or a path goes in."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.targets import Figures, Verdict, judge, show
+
+HEAD = """# Benchmarks
+
+<!-- Written by `make bench`. Do not edit. -->
+
+One run on one machine, with everything else that ran on it at the time. `make bench` measures
+again and writes this page; the programs are in `tests/benchmarks`, each with a description of what
+it does at its top.
+"""
+
+
+def page(
+    results: Mapping[str, Figures],
+    failures: Mapping[str, str],
+    about: Mapping[str, str],
+    tables: Mapping[str, str],
+    machine: Mapping[str, str] | None = None,
+) -> str:
+    """The whole page. ``about``: a sentence per benchmark; ``tables``: Markdown that a benchmark
+    made itself; ``failures``: the kind of error of those that did not finish.
+    """
+    verdicts = judge(results)
+    parts = [HEAD, grid(("machine", ""), list((machine or machine_facts()).items()))]
+    parts += ["## Targets\n", summary(verdicts, failures), _targets(verdicts)]
+    for name in sorted({*results, *failures}):
+        parts.append(f"## {name}\n")
+        parts.append(about.get(name, "").replace("``", "`") + "\n")
+        if name in failures:
+            parts.append(f"**Did not finish: {failures[name]}.**\n")
+            continue
+        own = tables.get(name, "")
+        parts.append(own)
+        parts += figures_tables(results[name], with_lists=not own)
+    return "\n".join(part for part in parts if part.strip())
+
+
+def machine_facts() -> dict[str, str]:
+    """What figures depend on."""
+    facts = {
+        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+        "system": platform.system(),
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        facts["memory"] = f"{size / 2**30:.0f} GB"
+    if hasattr(os, "getloadavg"):
+        facts["load when the run began (1 minute)"] = f"{os.getloadavg()[0]:.1f}"
+    return facts
+
+
+def summary(verdicts: Sequence[Verdict], failures: Mapping[str, str]) -> str:
+    """In sentences: how many targets were reached, and which were not."""
+    missed = [v for v in verdicts if v.missed]
+    lines = ["No target was measured.\n"] if not verdicts else []
+    lines += (
+        [f"{len(verdicts) - len(missed)} of {len(verdicts)} targets were reached.\n"]
+        if verdicts
+        else []
+    )
+    for verdict in missed:
+        if verdict.value is None:
+            lines.append(f"- **Not measured**: {verdict.target.text}.")
+            continue
+        value = show(verdict.value, verdict.target.unit)
+        lines.append(f"- **Missed**: {verdict.target.text}: {value}, not {verdict.target.words()}.")
+    lines += [f"- **Did not finish**: {name} ({why})." for name, why in failures.items()]
+    small = sorted({v.target.benchmark for v in verdicts if not v.comparable and v.value})
+    if small:
+        lines.append(
+            f"- A smaller run than the targets are for: {', '.join(small)}. "
+            "`make bench FULL=1` measures the whole."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _targets(verdicts: Sequence[Verdict]) -> str:
+    rows = [
+        (
+            v.target.text,
+            v.target.words(),
+            "" if v.value is None else show(v.value, v.target.unit),
+            v.words(),
+        )
+        for v in verdicts
+    ]
+    return grid(("what", "target", "measured", "verdict"), rows) if rows else ""
+
+
+def figures_tables(figures: Figures, *, with_lists: bool = True) -> list[str]:
+    """All figures: scalars in one table, nested ones by dotted name, lists of rows as tables."""
+    lists: dict[str, Sequence[Mapping[str, Any]]] = {}
+    scalars: list[tuple[str, Any]] = []
+
+    def walk(prefix: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else str(key), inner)
+        elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
+            lists[prefix] = value
+        else:
+            scalars.append((prefix, value))
+
+    for key, value in figures.items():
+        if with_lists or not isinstance(value, Mapping):
+            walk(str(key), value)
+    parts = [grid(list(rows[0]), [list(row.values()) for row in rows]) for rows in lists.values()]
+    return [*parts, grid(("figure", "value"), scalars)] if scalars else parts
+
+
+def grid(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table; columns of numbers to the right."""
+    numeric = [
+        bool(rows) and all(isinstance(row[i], int | float) for row in rows)
+        for i in range(len(head))
+    ]
+    lines = ["| " + " | ".join(head) + " |"]
+    lines.append("| " + " | ".join("---:" if number else "---" for number in numeric) + " |")
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return show(value, "")
+    return str(value).replace("|", "\\|")

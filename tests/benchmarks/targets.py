@@ -1,0 +1,148 @@
+"""What the benchmarks have to reach, and where in their figures to look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+Figures: TypeAlias = Mapping[str, Any]
+GIGABYTE_LOG_MB = 1000
+
+
+@frozen
+class Target:
+    """One limit. ``unit`` is empty for ratios."""
+
+    benchmark: str
+    text: str
+    limit: float
+    unit: str
+    figure: Callable[[Figures], float]
+    at_most: bool = True
+    """False: at least."""
+    comparable: Callable[[Figures], bool] = lambda _figures: True
+    """False if this run was smaller than what the limit is for."""
+
+    def words(self) -> str:
+        """``at most 400 ms``."""
+        return f"{'at most' if self.at_most else 'at least'} {show(self.limit, self.unit)}"
+
+
+@frozen
+class Verdict:
+    """A target and what was measured; ``value`` is None if the figures do not hold it."""
+
+    target: Target
+    value: float | None
+    comparable: bool
+
+    @property
+    def reached(self) -> bool:
+        """Whether the figure is within the limit, whatever the size of the run."""
+        if self.value is None:
+            return False
+        limit = self.target.limit
+        return self.value <= limit if self.target.at_most else self.value >= limit
+
+    @property
+    def missed(self) -> bool:
+        """A run of any size that is too slow counts; a small one that is fast proves nothing."""
+        return not self.reached
+
+    def words(self) -> str:
+        """One word or a few for the table."""
+        if self.value is None:
+            return "**not measured**"
+        if self.missed:
+            return "**missed**"
+        return "reached" if self.comparable else "reached, in a smaller run than the target's"
+
+
+def show(value: float, unit: str) -> str:
+    """A figure with three or four digits that matter."""
+    digits = 0 if abs(value) >= 100 or float(value).is_integer() else 2 if abs(value) >= 0.1 else 4
+    return f"{value:,.{digits}f} {unit}".strip()
+
+
+def _main_size(figures: Figures) -> Any:
+    return next(row for row in figures["assemble"] if row["files"] == 200)
+
+
+def _gigabyte(figures: Figures) -> bool:
+    return bool(figures["log_mb"] >= GIGABYTE_LOG_MB and figures["sessions"] >= 10_000)
+
+
+def _history(text: str, name: str, limit: float, unit: str = "ms", at_most: bool = True) -> Target:
+    return Target(
+        "history_scale",
+        text,
+        limit,
+        unit,
+        lambda figures: float(figures[name]),
+        at_most=at_most,
+        comparable=_gigabyte,
+    )
+
+
+TARGETS = (
+    Target(
+        "initialize", "`initialize` is answered, from the start of the process (median)", 400, "ms",
+        lambda f: f["initialize_ms"]["median"],
+    ),
+    Target(
+        "server_memory", "Memory of the server without the embedded model (peak)", 120, "MB",
+        lambda f: f["peak_mb"],
+    ),
+    Target(
+        "plan_assemble", "Plan to rendered body: 200 files, 2,000 messages, 500,000 tokens (p95)",
+        30, "ms", lambda f: _main_size(f)["total_p95"],
+    ),
+    Target(
+        "plan_assemble", "Growth from the smallest to the largest session, against linear",
+        1.25, "", lambda f: f["growth_relative_to_linear"],
+        comparable=lambda f: len(f["assemble"]) > 1,
+    ),
+    Target(
+        "plan_assemble", "Counting an edited file of 1 MB (p95)", 60, "ms",
+        lambda f: f["count"]["edited_p95_ms"],
+    ),
+    Target(
+        "plan_assemble", "Counting an unchanged file of 1 MB (p95)", 0.1, "ms",
+        lambda f: f["count"]["unchanged_p95_ms"],
+    ),
+    _history("Listing all sessions of a log of 1 GB", "list_all_ms", 100),
+    _history("Listing the newest 50 sessions", "list_50_ms", 100),
+    _history("Loading the newest session", "load_newest_ms", 150),
+    _history("Searching (p95)", "search_p95_ms", 100),
+    _history("Building the index", "rebuild_mb_per_s", 20, "MB/s", at_most=False),
+    Target(
+        "cache_cost", "Cost of the log-structured policy over the lower bound (median)", 1.08, "",
+        lambda f: f["log_structured_median"],
+    ),
+    Target(
+        "cache_cost", "The same for the worst kind of session", 1.15, "",
+        lambda f: f["log_structured_worst"],
+    ),
+    Target(
+        "cache_cost", "Cost of `counter` over the log-structured policy, edit-heavy", 1.8, "",
+        lambda f: f["counter_over_log_structured_edit_heavy"], at_most=False,
+    ),
+)  # fmt: skip
+
+
+def judge(results: Mapping[str, Figures]) -> list[Verdict]:
+    """Verdicts on the targets of the benchmarks that ran, in the order of ``TARGETS``."""
+    verdicts = []
+    for target in TARGETS:
+        if target.benchmark not in results:
+            continue
+        figures = results[target.benchmark]
+        try:
+            verdicts.append(
+                Verdict(target, float(target.figure(figures)), target.comparable(figures))
+            )
+        except (KeyError, StopIteration, TypeError):
+            verdicts.append(Verdict(target, None, False))
+    return verdicts
