@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.discover import found, run
-from benchmarks.report import machine_facts, page
+from benchmarks.report import load, machine_facts, page
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
@@ -40,6 +40,7 @@ def main() -> int:
     results: dict[str, dict[str, Any]] = {}
     tables: dict[str, str] = {}
     failures: dict[str, str] = {}
+    loads: dict[str, float] = {}
     for name in arguments.names or about:
         print(f"\n== {name}", flush=True)
         began = time.perf_counter()
@@ -49,8 +50,9 @@ def main() -> int:
             except Exception as error:
                 failures[name] = type(error).__name__
                 print(f"{name} did not finish: {error!r}", file=sys.stderr)
+        loads[name] = load()
         print(f"-- {time.perf_counter() - began:.0f} s", flush=True)
-    text = page(results, failures, about, tables, machine)
+    text = page(results, failures, about, tables, machine, loads)
     print(f"\n{text}")
     if not arguments.print:
         PAGE.write_text(text, encoding="utf-8")

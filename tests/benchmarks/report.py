@@ -25,19 +25,24 @@ def page(
     about: Mapping[str, str],
     tables: Mapping[str, str],
     machine: Mapping[str, str] | None = None,
+    loads: Mapping[str, float] | None = None,
 ) -> str:
     """The whole page. ``about``: a sentence per benchmark; ``tables``: Markdown that a benchmark
-    made itself; ``failures``: the kind of error of those that did not finish.
+    made itself; ``failures``: the kind of error of those that did not finish; ``loads``: the
+    system's load of the minute before each one's end.
     """
     verdicts = judge(results)
+    loads = loads or {}
     parts = [HEAD, grid(("machine", ""), list((machine or machine_facts()).items()))]
-    parts += ["## Targets\n", summary(verdicts, failures), _targets(verdicts)]
+    parts += ["## Targets\n", summary(verdicts, failures, loads), _targets(verdicts)]
     for name in sorted({*results, *failures}):
         parts.append(f"## {name}\n")
         parts.append(about.get(name, "").replace("``", "`") + "\n")
         if name in failures:
             parts.append(f"**Did not finish: {failures[name]}.**\n")
             continue
+        if name in loads:
+            parts.append(f"Load at its end: {loads[name]:.1f}.\n")
         own = tables.get(name, "")
         parts.append(own)
         parts += figures_tables(results[name], with_lists=not own)
@@ -54,12 +59,17 @@ def machine_facts() -> dict[str, str]:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         facts["memory"] = f"{size / 2**30:.0f} GB"
-    if hasattr(os, "getloadavg"):
-        facts["load when the run began (1 minute)"] = f"{os.getloadavg()[0]:.1f}"
     return facts
 
 
-def summary(verdicts: Sequence[Verdict], failures: Mapping[str, str]) -> str:
+def load() -> float:
+    """Programs that ran or waited for the processor, on average of the last minute; 0 if unknown."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def summary(
+    verdicts: Sequence[Verdict], failures: Mapping[str, str], loads: Mapping[str, float]
+) -> str:
     """In sentences: how many targets were reached, and which were not."""
     missed = [v for v in verdicts if v.missed]
     lines = ["No target was measured.\n"] if not verdicts else []
@@ -80,6 +90,13 @@ def summary(verdicts: Sequence[Verdict], failures: Mapping[str, str]) -> str:
         lines.append(
             f"- A smaller run than the targets are for: {', '.join(small)}. "
             "`make bench FULL=1` measures the whole."
+        )
+    cores = os.cpu_count() or 1
+    if crowded := {name: at for name, at in loads.items() if at > cores}:
+        list_of = ", ".join(f"{name} ({at:.1f})" for name, at in crowded.items())
+        lines.append(
+            f"- Other programs competed for the {cores} cores, so that times are longer than on a "
+            f"machine at rest; load at the end of each: {list_of}."
         )
     return "\n".join(lines) + "\n"
 
