@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from tierline.context.enforce import Code
 from tierline.context.files import FileContext, FileEntry
 from tierline.context.items import Pin
 from tierline.context.plan import ContextPlan
-from tierline.context.refusals import Refusal
+from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.lsp import protocol as p
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions
+from tierline.workspace.secretfiles import secret_kind
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -85,6 +87,22 @@ class FileService:
         if self.context.get_files():
             await self._changed()
         return notices
+
+    async def withheld(self, uri: str) -> str:
+        """Why text selected in this document may not be sent; empty if it may.
+
+        A file of secrets is refused on this route as on every other, until the user confirms it.
+        """
+        entry = self.context.get(self.key(uri)) if uri else None
+        if not uri or (entry is not None and entry.confirmed):
+            return ""
+        found = await asyncio.to_thread(self._loader.load, uri)
+        if not isinstance(found, Refusal):
+            return ""
+        path = unquote(urlsplit(uri).path)
+        if found.reason is not Reason.SECRET and (kind := secret_kind(path)):
+            found = refuse(path, Reason.SECRET, kind)  # it lies elsewhere, or was never saved
+        return found.sentence if found.reason is Reason.SECRET else ""
 
     # --- reading ---------------------------------------------------------------------------------
 

@@ -95,6 +95,9 @@ class TurnRunner:
         session = self._session
         text, notices = session.redact(params.text)
         selection, _ = session.redact(params.selection)
+        if selection and (withheld := await session.files.withheld(params.active_uri)):
+            selection = ""
+            notices.append(f"The selection is not sent. {withheld}")
         images, image_notices = await session.check_images(params.images)
         notices += image_notices
         if not visible(Text(text)) and not images:
