@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -152,6 +153,13 @@ class Pipe:
         with self._came:
             to.append(what)
             self._came.notify_all()
+
+
+def hook(folder: Path, code: str) -> dict[str, str]:
+    """Run ``code`` in every Python of the server before its own, the way a site's hook does."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    return {"PYTHONPATH": str(folder)}
 
 
 def history(workspace: Path) -> list[dict[str, Any]]:

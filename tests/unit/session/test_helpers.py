@@ -1,0 +1,96 @@
+"""The session's pure helpers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from tierline.config import CacheConfig, Settings
+from tierline.context.tiers.base import Sent
+from tierline.context.tiers.counter import Counter
+from tierline.context.tiers.fixed import Fixed
+from tierline.context.tiers.log_structured import LogStructured
+from tierline.lsp import protocol as p
+from tierline.session.composer import _selection, _short
+from tierline.session.events import EventBus
+from tierline.session.models import problems
+from tierline.session.tiering import SentState, policy
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown"),
+    [(0, "0"), (999, "999"), (1000, "1.0k"), (2149, "2.1k"), (128_000, "128.0k")],
+)
+def test_token_counts_are_short(tokens: int, shown: str) -> None:
+    assert _short(tokens) == shown
+
+
+@pytest.mark.parametrize(
+    ("strategy", "window", "used"),
+    [("full", 0, "full"), ("full", 3, "window"), ("window", 0, "window"), ("ranked", 5, "ranked")],
+)
+def test_a_window_that_was_set_means_that_it_is_wanted(
+    strategy: str, window: int, used: str
+) -> None:
+    """Seed 000: "/context window N"."""
+    assert _selection(strategy, window) == used
+
+
+@pytest.mark.parametrize(
+    ("window", "reply", "count"), [(0, 4096, 0), (1000, 4096, 1), (1000, 1000, 1), (1000, 999, 0)]
+)
+def test_a_reply_that_cannot_fit_is_named_once(window: int, reply: int, count: int) -> None:
+    """BR-028."""
+    settings = Settings()
+    context = evolve(settings.context, max_input_tokens=window, max_output_tokens=reply)
+    found = problems(evolve(settings, context=context))
+    assert len(found) == count
+    assert all(str(window) in text and str(reply) in text for text in found)
+
+
+def test_events_are_numbered_without_gaps_and_carry_the_session() -> None:
+    events: list[p.Event] = []
+    bus = EventBus(events.append)
+    bus.publish(p.ModeChanged("light"))
+    bus.session_id = "sess_1"
+    bus.publish(p.ModeChanged("heavy"))
+    assert [(e.seq, e.session_id) for e in events] == [(1, ""), (2, "sess_1")]
+    assert bus.seq == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("log_structured", LogStructured), ("counter", Counter), ("fixed", Fixed)],
+)
+def test_settings_name_the_policy(name: Any, kind: type) -> None:
+    assert type(policy(evolve(CacheConfig(), policy=name), len)) is kind
+
+
+def test_what_was_sent_is_remembered_for_its_session_only(tmp_path: Path) -> None:
+    """BR-044: a restart sends the same prefix."""
+    path = tmp_path / "cache-state.json"
+    sent = evolve(Sent(), model="m")
+    SentState(path).keep("one", sent)
+    assert SentState(path).get("one") == sent
+    assert SentState(path).get("two") == Sent()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"session": 5}', "\x00"])
+def test_a_damaged_state_file_costs_a_cold_cache_only(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "cache-state.json"
+    path.write_text(damage, encoding="utf-8")
+    assert SentState(path).get("one") == Sent()
+    path.write_text(json.dumps({"session": "one", "sent": damage}), encoding="utf-8")
+    assert SentState(path).get("one") == Sent()
+
+
+def test_a_state_that_cannot_be_written_is_used_all_the_same(tmp_path: Path) -> None:
+    state = SentState(tmp_path / "no" / "such" / "folder" / "state.json")
+    sent = evolve(Sent(), model="m")
+    state.keep("one", sent)
+    assert state.get("one") == sent
