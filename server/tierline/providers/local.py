@@ -16,7 +16,7 @@ from typing import Any
 from attrs import evolve
 
 from tierline.context.prompt import Prompt
-from tierline.providers import render_openai
+from tierline.providers import render_local
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps, rendered
 from tierline.providers.gguf import LocalModel
@@ -156,8 +156,7 @@ class LocalProvider(OpenAIProvider):
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
-        body = render_openai.body(prompt, official=False)
-        return rendered(self.name, self.strategy, prompt.model, body)
+        return rendered(self.name, self.strategy, prompt.model, render_local.body(prompt))
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """The whole prompt in the model's own tokens, its chat template included."""

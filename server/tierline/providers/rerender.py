@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from attrs import field, frozen
 
 from tierline.context.prompt import Prompt
-from tierline.providers import render_anthropic, render_openai
+from tierline.providers import render_anthropic, render_local, render_openai
 from tierline.providers.base import RenderedRequest
 from tierline.providers.canonical import rendered
 
@@ -30,7 +30,7 @@ DIALECTS = (
     # Which of the two OpenAI's adapter uses depends on the address, and that is not stored.
     Dialect("openai", "openai", lambda prompt: render_openai.body(prompt, official=True)),
     Dialect("openai", "openai", lambda prompt: render_openai.body(prompt, official=False)),
-    Dialect("local", "openai", lambda prompt: render_openai.body(prompt, official=False)),
+    Dialect("local", "openai", render_local.body),
 )
 
 
