@@ -63,7 +63,7 @@ def machine_facts() -> dict[str, str]:
 
 
 def load() -> float:
-    """Programs that ran or waited for the processor, on average of the last minute; 0 if unknown."""
+    """Programs that ran or waited for a processor, averaged over a minute; 0 if unknown."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
