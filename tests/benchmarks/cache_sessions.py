@@ -1,0 +1,206 @@
+"""Editing sessions to replay: generated ones of six kinds, and ones taken from git histories."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KINDS = ("typical", "edit-heavy", "read-mostly", "long", "often cold", "many files")
+_WORDS = """
+    value index result buffer token offset parser session cursor entry handler request
+    response config context window limit counter stream event message provider section reader
+    writer cache prefix marker branch merge update record field state
+""".split()  # noqa: SIM905
+
+
+@dataclass
+class Change:
+    """One file becomes another text. ``old`` and ``new`` are set if the model proposed exactly that
+    replacement; else somebody else made the change. ``text`` None: the file leaves the context.
+    """
+
+    path: str
+    text: str | None
+    old: str = ""
+    new: str = ""
+
+
+@dataclass
+class Step:
+    """One request. ``prompt`` begins a turn; without one it goes on after the model's edit."""
+
+    gap: float
+    prompt: str = ""
+    before: list[Change] = field(default_factory=list)
+    """Changes by the user or others before the request."""
+    edit: Change | None = None
+    """The model's own edit in its answer to this request."""
+    reply: str = ""
+    """The answer that ends the turn; empty if the answer was an edit."""
+
+
+@dataclass
+class Session:
+    """A replayable session."""
+
+    name: str
+    kind: str
+    files: dict[str, str]
+    steps: list[Step]
+    compaction_trigger: int = 24_000
+    """Tokens of history above which all but the newest turns become a summary."""
+
+
+@dataclass
+class _Shape:
+    turns: int = 25
+    files: int = 8
+    lines: tuple[int, int] = (80, 350)
+    edits: tuple[float, float] = (0.35, 0.35)
+    """Chance per turn of edits by the user and by the model."""
+    burst: int = 1
+    """Files that one round of the user's edits touches, at most."""
+    long_gap: float = 0.08
+    reply: tuple[int, int] = (30, 160)
+    added: float = 0.06
+    removed: float = 0.03
+
+
+_SHAPES = {
+    "typical": _Shape(),
+    "edit-heavy": _Shape(edits=(0.9, 0.8), burst=3),
+    "read-mostly": _Shape(edits=(0.05, 0.05), reply=(80, 300), added=0.15),
+    "long": _Shape(turns=80),
+    "often cold": _Shape(long_gap=0.4),
+    "many files": _Shape(files=40, lines=(40, 200), burst=2),
+}
+
+
+def generated(kind: str, seed: int) -> Session:
+    """A random session of a kind; the same seed gives the same session."""
+    rng = random.Random(f"{kind}/{seed}")
+    shape = _SHAPES[kind]
+    files = {f"src/{_word(rng)}_{i}.py": _source(rng, shape.lines) for i in range(shape.files)}
+    session = Session(f"{kind} {seed}", kind, dict(files), [])
+    hot = rng.sample(sorted(files), max(2, shape.files // 4))
+    for _ in range(shape.turns):
+        before: list[Change] = []
+        if rng.random() < shape.edits[0]:
+            burst = range(rng.randint(1, shape.burst))
+            before.extend(_edited(rng, files, _pick(rng, files, hot)) for _ in burst)
+        if rng.random() < shape.added:
+            path = f"src/{_word(rng)}_{len(files)}_{rng.randrange(1000)}.py"
+            files[path] = _source(rng, shape.lines)
+            before.append(Change(path, files[path]))
+        if rng.random() < shape.removed and len(files) > 3:
+            path = rng.choice(sorted(files))
+            del files[path]
+            before.append(Change(path, None))
+        step = Step(_gap(rng, shape.long_gap), _prose(rng, 12, 60), before)
+        session.steps.append(step)
+        if rng.random() < shape.edits[1]:
+            for _ in range(rng.randint(1, 2)):
+                session.steps[-1].edit = _proposed(rng, files, _pick(rng, files, hot))
+                session.steps.append(Step(rng.uniform(4, 25)))
+        session.steps[-1].reply = _prose(rng, *shape.reply)
+    return session
+
+
+def from_git(repository: Path, *, most_files: int = 14, most_turns: int = 60) -> Session | None:
+    """A session that retells a repository's first commits: each is a turn whose files changed
+    before it, with the commit's own times. None without a usable history.
+    """
+    log = _git(repository, "log", "--reverse", "--no-merges", "--format=%H%x00%ct%x00%s%x00%b%x01")
+    commits = [c.strip("\n").split("\0") for c in log.split("\x01") if c.strip()]
+    touched: dict[str, int] = {}
+    history: list[tuple[float, str, str, dict[str, str | None]]] = []
+    for commit, time, subject, words in commits[:most_turns]:
+        changes: dict[str, str | None] = {}
+        for line in _git(
+            repository, "show", "--format=", "--name-status", "--no-renames", commit
+        ).splitlines():
+            status, _, path = line.partition("\t")
+            if path.endswith((".py", ".ts", ".md", ".toml")) and '"' not in path:
+                changes[path] = (
+                    None if status == "D" else _git(repository, "show", f"{commit}:{path}")
+                )
+                touched[path] = touched.get(path, 0) + 1
+        history.append((float(time), subject, words, changes))
+    often = sorted(touched, key=lambda p: (-touched[p], p))[:most_files]
+    if len(history) < 8:
+        return None
+    session = Session(f"history of {repository.resolve().name}", "git", {}, [])
+    last = history[0][0]
+    for when, subject, words, changes in history:
+        before = [
+            Change(path, text)
+            for path, text in sorted(changes.items())
+            if path in often and (text is None or (len(text) < 40_000 and text.strip()))
+        ]
+        gap = min(max(when - last, 20.0), 7200.0)
+        last = when
+        reply = words.strip() or f"Done: {subject}."
+        listed = "\n".join(f"- {path}" for path in sorted(changes))
+        session.steps.append(Step(gap, f"Review: {subject}", before, None, f"{reply}\n{listed}"))
+    return session
+
+
+def _git(repository: Path, *args: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(repository), *args], capture_output=True, check=False, timeout=60
+    )
+    return done.stdout.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+# --- invention -----------------------------------------------------------------------------------
+
+
+def _gap(rng: random.Random, long_gap: float) -> float:
+    if rng.random() < long_gap:
+        return rng.choice(
+            (rng.uniform(310, 1500), rng.uniform(1500, 3500), rng.uniform(4000, 20000))
+        )
+    return min(rng.lognormvariate(4.3, 0.7), 290.0)
+
+
+def _word(rng: random.Random) -> str:
+    return rng.choice(_WORDS)
+
+
+def _line(rng: random.Random) -> str:
+    args = ", ".join(_word(rng) for _ in range(rng.randint(1, 4)))
+    return f"    {_word(rng)}_{rng.randrange(100)} = self.{_word(rng)}({args})"
+
+
+def _source(rng: random.Random, lines: tuple[int, int]) -> str:
+    return "\n".join(_line(rng) for _ in range(rng.randint(*lines))) + "\n"
+
+
+def _prose(rng: random.Random, low: int, high: int) -> str:
+    return " ".join(_word(rng) for _ in range(rng.randint(low, high))).capitalize() + "."
+
+
+def _pick(rng: random.Random, files: dict[str, str], hot: list[str]) -> str:
+    alive = [path for path in hot if path in files]
+    return rng.choice(alive) if alive and rng.random() < 0.75 else rng.choice(sorted(files))
+
+
+def _edited(rng: random.Random, files: dict[str, str], path: str) -> Change:
+    lines = files[path].split("\n")[:-1]
+    for _ in range(rng.randint(1, 3)):
+        place = rng.randrange(len(lines))
+        cut = rng.randint(0, 3)
+        lines[place : place + cut] = [_line(rng) for _ in range(rng.randint(1, 5))]
+    files[path] = "\n".join(lines) + "\n"
+    return Change(path, files[path])
+
+
+def _proposed(rng: random.Random, files: dict[str, str], path: str) -> Change:
+    lines = files[path].split("\n")[:-1]
+    place = rng.randrange(len(lines))
+    old = "\n".join(lines[place : place + rng.randint(1, 3)])
+    new = "\n".join(_line(rng) for _ in range(rng.randint(1, 6)))
+    files[path] = files[path].replace(old, new, 1)
+    return Change(path, files[path], old, new)
