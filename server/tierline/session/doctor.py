@@ -1,0 +1,274 @@
+"""What ``tierline doctor`` looks at: every part that can be missing, damaged or in the way.
+
+Nothing here writes, except one probe file that is removed again, and nothing connects anywhere but
+to this machine. Keys are never printed: only whether there is one, and where.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+from tierline import __version__, config
+from tierline.errors import TierlineError
+from tierline.providers.base import ProviderError
+from tierline.providers.choose import (
+    KEY_VARIABLES,
+    TITLES,
+    Found,
+    ProviderSettings,
+    choose,
+    probe_loopback,
+)
+from tierline.providers.gguf import find_model
+from tierline.session.counting import make_counters
+from tierline.store.files import inspect
+from tierline.tokenizers import encoder
+
+Status: TypeAlias = Literal["ok", "note", "warning", "failure"]
+
+PACKAGES = ("pygls", "lsprotocol", "anthropic", "openai", "tiktoken", "typer", "rich")
+OLDEST_PYTHON = (3, 11)
+LARGE_LOG_BYTES = 200_000_000
+"""Above this size the history is not read line by line: that would take minutes."""
+FEW_FREE_BYTES = 500_000_000
+PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+
+
+@frozen
+class Check:
+    """One thing that was looked at. ``advice`` says what to do; empty if nothing needs doing."""
+
+    area: str
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+async def examine(
+    root: Path, *, env: Mapping[str, str] | None = None, read_history: bool = True
+) -> list[Check]:
+    """Look at everything that a turn in the workspace ``root`` depends on, in a fixed order.
+
+    Never raises: a check that breaks is itself a failure in the list.
+    """
+    values = os.environ if env is None else env
+    found = await probe_loopback()
+    home = root / ".tierline"
+    parts: tuple[Callable[[], Iterable[Check]], ...] = (
+        environment,
+        lambda: settings(root),
+        vocabularies,
+        lambda: providers(root, values, found),
+        lambda: workspace(root),
+        lambda: history(home, read=read_history),
+        lambda: databases(home),
+    )
+    checks: list[Check] = []
+    for part in parts:
+        try:
+            checks.extend(part())
+        except Exception as error:
+            # A damaged machine is what this is for: say what broke, and look at the rest.
+            checks.append(
+                Check("doctor", type(error).__name__, "failure", str(error), "Please report this.")
+            )
+    return checks
+
+
+def environment() -> Iterator[Check]:
+    """Python, the packages and SQLite."""
+    version = platform.python_version()
+    old = sys.version_info[:2] < OLDEST_PYTHON
+    yield Check(
+        "environment", "Python", "failure" if old else "ok", f"{version} at {sys.executable}",
+        "Install Python 3.11 or newer." if old else "",
+    )  # fmt: skip
+    yield Check("environment", "Tierline", "ok", __version__)
+    for package in PACKAGES:
+        try:
+            yield Check("environment", package, "ok", importlib.metadata.version(package))
+        except importlib.metadata.PackageNotFoundError:
+            advice = f"Install it: {sys.executable} -m pip install {package}"
+            yield Check("environment", package, "failure", "not installed", advice)
+    yield _sqlite()
+    git = shutil.which("git")
+    yield Check(
+        "environment", "git", "ok" if git else "note", git or "not found",
+        "" if git else "Without it there is no churn to judge files by; everything else works.",
+    )  # fmt: skip
+
+
+def _sqlite() -> Check:
+    with contextlib.closing(sqlite3.connect(":memory:")) as memory:
+        try:
+            memory.execute("CREATE VIRTUAL TABLE words USING fts5(text)")
+        except sqlite3.OperationalError:
+            advice = "Use a Python whose SQLite was built with FTS5; search is slow without it."
+            return Check(
+                "environment", "SQLite", "warning", f"{sqlite3.sqlite_version} without FTS5", advice
+            )
+    return Check("environment", "SQLite", "ok", f"{sqlite3.sqlite_version} with FTS5")
+
+
+def settings(root: Path) -> Iterator[Check]:
+    """Which files set something, and what in them could not be used."""
+    _, problems = config.load(root)
+    files = [config.default_user_file(), root / ".tierline" / "config.toml"]
+    for file in files:
+        if file.is_file():
+            yield Check("settings", "file", "ok", str(file))
+    for problem in problems:
+        yield Check("settings", problem.where, "warning", problem.message, "Correct or remove it.")
+    if not problems and not any(file.is_file() for file in files):
+        yield Check("settings", "file", "ok", "none; the defaults are in force")
+
+
+def vocabularies() -> Iterator[Check]:
+    """The tokenizers' vocabularies: present, and the ones that tiktoken expects."""
+    for name in ("o200k_base", "cl100k_base"):
+        if encoder(name) is not None:
+            yield Check("counting", name, "ok", "its sha256 is the one that tiktoken lists")
+        else:
+            yield Check(
+                "counting", name, "warning", "missing or damaged: tokens are estimated",
+                "Reinstall Tierline; in a checkout run tools/vocabulary.py.",
+            )  # fmt: skip
+
+
+def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterator[Check]:
+    """Which language model would answer, what else there is, and what stands in between."""
+    for kind, variable in KEY_VARIABLES.items():
+        there = bool(env.get(variable, "").strip())
+        yield Check(
+            "provider", TITLES[kind], "ok" if there else "note",
+            f"a key in {variable}" if there else f"no key in {variable}",
+        )  # fmt: skip
+    for server in found:
+        names = ", ".join(server.models[:3]) or "no model"
+        yield Check("provider", server.name, "ok", f"runs on this machine ({names})")
+    try:
+        model = find_model(config.load(root)[0].provider.local_model_path)
+        yield Check("provider", "embedded", "ok", f"{model.name}, {model.context:,} tokens")
+    except ProviderError as error:
+        yield Check("provider", "embedded", "note", error.message, error.advice)
+    for variable in PROXIES:
+        if env.get(variable) or env.get(variable.lower()):
+            yield Check("provider", "proxy", "note", f"{variable} is set; requests go through it")
+    wanted = config.load(root)[0].provider
+    try:
+        choice = choose(
+            ProviderSettings(
+                kind=wanted.name,
+                model=wanted.model,
+                base_url=wanted.base_url,
+                model_path=wanted.local_model_path,
+                consent_loopback=wanted.use_local_server,
+            ),
+            env,
+            {},
+            found,
+        )
+    except ProviderError as error:
+        yield Check("provider", "chosen", "failure", error.message, error.advice)
+        return
+    yield Check("provider", "chosen", "ok", f"{choice.kind}, {choice.model}. {choice.why}")
+    facts = make_counters(root / ".tierline").table.facts(choice.model, provider=choice.kind)
+    if facts.limit_source == "default" and not choice.window:
+        yield Check(
+            "provider", "window", "warning", f"nobody knows how much {choice.model} can read",
+            "Describe the model in models.toml beside your configuration file.",
+        )  # fmt: skip
+
+
+def workspace(root: Path) -> Iterator[Check]:
+    """The folder, and whether Tierline can keep its files there."""
+    home = root / ".tierline"
+    yield Check("workspace", "folder", "ok", str(root))
+    place = home if home.is_dir() else root
+    try:
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".tierline-probe-"):
+            pass
+    except OSError as error:
+        yield Check(
+            "workspace", "writing", "failure", f"{place} cannot be written: {error.strerror}",
+            "Change its permissions; until then conversations are kept in memory only.",
+        )  # fmt: skip
+        return
+    yield Check("workspace", "writing", "ok", f"{place} can be written")
+    free = shutil.disk_usage(place).free
+    few = free < FEW_FREE_BYTES
+    yield Check(
+        "workspace", "disk", "warning" if few else "ok", f"{free / 1e9:.1f} GB free",
+        "Make room: a full disk loses nothing that is written, but nothing new is kept."
+        if few
+        else "",
+    )  # fmt: skip
+    if home.is_dir() and not (home / ".gitignore").is_file():
+        yield Check(
+            "workspace", "ignored", "warning", ".tierline/.gitignore is missing",
+            "Restart the server, which writes it again, before you commit.",
+        )  # fmt: skip
+
+
+def history(home: Path, *, read: bool = True) -> Iterator[Check]:
+    """The conversations: how many, and how many lines of the log cannot be read."""
+    log = home / "history.jsonl"
+    if not log.is_file():
+        yield Check("history", "log", "ok", "no conversation yet")
+        return
+    size = log.stat().st_size
+    if not read or size > LARGE_LOG_BYTES:
+        yield Check("history", "log", "ok", f"{size / 1e6:.1f} MB; not read line by line")
+        return
+    try:
+        report = inspect(log)
+    except TierlineError as error:
+        yield Check("history", "log", "failure", error.message, error.advice)
+        return
+    sessions = len(report.sessions)
+    what = (
+        f"{report.messages:,} record{'s' * (report.messages != 1)} in "
+        f"{sessions:,} session{'s' * (sessions != 1)}, {size / 1e6:.1f} MB"
+    )
+    if report.skipped:
+        yield Check(
+            "history", "log", "warning", f"{what}; {report.skipped:,} lines cannot be read",
+            "They are left alone and skipped; the rest works.",
+        )  # fmt: skip
+    else:
+        yield Check("history", "log", "ok", what)
+
+
+def databases(home: Path) -> Iterator[Check]:
+    """What is derived: damage costs nothing but time."""
+    for area, name in (("index", "index.sqlite3"), ("plans", "plans.sqlite3")):
+        file = home / name
+        if not file.is_file():
+            yield Check(area, name, "ok", "not made yet")
+            continue
+        try:
+            uri = f"{file.resolve().as_uri()}?mode=ro"
+            with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=2)) as db:
+                verdict = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except sqlite3.Error as error:
+            verdict = str(error)
+        whole = verdict == "ok"
+        yield Check(
+            area, name, "ok" if whole else "warning",
+            f"{file.stat().st_size / 1e6:.1f} MB" if whole else verdict,
+            "" if whole else f"Delete {file}: it is made again from the log.",
+        )  # fmt: skip
