@@ -214,6 +214,7 @@ class Sent:
         """JSON values. ``state`` may hold texts that were sent (under ``texts``, by hash)."""
         value = asdict(self, recurse=False)
         value["gaps"] = list(self.gaps)
+        value["state"] = dict(self.state)
         value["hazards"] = {k: [e.changed, e.quiet] for k, e in self.hazards.items()}
         return value
 

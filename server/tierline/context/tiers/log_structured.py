@@ -35,7 +35,7 @@ from tierline.context.tiers.base import (
 from tierline.context.tiers.cost import Account, Verdict, weigh
 from tierline.context.tiers.hazard import hazard, observe
 from tierline.context.tiers.lifetime import choose_ttl
-from tierline.context.tiers.logstate import MAX_ENDS, End, LogState, with_rents
+from tierline.context.tiers.logstate import MAX_ENDS, End, Kept, LogState, with_rents
 from tierline.context.tiers.ways import Request, Way
 
 RULES_KEY = "system:updates"
@@ -63,7 +63,7 @@ class LogStructured:
         parts = Parts.of(items)
         head = (_rules(self.count), *parts.head)
         digest = sha256("\0".join(item.text for item in head))
-        state = LogState.from_json(sent.state) if sent.policy == self.name else None
+        state = Kept.read(sent.state) if sent.policy == self.name else None
         cold = is_cold(sent, clock, prices)
         if not cold and state is None:
             cold = "policy"
@@ -105,7 +105,7 @@ class LogStructured:
                 self.name,
                 ttl=ttl,
                 hazards=evidence,
-                state=with_rents(next_state, rents).to_json(),
+                state=Kept(with_rents(next_state, rents)),
             ),
             decisions=tuple(decisions),
         )

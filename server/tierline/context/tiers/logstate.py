@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import evolve, field, frozen
 
 from tierline.context.items import Item, Section
 from tierline.context.tiers.base import Kind, Piece, Tier
@@ -76,8 +76,13 @@ class LogState:
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
         return {
-            "base": [list(asdict(b).values()) for b in self.base],
-            "log": [list(asdict(e).values()) for e in self.log],
+            "base": [
+                [b.key, b.section, b.tier, b.sha, b.tokens, b.path, b.since] for b in self.base
+            ],
+            "log": [
+                [e.key, e.sha, e.tokens, e.kind, e.text, e.section, e.path, e.since]
+                for e in self.log
+            ],
             "ends": [[e.length, e.at] for e in self.ends],
             "head": self.head,
             "rents": dict(self.rents),
@@ -112,13 +117,44 @@ class LogState:
         return versions(self.base, self.log)
 
 
+class Kept(Mapping[str, Any]):
+    """A state in the place of its JSON (``Sent.state``), which is made when somebody asks for it.
+
+    The log has thousands of entries: writing and reading them at every request would take longer
+    than everything else that is done with them.
+    """
+
+    def __init__(self, state: LogState) -> None:
+        self.state = state
+        self._json: dict[str, Any] | None = None
+
+    def _values(self) -> dict[str, Any]:
+        if self._json is None:
+            self._json = self.state.to_json()
+        return self._json
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values())
+
+    def __len__(self) -> int:
+        return len(self._values())
+
+    @staticmethod
+    def read(value: Mapping[str, Any]) -> LogState | None:
+        """The state behind a mapping: as it was kept, or from its JSON."""
+        return value.state if isinstance(value, Kept) else LogState.from_json(value)
+
+
 def versions(base: Iterable[Based], log: Iterable[Logged]) -> dict[str, str]:
     """What the model has after reading base and log: key to version. A document that was taken away
     is not in it.
     """
     known = {b.key: b.sha for b in base}
     for entry in log:
-        if entry.is_update:
+        if entry.kind is not Kind.ITEM:
             if entry.sha:
                 known[entry.key] = entry.sha
             else:

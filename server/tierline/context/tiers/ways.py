@@ -5,6 +5,7 @@ on. Each knows its size and how much of it the cache can still give.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from attrs import field, frozen
 
@@ -46,12 +47,23 @@ class Way:
     tier: Tier | None
     """Where rewriting begins: a tier of the base, ``LOG`` for the log alone, None for nothing."""
     base: tuple[Based, ...]
-    log: tuple[Logged, ...]
-    kept: int
+    unchanged: tuple[Logged, ...]
     """Entries of the log that stay as they were sent."""
+    appended: Callable[[], tuple[Logged, ...]]
+    """What comes behind them. There may be thousands, and only the chosen way needs them."""
     ended: int
     """Entries of the log up to the end of the newest earlier request that can be read; 0: none."""
     layout: Layout
+
+    @property
+    def kept(self) -> int:
+        """How many entries of the log stay as they were sent."""
+        return len(self.unchanged)
+
+    @cached_property
+    def log(self) -> tuple[Logged, ...]:
+        """The whole log."""
+        return (*self.unchanged, *self.appended())
 
 
 @frozen
@@ -88,15 +100,15 @@ class Request:
         """The beginning of the log that is still right: up to the first entry of the conversation
         that is no longer there or differs.
         """
-        talk = [item.sha256 for item in self.parts.talk]
-        place = 0
-        for index, entry in enumerate(self.state.log):
-            if entry.is_update:
+        talk, log = self.parts.talk, self.state.log
+        place, most, said = 0, len(talk), Kind.ITEM
+        for index, entry in enumerate(log):
+            if entry.kind is not said:
                 continue
-            if place == len(talk) or talk[place] != entry.sha:
-                return self.state.log[:index]
+            if place == most or talk[place].sha256 != entry.sha:
+                return log[:index]
             place += 1
-        return self.state.log
+        return log
 
     def _based(self, docs: Iterable[Item], lowest: Tier) -> list[Based]:
         """Documents in their tiers, by hazard relative to size within each."""
@@ -111,20 +123,28 @@ class Request:
         return [entry for _, entry in sorted(placed, key=lambda pair: pair[0])]
 
     def _way(self, tier: Tier | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
-        said = sum(not entry.is_update for entry in kept)
-        fresh = [
-            Logged(i.key, i.sha256, i.tokens, section=i.section, path=i.path, since=self.number)
-            for i in self.parts.talk[said:]
-        ]
-        place = _before_prompt(self.parts.talk[said:])
-        earlier = frozenset(e.key for e in (*kept, *fresh[:place]) if not e.is_update)
-        log = (*kept, *fresh[:place], *self._updates(base, kept, earlier), *fresh[place:])
+        talk = self.parts.talk
+        said = sum(entry.kind is Kind.ITEM for entry in kept)
+        place = said + _before_prompt(talk[said:])
+        changes = self._updates(base, kept, place)
+
+        def appended() -> tuple[Logged, ...]:
+            return (*map(self._said, talk[said:place]), *changes, *map(self._said, talk[place:]))
+
         ended = self._ended(len(kept))
         head = sum(item.tokens for item in self.head)
         stays = sum(b.tokens for b in base if tier in (None, Tier.LOG) or b.tier < (tier or ""))
-        read = head + stays + sum(entry.tokens for entry in log[:ended])
-        total = head + sum(b.tokens for b in base) + sum(entry.tokens for entry in log)
-        return Way(tier, base, log, len(kept), ended, Layout(read, total - read))
+        read = head + stays + sum(entry.tokens for entry in kept[:ended])
+        fresh = sum(entry.tokens for entry in changes) + sum(i.tokens for i in talk[said:])
+        rest = sum(entry.tokens for entry in kept[ended:])
+        total = head + sum(b.tokens for b in base) + fresh + (read - head - stays) + rest
+        return Way(tier, base, kept, appended, ended, Layout(read, total - read))
+
+    def _said(self, item: Item) -> Logged:
+        return Logged(
+            item.key, item.sha256, item.tokens,
+            section=item.section, path=item.path, since=self.number,
+        )  # fmt: skip
 
     def _ended(self, kept: int) -> int:
         """Where the newest earlier request ended whose bytes all stand: the cache has it."""
@@ -139,17 +159,17 @@ class Request:
 
     # --- updates ---------------------------------------------------------------------------------
 
-    def _updates(
-        self, base: Sequence[Based], kept: Sequence[Logged], earlier: frozenset[str]
-    ) -> list[Logged]:
-        """What brings the model from what it has to what is there now."""
+    def _updates(self, base: Sequence[Based], kept: Sequence[Logged], place: int) -> list[Logged]:
+        """What brings the model from what it has to what is there now. ``place`` is where it comes
+        in the conversation.
+        """
         known = versions(base, kept)
         was = {b.key: (b.section, b.path) for b in base}
-        was |= {e.key: (e.section, e.path) for e in kept if e.is_update}
+        was |= {e.key: (e.section, e.path) for e in kept if e.kind is not Kind.ITEM}
         docs = {doc.key: doc for doc in self.parts.docs}
         gone = [self._gone(key, *was[key]) for key in known if key not in docs]
         return gone + [
-            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], earlier)
+            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], place)
             for doc in docs.values()
             if known.get(doc.key) != doc.sha256
         ]
@@ -158,8 +178,8 @@ class Request:
         text = updates.gone(path or key)
         return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
 
-    def _changed(self, doc: Item, known: str, path: str, earlier: frozenset[str]) -> Logged:
-        edit = _applied(self.clock.edits, doc, known, earlier)
+    def _changed(self, doc: Item, known: str, path: str, place: int) -> Logged:
+        edit = self._applied(doc, known, place)
         memo = (doc.key, known, edit.reference if edit is not None else "")
         if memo not in self._memo:
             kind, text = self._words(doc, known, path, edit)
@@ -180,13 +200,27 @@ class Request:
             return Kind.CONFIRMED, updates.confirmed(before, now, edit.reference)
         return updates.change(before, now)
 
+    def _applied(self, doc: Item, known: str, place: int) -> AppliedEdit | None:
+        """The model's own edit that leads from the version that it has to the current one, if its
+        proposal stands before ``place`` in the conversation.
+        """
+        for edit in self.clock.edits:
+            if (
+                (edit.item, edit.before, edit.after) == (doc.key, known, doc.sha256)
+                and edit.reference
+                and not any(c.isspace() for c in edit.reference)
+                and any(item.key == edit.history for item in self.parts.talk[:place])
+            ):
+                return edit
+        return None
+
     # --- the result ------------------------------------------------------------------------------
 
     def texts(self, chosen: Way) -> dict[str, str]:
         """The texts that the next arrangement may need."""
         have = self._have()
         needed = {b.sha for b in chosen.base} | set(versions(chosen.base, chosen.log).values())
-        written = [e.sha for e in chosen.log if e.is_update and e.sha in have]
+        written = [e.sha for e in chosen.log if e.kind is not Kind.ITEM and e.sha in have]
         return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
 
     def _have(self) -> dict[str, str]:
@@ -198,7 +232,7 @@ class Request:
         """
         have = self._have()
         current = {doc.key: doc.sha256 for doc in self.parts.docs}
-        newest = {e.key: i for i, e in enumerate(chosen.log) if e.is_update}
+        newest = {e.key: i for i, e in enumerate(chosen.log) if e.kind is not Kind.ITEM}
         talk = iter(self.parts.talk)
         head = [piece_of(item, Tier.HEAD) for item in self.head]
         base = [
@@ -246,18 +280,3 @@ def _is_prompt(item: Item) -> bool:
     blocks = [b.block for m in item.messages for b in m.blocks]
     users = all(m.role == "user" for m in item.messages)
     return users and not any(isinstance(block, ToolResult) for block in blocks)
-
-
-def _applied(
-    edits: Iterable[AppliedEdit], doc: Item, known: str, earlier: frozenset[str]
-) -> AppliedEdit | None:
-    """The model's own edit that leads from the version that it has to the current one."""
-    for edit in edits:
-        if (
-            (edit.item, edit.before, edit.after) == (doc.key, known, doc.sha256)
-            and edit.history in earlier
-            and edit.reference
-            and not any(c.isspace() for c in edit.reference)
-        ):
-            return edit
-    return None
