@@ -50,7 +50,7 @@ test: setup ## run every check and every test
 fast: setup ## lint, types and unit tests only
 	@$(PY) tools/check.py --fast
 
-e2e: $(VSIX) ## only the tests in a real VS Code and a real Neovim
+e2e: $(VSIX) ## only the tests in a real VS Code, Neovim and Emacs
 	@$(PY) tools/check.py --only e2e
 
 bench: setup ## run the benchmarks and write docs/benchmarks.md (FULL=1: at full size, minutes more)

@@ -61,7 +61,7 @@ def stages() -> list[Stage]:
         Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
         Stage("extension package", ["make", "package"], group="e2e"),
         Stage("VS Code", pytest("tests/e2e"), "pytest", "e2e"),
-        Stage("Neovim", pytest("tests/editors"), "pytest", "e2e"),
+        Stage("other editors", pytest("tests/editors"), "pytest", "e2e"),
     ]
 
 

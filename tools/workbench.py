@@ -38,6 +38,7 @@ SETTINGS = {
 """The user's settings of a fresh window: Tierline's chat without VS Code's own beside it."""
 BROWSER = {"chromium": "chromium"}
 NEOVIM = {"nvim": "neovim"}
+EMACS = {"emacs": "emacs-nox"}
 
 
 def cache() -> Path:
