@@ -71,7 +71,11 @@ class Editor:
     ) -> None:
         """Start the server and shake hands."""
         clean = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
-        clean |= {"XDG_CONFIG_HOME": str(self.workspace / ".config"), **(env or {})}
+        clean |= {
+            "XDG_CONFIG_HOME": str(self.workspace / ".config"),
+            "TIERLINE_DATA_DIR": str(self.workspace / ".data"),
+            **(env or {}),
+        }
         command = [sys.executable, "-m", "tierline", "serve"]
         if transport == "stdio":
             await self.client.start_io(*command, env=clean)

@@ -407,6 +407,57 @@ export interface RenameParams {
   sessionId?: string;
 }
 
+/** A memo: knowledge that does not depend on a session. Times are ISO 8601 UTC. */
+export interface MemoInfo {
+  id: string;
+  scope: 'project' | 'user';
+  content: string;
+  tags: string[];
+  created: string;
+  changed: string;
+  source: 'user' | 'model';
+}
+
+/** Memos of one scope or both, with a tag or any. */
+export interface MemoListParams {
+  scope?: 'project' | 'user' | '';
+  tag?: string;
+}
+
+/** Memos, and the tags that are in use, the most frequent first. */
+export interface MemoListResult {
+  memos: MemoInfo[];
+  tags: string[];
+}
+
+/** A new memo: for this project, or for all projects of the user. */
+export interface MemoSaveParams {
+  content: string;
+  tags?: string[];
+  scope?: 'project' | 'user';
+}
+
+/** What to change; what is left out stays. Another scope moves the memo: it gets a new id. */
+export interface MemoEditParams {
+  id: string;
+  content?: string | null;
+  tags?: string[] | null;
+  scope?: 'project' | 'user' | '';
+}
+
+/** A memo by id. */
+export interface MemoParams {
+  id: string;
+}
+
+/** Words, tags that a memo must all have, or both. */
+export interface MemoSearchParams {
+  query?: string;
+  tags?: string[];
+  scope?: 'project' | 'user' | '';
+  limit?: number;
+}
+
 /** The context mode; empty cycles off, light, heavy. */
 export interface ModeParams {
   mode?: 'off' | 'light' | 'heavy' | '';
@@ -521,14 +572,19 @@ export interface ProviderChanged {
   kind: 'providerChanged';
 }
 
+/** A memo was saved, changed or deleted. */
+export interface MemosChanged {
+  kind: 'memosChanged';
+}
+
 /** One step of what happens. ``seq`` grows by one; a gap means: ask for the state. */
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged;
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged;
 
 export const EVENT = 'tierline/chat/event';
 
@@ -610,6 +666,16 @@ export interface Requests {
   'tierline/branch/switch': [BranchParams, State];
   /** List the branches. */
   'tierline/branch/list': [NoParams, BranchListResult];
+  /** Memos, the newest first. */
+  'tierline/memo/list': [MemoListParams, MemoListResult];
+  /** Save a memo. */
+  'tierline/memo/save': [MemoSaveParams, MemoInfo];
+  /** Change a memo. */
+  'tierline/memo/edit': [MemoEditParams, MemoInfo];
+  /** Delete a memo. */
+  'tierline/memo/delete': [MemoParams, MemoListResult];
+  /** Search the memos. */
+  'tierline/memo/search': [MemoSearchParams, MemoListResult];
 }
 
 export const ERRORS = {

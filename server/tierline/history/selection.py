@@ -98,14 +98,16 @@ def fuse(bm25: Sequence[str], recency: Sequence[str]) -> list[str]:
     return sorted(scores, key=lambda group: -scores[group])
 
 
-def search_words(query: str) -> tuple[str, ...]:
+def search_words(query: str, *, every: bool = False) -> tuple[str, ...]:
     """What of a prompt is worth searching for: its words without stop-words and fillers.
 
-    "continue", "go on", "ok next" and the like leave nothing (seed 000, "Stop-Word Pollution").
+    "continue", "go on", "ok next", "carry on with the next step" and the like leave nothing (seed
+    000, "Stop-Word Pollution"). Each word comes once, or with ``every`` as often as it occurs.
     """
-    words = re.findall(r"[^\W_](?:[\w.:'’/-]*\w)?", query.replace("’", "'"), re.UNICODE)
-    kept = dict.fromkeys(w for w in words if w.lower() not in STOP_WORDS and _long_enough(w))
-    return tuple(kept)
+    plain = FILLER_PHRASES.sub(" ", query.replace("’", "'"))
+    words = re.findall(r"[^\W_](?:[\w.:'/-]*\w)?", plain, re.UNICODE)
+    kept = [w for w in words if w.lower() not in STOP_WORDS and _long_enough(w)]
+    return tuple(kept if every else dict.fromkeys(kept))
 
 
 def _long_enough(word: str) -> bool:
@@ -128,6 +130,13 @@ def newest(messages: Iterable[Message], count: int) -> tuple[Group, ...]:
     return turns[-count:] if count > 0 else turns
 
 
+FILLER_PHRASES = re.compile(
+    r"\b(?:carry on|move on|press on|go ahead|try (?:it |that )?again|one more time|next steps?|"
+    r"(?:the )?rest of it|as (?:you )?(?:said|suggested|planned|discussed)|looks? (?:good|fine)|"
+    r"sounds? (?:good|fine)|well done|good job|any(?:thing)? more|what(?:'s| is) next)\b",
+    re.IGNORECASE,
+)
+"""Phrases whose words would mean something alone."""
 STOP_WORDS = frozenset(
     """a about above after again against ahead all also am an and another any anything are aren't as
     at away back be because been before being below between both bring but by came can can't cannot
@@ -142,6 +151,10 @@ STOP_WORDS = frozenset(
     thanks that that's the their theirs them then there these they thing things think this those
     through thus to too try under until up upon us use used using very want was wasn't way we we're
     well were what what's when where whether which while who whole whom whose why will with without
-    won't work works would wouldn't yeah yep yes yet you you're your yours""".split()  # noqa: SIM905 - a text reads better than two hundred quoted words
+    won't work works would wouldn't yeah yep yes yet you you're your yours
+    weiter weitermachen ja nein danke bitte genau mach fertig nächste nächster continuez
+    suivant oui non merci d'accord sigue continúa siguiente sí vale gracias adelante avanti prosegui
+    grazie segue próximo obrigado продолжай продолжить дальше да нет спасибо 继续 下一步 好的 谢谢
+    続けて 続けてください 次 はい いいえ ありがとう 계속 다음 네 감사합니다""".split()  # noqa: SIM905 - a text reads better than two hundred quoted words
 )
-"""English function words and what people type to make a model go on."""
+"""English function words, and what people type, in several languages, to make a model go on."""

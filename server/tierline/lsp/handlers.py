@@ -49,4 +49,9 @@ HANDLERS: dict[str, Handler] = {
     "tierline/branch/fork": lambda session, params: session.history.fork(params),
     "tierline/branch/switch": lambda session, params: session.history.switch(params),
     "tierline/branch/list": lambda session, params: session.history.branches(params),
+    "tierline/memo/list": lambda session, params: session.memos.listed(params),
+    "tierline/memo/save": lambda session, params: session.memos.save(params),
+    "tierline/memo/edit": lambda session, params: session.memos.edit(params),
+    "tierline/memo/delete": lambda session, params: session.memos.delete(params),
+    "tierline/memo/search": lambda session, params: session.memos.search(params),
 }

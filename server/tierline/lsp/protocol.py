@@ -543,6 +543,76 @@ class RenameParams:
     session_id: str = ""
 
 
+# --- memos ---------------------------------------------------------------------------------------
+
+MemoScope: TypeAlias = Literal["project", "user"]
+
+
+@define
+class MemoInfo:
+    """A memo: knowledge that does not depend on a session. Times are ISO 8601 UTC."""
+
+    id: str
+    scope: MemoScope
+    content: str
+    tags: list[str] = field(factory=list)
+    created: str = ""
+    changed: str = ""
+    source: Literal["user", "model"] = "user"
+
+
+@define
+class MemoListParams:
+    """Memos of one scope or both, with a tag or any."""
+
+    scope: Literal["project", "user", ""] = ""
+    tag: str = ""
+
+
+@define
+class MemoListResult:
+    """Memos, and the tags that are in use, the most frequent first."""
+
+    memos: list[MemoInfo]
+    tags: list[str] = field(factory=list)
+
+
+@define
+class MemoSaveParams:
+    """A new memo: for this project, or for all projects of the user."""
+
+    content: str
+    tags: list[str] = field(factory=list)
+    scope: MemoScope = "project"
+
+
+@define
+class MemoEditParams:
+    """What to change; what is left out stays. Another scope moves the memo: it gets a new id."""
+
+    id: str
+    content: str | None = None
+    tags: list[str] | None = None
+    scope: Literal["project", "user", ""] = ""
+
+
+@define
+class MemoParams:
+    """A memo by id."""
+
+    id: str
+
+
+@define
+class MemoSearchParams:
+    """Words, tags that a memo must all have, or both."""
+
+    query: str = ""
+    tags: list[str] = field(factory=list)
+    scope: Literal["project", "user", ""] = ""
+    limit: int = 50
+
+
 # --- mode and provider ---------------------------------------------------------------------------
 
 
@@ -695,6 +765,13 @@ class ProviderChanged:
     kind: Literal["providerChanged"] = "providerChanged"
 
 
+@define
+class MemosChanged:
+    """A memo was saved, changed or deleted."""
+
+    kind: Literal["memosChanged"] = "memosChanged"
+
+
 EventBody: TypeAlias = (
     TurnStarted
     | TextDelta
@@ -707,6 +784,7 @@ EventBody: TypeAlias = (
     | StateChanged
     | ModeChanged
     | ProviderChanged
+    | MemosChanged
 )
 
 
@@ -779,6 +857,11 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/branch/fork", ForkParams, State, "Begin a branch at a message."),
     Method("tierline/branch/switch", BranchParams, State, "Go to another branch."),
     Method("tierline/branch/list", NoParams, BranchListResult, "List the branches."),
+    Method("tierline/memo/list", MemoListParams, MemoListResult, "Memos, the newest first."),
+    Method("tierline/memo/save", MemoSaveParams, MemoInfo, "Save a memo."),
+    Method("tierline/memo/edit", MemoEditParams, MemoInfo, "Change a memo."),
+    Method("tierline/memo/delete", MemoParams, MemoListResult, "Delete a memo."),
+    Method("tierline/memo/search", MemoSearchParams, MemoListResult, "Search the memos."),
 )
 
 

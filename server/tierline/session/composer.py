@@ -35,6 +35,7 @@ from tierline.history.selection import select
 from tierline.history.truncation import truncate
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
+from tierline.session.memos import memo_items
 from tierline.session.tiering import SentState, policy
 from tierline.store.group_search import GroupSearch
 
@@ -67,6 +68,7 @@ class Snapshot:
     absent: tuple[Absent, ...]
     active_group: str = ""
     tail: tuple[PromptBlock, ...] = ()
+    memos: tuple[Item, ...] = ()
     session_id: str = ""
     branch: str = "main"
     after_overflow: bool = False
@@ -229,6 +231,7 @@ class Composer:
             ),
             active_group=active,
             tail=_tail(turn),
+            memos=await asyncio.to_thread(self._memos, turn),
             session_id=session.conversation.session_id,
             branch=session.conversation.branch,
             after_overflow=after_overflow,
@@ -241,6 +244,13 @@ class Composer:
             now=time.time(),
             dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
         )
+
+    def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
+        """Memos that fit the prompt, for this request alone: in the tail they break no prefix."""
+        if turn is None or self._session.mode == "off":
+            return ()
+        counter = self._session.counters.counter(self._session.models.facts())
+        return memo_items(self._session.memos.relevant(turn.text), counter.count)
 
     async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
         counter = self._session.counters.counter(snapshot.facts)
@@ -395,7 +405,7 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         for block in snapshot.tail
         if isinstance(block.block, Text)
     ]
-    return [head, *snapshot.files, *history, *tail]
+    return [head, *snapshot.files, *history, *snapshot.memos, *tail]
 
 
 def _selection(strategy: str, window: int) -> str:
@@ -427,6 +437,9 @@ def _context_line(decided: ContextPlan, mode: ContextMode) -> str:
     files = [e for e in decided.included if e.section is Section.FILES]
     cards = [e for e in decided.included if e.section in (Section.RETRIEVED, Section.SYMBOLS)]
     parts = []
+    memos = sum(e.key.startswith("memo:") for e in decided.included)
+    if memos:
+        parts.append(f"+{memos} memo{'s' * (memos != 1)}")
     if cards:
         parts.append(f"+{len(cards)} card{'s' * (len(cards) != 1)}")
     parts.append(f"{len(files)} file{'s' * (len(files) != 1)}")

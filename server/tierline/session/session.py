@@ -19,6 +19,7 @@ from tierline.session.counting import make_counters
 from tierline.session.events import EventBus
 from tierline.session.files import FileService
 from tierline.session.history import HistoryService
+from tierline.session.memos import MemoService
 from tierline.session.models import ModelService, problems
 from tierline.session.plans import PlanService
 from tierline.session.turn import TurnRunner
@@ -75,6 +76,7 @@ class Session:
         self.plans = PlanService(self, self.composer.store)
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
+        self.memos = MemoService(self)
 
     # --- life ------------------------------------------------------------------------------------
 
