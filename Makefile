@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench fuzz e2e package docs-gen clean
+.PHONY: help setup run test fast bench fuzz e2e package docs docs-gen clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -61,6 +61,9 @@ fuzz: setup ## the property tests, with many more examples
 
 docs-gen: setup ## write vscode-client/src/protocol.ts and docs/protocol.md
 	$(PY) -m tierline.lsp.generate
+
+docs: setup ## build the documentation site into dist/docs
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet -f tools/site/mkdocs.yml
 
 clean: ## remove what the other targets built
 	rm -rf $(VENV) dist build vscode-client/node_modules vscode-client/dist vscode-client/bundled/*.whl

@@ -59,6 +59,7 @@ def stages() -> list[Stage]:
         Stage("python tests", pytest("-n", "2", "-m", "not model", *quick), "pytest"),
         Stage("language server", pytest("tests/lsp", "-m", "not model"), "pytest", "slow"),
         Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
+        Stage("documentation", ["make", "docs"], group="slow"),
         Stage("extension package", ["make", "package"], group="e2e"),
         Stage("VS Code", pytest("tests/e2e"), "pytest", "e2e"),
         Stage("other editors", pytest("tests/editors"), "pytest", "e2e"),

@@ -1,0 +1,116 @@
+"""Pages of the documentation site that are made from the code, and the navigation.
+
+The command line's page comes from the commands themselves, the editor's from the extension's
+manifest, the changelog from its file: none of them can drift, and none is kept twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "vscode-client"
+SECTIONS = {
+    "Use": ["vscode", "cli", "editors"],
+    "Understand": ["architecture", "tiers"],
+    "Reference": ["configuration", "protocol", "changelog"],
+    "Build": ["development", "dependencies", "benchmarks", "reliability", "security", "seeds"],
+}
+"""Pages by section; what is not named here joins the section in the middle, by name."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Order the navigation: named pages first, every other page where a reader would look."""
+    docs = Path(config.docs_dir)
+    made = {"vscode", "cli", "changelog"}
+    named = {name for names in SECTIONS.values() for name in names}
+    there = {path.stem for path in docs.glob("*.md")} | made
+    rest = sorted(there - named - {"index"})
+    nav: list[Any] = [{"Home": "index.md"}]
+    for section, names in SECTIONS.items():
+        wanted = [*names, *(rest if section == "Understand" else [])]
+        pages: list[Any] = [f"{name}.md" for name in wanted if name in there]
+        if "editors" in wanted:
+            pages.append(
+                {"Other editors": [f"editors/{p.name}" for p in sorted(docs.glob("editors/*.md"))]}
+            )
+        nav.append({section: pages})
+    config.nav = nav
+    return config
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    made = {"cli.md": command_line(), "vscode.md": editor(), "changelog.md": changelog()}
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def command_line() -> str:
+    """Every command of ``tierline`` with its arguments and options."""
+    from tierline.cli import app
+
+    command: Any = typer.main.get_command(app)
+    lines = ["# Command line", "", str(command.help), ""]
+    for name, sub in sorted(command.commands.items()):
+        if not sub.hidden:
+            lines += _command(f"tierline {name}", sub)
+    lines += ["`tierline --install-completion` sets up completion for your shell.", ""]
+    return "\n".join(lines)
+
+
+def _command(name: str, command: Any) -> list[str]:
+    if hasattr(command, "commands"):
+        found = [f"## {name}", "", command.help or "", ""]
+        for below, sub in sorted(command.commands.items()):
+            found += _command(f"{name} {below}", sub)
+        return found
+    lines = [f"## {name}", "", command.help or "", ""]
+    rows = []
+    for parameter in command.params:
+        if parameter.name in ("help", "install_completion", "show_completion"):
+            continue
+        if parameter.param_type_name == "argument":
+            spelt = f"`{parameter.name.upper()}`"
+        else:
+            spelt = ", ".join(f"`{o}`" for o in (*parameter.opts, *parameter.secondary_opts))
+        said = (getattr(parameter, "help", None) or "").replace("|", "\\|")
+        rows.append(f"| {spelt} | {said} |")
+    return [*lines, "| | |", "| --- | --- |", *rows, ""] if rows else lines
+
+
+def editor() -> str:
+    """The extension's commands, keys and views, from its manifest."""
+    manifest = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
+    texts = json.loads((CLIENT / "package.nls.json").read_text(encoding="utf-8"))
+    parts = manifest["contributes"]
+
+    def spelt(value: str) -> str:
+        return str(texts.get(value.strip("%"), value))
+
+    keys: dict[str, list[str]] = {}
+    for binding in parts.get("keybindings", []):
+        keys.setdefault(binding["command"], []).append(binding["key"])
+    lines = ["# VS Code", "", "## Commands", "", "| command | keys |", "| --- | --- |"]
+    for command in parts["commands"]:
+        shown = ", ".join(f"`{key}`" for key in keys.get(command["command"], []))
+        category = command.get("category", "")
+        title = f"{category}: {spelt(command['title'])}" if category else spelt(command["title"])
+        lines.append(f"| {title} | {shown} |")
+    lines += ["", "## Views", ""]
+    lines += [f"- {spelt(view['name'])}" for views in parts["views"].values() for view in views]
+    return "\n".join([*lines, "", "Settings: see [configuration](configuration.md).", ""])
+
+
+def changelog() -> str:
+    """The changelog; its links lead out of the site and stay as they are."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return re.sub(r"\]\(docs/", "](", text)
