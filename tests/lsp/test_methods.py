@@ -267,6 +267,10 @@ async def test_every_capability_is_a_command_too(
         ("history.restore", None),
         ("history.window", {"size": 3}),
         ("history.strategy", {"name": "full"}),
+        ("history.anchor", None),
+        ("scratchpad.get", None),
+        ("scratchpad.set", {"text": "- plan"}),
+        ("scratchpad.append", {"text": "- more"}),
         ("branch.fork", {"messageId": last}),
         ("branch.list", None),
         ("branch.switch", {"branch": "main"}),
@@ -278,7 +282,7 @@ async def test_every_capability_is_a_command_too(
         ("history.deleteSession", {"sessionId": here}),
     ]:
         done[name] = await editor.command(name, params)
-    done["plan.list"] = True
+    done["plan.list"] = done["history.rebuild"] = True  # the latter: test_notes.py
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)
     assert done["budget.get"]["used"] > 0
     assert done["state.get"]["messages"][-1]["text"] == "One two three."

@@ -98,6 +98,8 @@ export interface ChatMessage {
   note: string;
   /** Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``. */
   contextLine: string;
+  /** The STATE block that a reply ended with, without its heading; not part of ``text``. */
+  state: string;
 }
 
 /** A provider and whether it can be used now. */
@@ -458,6 +460,32 @@ export interface MemoSearchParams {
   limit?: number;
 }
 
+/** The STATE block in force (seed 000, "Global Anchor"); empty text for none. */
+export interface AnchorResult {
+  text: string;
+  /** Goal, Context, Resolved and Technical Anchors, as far as it has them. */
+  fields: Record<string, string>;
+  /** Whether the model is asked to keep it (setting ``history.state_anchor``). */
+  enabled: boolean;
+}
+
+/** The session's scratchpad. ``version`` names this text. */
+export interface Scratchpad {
+  text: string;
+  version: string;
+}
+
+/** The whole new text; ``version`` is that of the text that was changed, empty for any. */
+export interface ScratchpadSetParams {
+  text: string;
+  version?: string;
+}
+
+/** Text for the end of the scratchpad. */
+export interface ScratchpadAppendParams {
+  text: string;
+}
+
 /** The context mode; empty cycles off, light, heavy. */
 export interface ModeParams {
   mode?: 'off' | 'light' | 'heavy' | '';
@@ -577,14 +605,20 @@ export interface MemosChanged {
   kind: 'memosChanged';
 }
 
+/** The STATE block or the scratchpad is another one. */
+export interface NotesChanged {
+  which: 'anchor' | 'scratchpad';
+  kind: 'notesChanged';
+}
+
 /** One step of what happens. ``seq`` grows by one; a gap means: ask for the state. */
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
 
 export const EVENT = 'tierline/chat/event';
 
@@ -660,6 +694,16 @@ export interface Requests {
   'tierline/history/window': [WindowParams, HistoryStatus];
   /** Choose the selection. */
   'tierline/history/strategy': [StrategyParams, HistoryStatus];
+  /** The STATE block in force. */
+  'tierline/history/anchor': [NoParams, AnchorResult];
+  /** Derive STATE from the window. */
+  'tierline/history/rebuild': [NoParams, AnchorResult];
+  /** The session's scratchpad. */
+  'tierline/scratchpad/get': [NoParams, Scratchpad];
+  /** Replace the scratchpad. */
+  'tierline/scratchpad/set': [ScratchpadSetParams, Scratchpad];
+  /** Add to its end. */
+  'tierline/scratchpad/append': [ScratchpadAppendParams, Scratchpad];
   /** Begin a branch at a message. */
   'tierline/branch/fork': [ForkParams, State];
   /** Go to another branch. */
@@ -686,5 +730,6 @@ export const ERRORS = {
   fixed_part_too_large: -32003,
   storage: -32004,
   conflict: -32005,
+  no_state: -32007,
   empty_prompt: -32006,
 } as const;

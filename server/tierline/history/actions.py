@@ -107,9 +107,10 @@ def strategy(name: str) -> Action:
     return Action(EventKind.STRATEGY, {"name": name})
 
 
-def state(text: str, group: str = "") -> Action:
-    """Store a STATE block and the group that it was derived from."""
-    return Action(EventKind.STATE, {"text": text, "group": group})
+def state(text: str, group: str = "", message: str = "") -> Action:
+    """Store a STATE block, the group that it was derived from, and the message that it ended."""
+    data = {"text": text, "group": group}
+    return Action(EventKind.STATE, data | ({"message": message} if message else {}))
 
 
 def scratchpad(text: str) -> Action:

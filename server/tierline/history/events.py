@@ -35,7 +35,8 @@ class EventKind(StrEnum):
     SWITCH = "switch"
     """Another branch is current [``branch``]."""
     STATE = "state"
-    """A new STATE block [``text``, ``group``: the group that it was derived from]."""
+    """A new STATE block [``text``, ``group``: the group that it was derived from, ``message``: the
+    reply that ended with it; none if it was rebuilt]."""
     SCRATCHPAD = "scratchpad"
     """The whole scratchpad [``text``]."""
     WINDOW = "window"

@@ -20,16 +20,26 @@ _FIELD = re.compile(
     r"^[ \t]*(?:[-*][ \t]+)?\**(Goal|Context|Resolved|Technical Anchors)\**[ \t]*:\**[ \t]*(.*)$"
 )
 
-GUIDELINES = f"""End every reply with a block that records what must not be forgotten:
+STATE_GUIDELINES = f"""End every reply with a block that records what must not be forgotten:
 {HEADING}
 Goal: [the current task in one sentence]
 Context: [files and classes being edited]
 Resolved: [what is finished in this session]
 Technical Anchors: [ports, addresses, constants, names that matter]
-The newest block is given back to you as the Global Anchor; rewrite it whole, keep it short. Older
-messages may be cut or missing: `query_db` reads the table `messages`
-(id, group_id, role, content, status, created_at); newest first with ORDER BY id DESC."""
+The newest block is given back to you as the Global Anchor, without those of earlier replies;
+rewrite it whole, keep it short."""
 """History guidelines: layer 2 of the context (seed 000, "The Context Layers Approach")."""
+RETRIEVAL_GUIDELINES = (
+    "Older messages may be cut or missing: `query_db` reads the table `messages` "
+    "(id, group_id, role, content, status, created_at); newest first with ORDER BY id DESC."
+)
+"""Where the model has the tool (seed 000, "Guidelines for the Agent")."""
+
+
+def guidelines(*, state: bool, retrieval: bool) -> str:
+    """The guidelines that hold for a request; empty if none does."""
+    parts = [STATE_GUIDELINES] * state + [RETRIEVAL_GUIDELINES] * retrieval
+    return "\n".join(parts)
 
 
 @frozen

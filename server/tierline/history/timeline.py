@@ -56,8 +56,8 @@ class _Line:
     hidden: dict[str, str] = field(factory=dict)
     """Group id to the kind of event that hides it."""
     summaries: list[Summary] = field(factory=list)
-    states: list[tuple[str, str]] = field(factory=list)
-    """(group that it was derived from, text), oldest first."""
+    states: list[tuple[str, str, str]] = field(factory=list)
+    """(group that it was derived from, text, message that ended with it), oldest first."""
 
 
 @frozen
@@ -74,6 +74,8 @@ class Timeline:
     title: str = ""
     state: str = ""
     """The newest STATE block whose turn is still there."""
+    states: Mapping[str, str] = field(factory=dict)
+    """Message id to the STATE block that the message ended with."""
     scratchpad: str = ""
     window: int | None = None
     strategy: str = ""
@@ -204,7 +206,9 @@ class _Replay:
                 case, text = _word(data, "case") or "summarize", _word(data, "text")
                 line.summaries.append(Summary(event.id, event.timestamp, text, covers, case))
             case EventKind.STATE:
-                line.states.append((_word(data, "group"), _word(data, "text")))
+                line.states.append(
+                    (_word(data, "group"), _word(data, "text"), _word(data, "message"))
+                )
             case EventKind.STATUS:
                 word = _word(data, "status")
                 if word in set(Status):
@@ -270,7 +274,7 @@ class _Replay:
         ordered = [m for g in groups(link_results(with_groups(line.messages))) for m in g.messages]
         messages = tuple(self._final(m, hidden) for m in ordered)
         present = {m.group_id for m in messages} - hidden.keys()
-        states = [t for g, t in line.states if not g or g in present]
+        states = [t for g, t, _ in line.states if not g or g in present]
         return Timeline(
             session_id=session_id or self.session,
             branch=name,
@@ -279,6 +283,7 @@ class _Replay:
             summaries=_in_force(line.summaries, present),
             title=self.title,
             state=states[-1] if states else "",
+            states={m: t for _, t, m in line.states if m},
             scratchpad=self.scratchpad,
             window=self.window,
             strategy=self.strategy,

@@ -142,6 +142,8 @@ class ChatMessage:
     """A line under the message: why it was interrupted or got no reply."""
     context_line: str = ""
     """Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``."""
+    state: str = ""
+    """The STATE block that a reply ended with, without its heading; not part of ``text``."""
 
 
 @define
@@ -613,6 +615,40 @@ class MemoSearchParams:
     limit: int = 50
 
 
+@define
+class AnchorResult:
+    """The STATE block in force (seed 000, "Global Anchor"); empty text for none."""
+
+    text: str
+    fields: dict[str, str] = field(factory=dict)
+    """Goal, Context, Resolved and Technical Anchors, as far as it has them."""
+    enabled: bool = False
+    """Whether the model is asked to keep it (setting ``history.state_anchor``)."""
+
+
+@define
+class Scratchpad:
+    """The session's scratchpad. ``version`` names this text."""
+
+    text: str
+    version: str
+
+
+@define
+class ScratchpadSetParams:
+    """The whole new text; ``version`` is that of the text that was changed, empty for any."""
+
+    text: str
+    version: str = ""
+
+
+@define
+class ScratchpadAppendParams:
+    """Text for the end of the scratchpad."""
+
+    text: str
+
+
 # --- mode and provider ---------------------------------------------------------------------------
 
 
@@ -772,6 +808,14 @@ class MemosChanged:
     kind: Literal["memosChanged"] = "memosChanged"
 
 
+@define
+class NotesChanged:
+    """The STATE block or the scratchpad is another one."""
+
+    which: Literal["anchor", "scratchpad"]
+    kind: Literal["notesChanged"] = "notesChanged"
+
+
 EventBody: TypeAlias = (
     TurnStarted
     | TextDelta
@@ -785,6 +829,7 @@ EventBody: TypeAlias = (
     | ModeChanged
     | ProviderChanged
     | MemosChanged
+    | NotesChanged
 )
 
 
@@ -854,6 +899,11 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/history/restore", GroupParams, State, "Bring a hidden turn back."),
     Method("tierline/history/window", WindowParams, HistoryStatus, "Set the rolling window."),
     Method("tierline/history/strategy", StrategyParams, HistoryStatus, "Choose the selection."),
+    Method("tierline/history/anchor", NoParams, AnchorResult, "The STATE block in force."),
+    Method("tierline/history/rebuild", NoParams, AnchorResult, "Derive STATE from the window."),
+    Method("tierline/scratchpad/get", NoParams, Scratchpad, "The session's scratchpad."),
+    Method("tierline/scratchpad/set", ScratchpadSetParams, Scratchpad, "Replace the scratchpad."),
+    Method("tierline/scratchpad/append", ScratchpadAppendParams, Scratchpad, "Add to its end."),
     Method("tierline/branch/fork", ForkParams, State, "Begin a branch at a message."),
     Method("tierline/branch/switch", BranchParams, State, "Go to another branch."),
     Method("tierline/branch/list", NoParams, BranchListResult, "List the branches."),
@@ -882,5 +932,6 @@ ERRORS: tuple[ErrorCode, ...] = (
     ErrorCode(-32003, "fixed_part_too_large", "What cannot be shed does not fit into the window."),
     ErrorCode(-32004, "storage", "The conversation could not be written."),
     ErrorCode(-32005, "conflict", "Not possible in the present state (a turn is running)."),
+    ErrorCode(-32007, "no_state", "The model's answer holds no STATE block."),
     ErrorCode(-32006, "empty_prompt", "The prompt has no visible text and no picture."),
 )

@@ -35,6 +35,7 @@ from tierline.history.selection import select
 from tierline.history.truncation import truncate
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
+from tierline.session.anchor import note_items
 from tierline.session.memos import memo_items
 from tierline.session.tiering import SentState, policy
 from tierline.store.group_search import GroupSearch
@@ -83,6 +84,8 @@ class Snapshot:
     """Seconds since the epoch."""
     dirty: tuple[str, ...] = ()
     """Keys of files whose buffers are not saved."""
+    notes: tuple[Item, ...] = ()
+    """History guidelines, Global Anchor, scratchpad."""
 
 
 @frozen
@@ -243,6 +246,15 @@ class Composer:
             sent=self._sent.get(session.conversation.session_id),
             now=time.time(),
             dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
+            notes=tuple(
+                note_items(
+                    session.conversation.timeline(),
+                    enabled=session.anchor.enabled,
+                    tools=False,
+                    volatile=settings.cache.policy != "log_structured",
+                    count=counter.count,
+                )
+            ),
         )
 
     def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
@@ -405,7 +417,7 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         for block in snapshot.tail
         if isinstance(block.block, Text)
     ]
-    return [head, *snapshot.files, *history, *snapshot.memos, *tail]
+    return [head, *snapshot.notes, *snapshot.files, *history, *snapshot.memos, *tail]
 
 
 def _selection(strategy: str, window: int) -> str:

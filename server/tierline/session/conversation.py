@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from tierline.context.blocks import Block, Image, Text, ToolUse
+from tierline.context.blocks import Block, Image, Reasoning, Text, ToolUse, visible
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action
+from tierline.history.events import Event
 from tierline.history.groups import snapshot_tokens
 from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
+from tierline.history.state import extract
 from tierline.history.timeline import Timeline
 from tierline.lsp import protocol as p
 from tierline.store.errors import StorageError
@@ -29,8 +31,10 @@ class Conversation:
     def __init__(self, store: HistoryStore) -> None:
         self.store = store
         self._notes: dict[str, str] = {}
-        self._unsaved: list[Message] = []
+        self._unsaved: list[Message | Event] = []
         self._lines: dict[str, str] = {}
+        self.keeps_state: Callable[[], bool] = lambda: False
+        """Whether replies are searched for a STATE block."""
 
     @property
     def session_id(self) -> str:
@@ -105,8 +109,19 @@ class Conversation:
         usage: p.UsageInfo | None,
         plan_id: str,
         note: str = "",
+        cut: bool = False,
     ) -> tuple[Message, str]:
-        """Write a reply durably, whole or as far as it came. Returns as ``add_user`` does."""
+        """Write a reply durably, whole or as far as it came. Returns as ``add_user`` does.
+
+        A STATE block is taken out of a complete reply and written down beside it, as an event
+        (seed 000, "State Persistence and Extraction"). ``cut`` says that the reply ended at the
+        output limit: its block may lack its end, so the one before stays in force.
+        """
+        state = unfinished = None
+        if self.keeps_state():
+            content, state = take_state(content)
+        if cut or status is Status.INTERRUPTED:
+            state, unfinished = None, state
         if status is Status.OK and any(isinstance(block, ToolUse) for block in content):
             status = Status.TOOL_CALL
         figures = _figures(usage)
@@ -118,9 +133,21 @@ class Conversation:
             strategy=strategy,
             usage=figures,
             tokens=snapshot_tokens(figures),
-            meta={k: v for k, v in (("plan_id", plan_id), ("note", note)) if v},
+            meta={
+                name: value
+                for name, value in (
+                    ("plan_id", plan_id),
+                    ("note", note),
+                    ("unfinished_state", unfinished),
+                )
+                if value
+            },
         )
-        return await self._append(message)
+        if state is None:
+            return await self._append(message)
+        return await self._append(
+            message, self.store.event(actions.state(state, group_id, message.id))
+        )
 
     def no_reply(self, group_id: str, note: str) -> None:
         """Remember for this run why a prompt got no reply."""
@@ -175,12 +202,12 @@ class Conversation:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    async def _append(self, message: Message) -> tuple[Message, str]:
-        waiting = [*self._unsaved, message]
+    async def _append(self, message: Message, *events: Event) -> tuple[Message, str]:
+        waiting = [*self._unsaved, message, *events]
         try:
             stored = await asyncio.to_thread(self.store.append_all, waiting, durable=True)
         except StorageError as error:
-            self._unsaved.append(message)
+            self._unsaved += [message, *events]
             return message, f"{error.message} {error.advice}"
         self._unsaved.clear()
         return stored[-1], ""
@@ -188,7 +215,8 @@ class Conversation:
     def _with_unsaved(self, saved: Sequence[Message]) -> list[Message]:
         """Whole groups stay together: a reply in memory follows its prompt in the log."""
         known = {message.id for message in saved}
-        messages = [*saved, *(m for m in self._unsaved if m.id not in known)]
+        unsaved = (m for m in self._unsaved if isinstance(m, Message) and m.id not in known)
+        messages = [*saved, *unsaved]
         order = {g: i for i, g in enumerate(dict.fromkeys(m.group_id for m in messages))}
         return sorted(messages, key=lambda message: order[message.group_id])
 
@@ -197,11 +225,16 @@ class Conversation:
         note = str(message.meta.get("note", ""))
         if message.role == "user":
             note = self._notes.get(message.group_id, note)
+        text = "\n".join(b.text for b in message.content if isinstance(b, Text))
+        state = self.timeline().states.get(message.id, "")
+        if state and extract(text).state:  # the reply was nothing but the block
+            text = ""
         return p.ChatMessage(
             id=message.id,
             group_id=message.group_id,
             role=message.role,
-            text="\n".join(b.text for b in message.content if isinstance(b, Text)),
+            text=text,
+            state=state,
             status=message.status.value,
             timestamp=message.timestamp,
             tokens=message.tokens,
@@ -214,6 +247,24 @@ class Conversation:
             note=note,
             context_line=self._lines.get(message.group_id, "") if message.role == "user" else "",
         )
+
+
+def take_state(content: tuple[Block, ...]) -> tuple[tuple[Block, ...], str | None]:
+    """A reply's blocks without the STATE block that its last text ends with, and the block.
+
+    A reply that is nothing but the block keeps it: no reply may be empty.
+    """
+    last = next((i for i in reversed(range(len(content))) if isinstance(content[i], Text)), None)
+    block = content[last] if last is not None else None
+    if last is None or not isinstance(block, Text):
+        return content, None
+    found = extract(block.text)
+    if not found.state:
+        return content, None
+    rest = (Text(found.text),) if visible(Text(found.text)) else ()
+    without = (*content[:last], *rest, *content[last + 1 :])
+    kept = any(visible(b) for b in without if not isinstance(b, Reasoning))
+    return (without if kept else content), found.state
 
 
 def _figures(usage: p.UsageInfo | None) -> dict[str, Any]:

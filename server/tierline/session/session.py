@@ -13,6 +13,7 @@ from tierline import __version__, config
 from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
+from tierline.session.anchor import Anchor
 from tierline.session.composer import Composer
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
@@ -22,6 +23,7 @@ from tierline.session.history import HistoryService
 from tierline.session.memos import MemoService
 from tierline.session.models import ModelService, problems
 from tierline.session.plans import PlanService
+from tierline.session.scratchpad import ScratchpadService
 from tierline.session.turn import TurnRunner
 from tierline.store.plans import PlanStore
 from tierline.store.sessions import HistoryStore
@@ -77,6 +79,8 @@ class Session:
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
         self.memos = MemoService(self)
+        self.anchor = Anchor(self)
+        self.scratchpad = ScratchpadService(self)
 
     # --- life ------------------------------------------------------------------------------------
 
@@ -142,7 +146,7 @@ class Session:
             mode=self.mode,
             provider=self.models.info(),
             busy_turn=turn.group_id if turn else "",
-            partial_text=turn.partial if turn else "",
+            partial_text="".join(turn.shown) if turn else "",
             version=__version__,
             root=str(self.home.parent),
             compacting=self.compacting,

@@ -13,6 +13,7 @@ from attrs import define, field
 from tierline.context.blocks import Block, Reasoning, Text, ToolUse, visible
 from tierline.errors import TierlineError
 from tierline.history.messages import Status
+from tierline.history.state import StreamFilter
 from tierline.lsp import protocol as p
 from tierline.providers.base import (
     Malformed,
@@ -54,11 +55,21 @@ class Turn:
     stop: Stop | None = None
     cancelled: bool = False
     malformed: int = 0
+    shown: list[str] = field(factory=list)
+    """What of the reply clients have been given; the STATE block is not among it."""
+    screen: StreamFilter | None = None
+    """Hides the STATE block while the reply streams; None if none is asked for."""
 
     @property
     def partial(self) -> str:
         """What has streamed so far."""
         return "".join(self.reply)
+
+    def show(self, piece: str) -> str:
+        """The part of a new piece of the reply that may be shown now; may be empty."""
+        text = self.screen.feed(piece) if self.screen is not None else piece
+        self.shown.append(text)
+        return text
 
     def content(self) -> tuple[Block, ...]:
         """The reply's blocks; text with nothing to see in it is left out."""
@@ -238,6 +249,7 @@ class TurnRunner:
     async def _stream(self, turn: Turn, composed: Composed) -> None:
         session = self._session
         provider = await session.models.provider()
+        turn.screen = StreamFilter() if session.anchor.enabled else None
         await session.composer.sending(composed, turn.group_id)
         async with aclosing(provider.stream(composed.request)) as events:
             known = False
@@ -248,7 +260,8 @@ class TurnRunner:
                 match event:
                     case TextDelta(text=text):
                         turn.reply.append(text)
-                        session.bus.publish(p.TextDelta(turn.group_id, text))
+                        if shown := turn.show(text):
+                            session.bus.publish(p.TextDelta(turn.group_id, shown))
                     case ReasoningDelta(text=text):
                         session.bus.publish(p.ReasoningDelta(turn.group_id, text))
                     case ReasoningDone(data=data):
@@ -313,6 +326,7 @@ class TurnRunner:
             usage=usage,
             plan_id=composed.plan.plan_id,
             note=_INCOMPLETE_NOTICE if incomplete else "",
+            cut=stop.reason == "output_limit",
         )
         if problem:
             session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))

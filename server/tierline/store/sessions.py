@@ -151,15 +151,26 @@ class HistoryStore:
         """
         return self.append_all([message], durable=durable)[0]
 
-    def append_all(self, messages: Iterable[Message], *, durable: bool = False) -> list[Message]:
-        """Write several messages at once: with one ``write``, so all or a prefix of them."""
-        stored = [self._prepared(m) for m in messages]
+    def append_all(
+        self, entries: Iterable[Message | Event], *, durable: bool = False
+    ) -> list[Message]:
+        """Write several messages (and events) at once: with one ``write``, so all or a prefix of
+        them. Returns the messages as they were written.
+        """
+        stored = [self._prepared(m) for m in entries]
         self._write(stored, durable)
         return [m for m in stored if isinstance(m, Message)]
 
     def record(self, action: Action, *, session_id: str = "", durable: bool = True) -> Event:
         """Append an action (see :mod:`tierline.history.actions`) as an event."""
-        event = Event(
+        event = self.event(action, session_id=session_id)
+        ready = self._prepared(event)
+        self._write([ready], durable)
+        return ready if isinstance(ready, Event) else event
+
+    def event(self, action: Action, *, session_id: str = "") -> Event:
+        """An action as an event of the current session and branch, not written yet."""
+        return Event(
             id=self.new_id(),
             session_id=session_id or self.session_id,
             timestamp=self.timestamp(),
@@ -167,9 +178,6 @@ class HistoryStore:
             branch_id=self.timeline().branch if not session_id else "main",
             data=dict(action.data),
         )
-        ready = self._prepared(event)
-        self._write([ready], durable)
-        return ready if isinstance(ready, Event) else event
 
     def delete_session(self, session_id: str) -> None:
         """Take a session out of every list and search. The log keeps its records, flagged."""

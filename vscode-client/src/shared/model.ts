@@ -239,6 +239,7 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     files: [],
     note: '',
     contextLine: '',
+    state: '',
     ...details(body),
   };
   return { ...rest, messages: upsert(model.messages, placeholder) };

@@ -57,6 +57,7 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     files: [],
     note: '',
     contextLine: '',
+    state: '',
     ...changes,
   };
 }

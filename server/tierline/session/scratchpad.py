@@ -1,0 +1,87 @@
+"""The scratchpad of the session (seed 000, section 4): for the user, and as the model's tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tierline.context.text import sha256
+from tierline.errors import TierlineError
+from tierline.history import actions
+from tierline.history.scratchpad import MAX_CHARACTERS, TOOL, manage
+from tierline.lsp import protocol as p
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+__all__ = ["TOOL", "ScratchpadService"]
+
+
+class ScratchpadService:
+    """Free text of the session. Each version is an event in the log, so none is ever lost."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def text(self) -> str:
+        """The scratchpad as it is now."""
+        return self._session.conversation.timeline().scratchpad
+
+    async def get(self, _params: p.NoParams) -> p.Scratchpad:
+        """Read it."""
+        return self._result()
+
+    async def set(self, params: p.ScratchpadSetParams) -> p.Scratchpad:
+        """Replace it. With ``version``, only if nobody changed it since that one was read."""
+        if params.version and params.version != _version(self.text):
+            raise TierlineError(
+                "conflict",
+                "The scratchpad was changed meanwhile, by the model or in another window.",
+                "Read it again, then save your change.",
+            )
+        if len(params.text) > MAX_CHARACTERS:
+            raise TierlineError(
+                "invalid_params",
+                f"The scratchpad holds {MAX_CHARACTERS:,} characters, not {len(params.text):,}.",
+                "Shorten it; the one before was kept.",
+            )
+        return await self._store(manage("", {"action": "update", "content": params.text}).text)
+
+    async def append(self, params: p.ScratchpadAppendParams) -> p.Scratchpad:
+        """Add to its end."""
+        outcome = manage(self.text, {"action": "append", "content": params.text})
+        if outcome.error:
+            raise TierlineError(
+                "invalid_params",
+                f"The scratchpad holds {MAX_CHARACTERS:,} characters; this would not fit.",
+                "Shorten it first.",
+            )
+        return await self._store(outcome.text)
+
+    async def tool(self, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """A ``manage_scratchpad`` call: the answer for the model, and whether the call failed."""
+        outcome = manage(self.text, arguments)
+        if not outcome.changed:
+            return outcome.answer, outcome.error
+        try:
+            await self._store(outcome.text)
+        except TierlineError as error:
+            return f"Nothing done: {error.message}", True
+        return outcome.answer, False
+
+    async def _store(self, text: str) -> p.Scratchpad:
+        session = self._session
+        if text != self.text:
+            if problem := await session.conversation.act(actions.scratchpad(text)):
+                raise TierlineError("storage", problem, "Nothing was changed.")
+            session.bus.publish(p.NotesChanged("scratchpad"))
+            session.budget_soon()
+        return self._result()
+
+    def _result(self) -> p.Scratchpad:
+        return p.Scratchpad(text=self.text, version=_version(self.text))
+
+
+def _version(text: str) -> str:
+    return sha256(text)[:16]
