@@ -66,7 +66,11 @@ def visible(block: Block) -> bool:
 
     Providers refuse text blocks that are empty or hold only white space or zero-width characters.
     """
-    return not isinstance(block, Text) or bool(block.text.strip(_INVISIBLE))
+    if not isinstance(block, Text):
+        return True
+    text = block.text
+    # The first character nearly always decides; the rest is for texts that begin with a blank.
+    return bool(text) and (text[0] not in _INVISIBLE or bool(text.strip(_INVISIBLE)))
 
 
 _INVISIBLE = (

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define, field
 
 from tierline.context.prompt import Prompt
-from tierline.providers import render_anthropic
+from tierline.providers import fragments, render_anthropic
 from tierline.providers.base import (
     ProviderError,
     ReasoningDelta,
@@ -49,11 +49,13 @@ class AnthropicProvider:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._client: Any = None
+        self._fragments = fragments.Fragments()
         self._loading = asyncio.Lock()
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
-        return rendered(self.name, self.strategy, prompt.model, render_anthropic.body(prompt))
+        payload = fragments.anthropic(prompt, self._fragments)
+        return rendered(self.name, self.strategy, prompt.model, payload)
 
     async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """See ``Provider.stream``."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Mapping
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from attrs import field, frozen
@@ -17,9 +19,14 @@ class RenderedRequest:
     provider: str
     strategy: str
     model: str
-    body: Mapping[str, Any]
     payload: bytes
     sha256: str
+
+    @cached_property
+    def body(self) -> Mapping[str, Any]:
+        """The payload as JSON values."""
+        value: Mapping[str, Any] = json.loads(self.payload)
+        return value
 
 
 @frozen

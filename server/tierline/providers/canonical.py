@@ -46,8 +46,6 @@ def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **schema}
 
 
-def rendered(provider: str, strategy: str, model: str, body: Mapping[str, Any]) -> RenderedRequest:
-    """Wrap a body with its exact bytes and their SHA-256 (hex)."""
-    payload = dumps(body)
-    digest = hashlib.sha256(payload).hexdigest()
-    return RenderedRequest(provider, strategy, model, body, payload, digest)
+def rendered(provider: str, strategy: str, model: str, payload: bytes) -> RenderedRequest:
+    """Wrap a body's exact bytes with their SHA-256 (hex)."""
+    return RenderedRequest(provider, strategy, model, payload, hashlib.sha256(payload).hexdigest())

@@ -16,7 +16,7 @@ from typing import Any
 from attrs import evolve
 
 from tierline.context.prompt import Prompt
-from tierline.providers import render_local
+from tierline.providers import fragments, render_local
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps, rendered
 from tierline.providers.gguf import LocalModel
@@ -156,7 +156,10 @@ class LocalProvider(OpenAIProvider):
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
-        return rendered(self.name, self.strategy, prompt.model, render_local.body(prompt))
+        payload = fragments.openai(
+            prompt, self._fragments, official=False, more=render_local.SAMPLING
+        )
+        return rendered(self.name, self.strategy, prompt.model, payload)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """The whole prompt in the model's own tokens, its chat template included."""

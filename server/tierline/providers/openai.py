@@ -10,7 +10,7 @@ from typing import Any
 from attrs import define, field
 
 from tierline.context.prompt import Prompt
-from tierline.providers import render_openai
+from tierline.providers import fragments
 from tierline.providers.base import (
     ProviderError,
     ReasoningDelta,
@@ -55,6 +55,7 @@ class OpenAIProvider:
     def __init__(self, endpoint: Endpoint, *, service: str = "") -> None:
         self._endpoint = endpoint
         self._client: Any = None
+        self._fragments = fragments.Fragments()
         self._loading = asyncio.Lock()
         if service:
             self.service = service
@@ -63,8 +64,8 @@ class OpenAIProvider:
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
-        body = render_openai.body(prompt, official=self._official())
-        return rendered(self.name, self.strategy, prompt.model, body)
+        payload = fragments.openai(prompt, self._fragments, official=self._official())
+        return rendered(self.name, self.strategy, prompt.model, payload)
 
     async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """See ``Provider.stream``."""

@@ -14,14 +14,25 @@ STRATEGY = "anthropic"
 
 def body(prompt: Prompt) -> dict[str, Any]:
     """The request body. What may vary without harm to the cache stands last."""
-    shape: dict[str, Any] = {"model": prompt.model}
-    if prompt.tools:
-        shape["tools"] = tools(prompt.tools, prompt.tools_mark)
+    shape = front(prompt)
     if system := blocks(prompt.system):
         shape["system"] = system
     messages = ({"role": m.role, "content": blocks(m.blocks)} for m in prompt.messages)
     shape["messages"] = [message for message in messages if message["content"]]
-    return {**shape, "max_tokens": prompt.max_output_tokens, "stream": True}
+    return {**shape, **back(prompt)}
+
+
+def front(prompt: Prompt) -> dict[str, Any]:
+    """What stands before the texts."""
+    shape: dict[str, Any] = {"model": prompt.model}
+    if prompt.tools:
+        shape["tools"] = tools(prompt.tools, prompt.tools_mark)
+    return shape
+
+
+def back(prompt: Prompt) -> dict[str, Any]:
+    """What stands behind the texts."""
+    return {"max_tokens": prompt.max_output_tokens, "stream": True}
 
 
 def tools(specs: Iterable[ToolSpec], mark: Ttl | None) -> list[dict[str, Any]]:

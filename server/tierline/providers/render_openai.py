@@ -19,12 +19,24 @@ def body(prompt: Prompt, *, official: bool) -> dict[str, Any]:
     ``official`` is OpenAI's own service: it alone is given ``prompt_cache_key`` and
     ``max_completion_tokens``; compatible servers know ``max_tokens`` and may refuse the others.
     """
+    return {**front(prompt), "messages": messages(prompt), **back(prompt, official=official)}
+
+
+def front(prompt: Prompt) -> dict[str, Any]:
+    """What stands before the messages."""
     shape: dict[str, Any] = {"model": prompt.model}
     if prompt.tools:
         shape["tools"] = tools(prompt.tools)
-    shape["messages"] = messages(prompt)
-    shape["max_completion_tokens" if official else "max_tokens"] = prompt.max_output_tokens
-    shape |= {"stream": True, "stream_options": {"include_usage": True}}
+    return shape
+
+
+def back(prompt: Prompt, *, official: bool) -> dict[str, Any]:
+    """What stands behind the messages."""
+    shape: dict[str, Any] = {
+        "max_completion_tokens" if official else "max_tokens": prompt.max_output_tokens,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
     if official and prompt.cache_key:
         shape["prompt_cache_key"] = prompt.cache_key
     return shape
@@ -52,9 +64,14 @@ def messages(prompt: Prompt) -> list[dict[str, Any]]:
     shapes: list[dict[str, Any]] = []
     if system := _joined(prompt.system):
         shapes.append({"role": "system", "content": system})
-    for message in prompt.messages:
-        shapes += _assistant(message) if message.role == "assistant" else _user(message)
+    for each in prompt.messages:
+        shapes += message(each)
     return shapes
+
+
+def message(message: PromptMessage) -> list[dict[str, Any]]:
+    """One message in this API's shape: none if it says nothing, several if it holds results."""
+    return _assistant(message) if message.role == "assistant" else _user(message)
 
 
 def _assistant(message: PromptMessage) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from tierline.context.prompt import Prompt
 from tierline.providers import render_anthropic, render_local, render_openai
 from tierline.providers.base import RenderedRequest
-from tierline.providers.canonical import rendered
+from tierline.providers.canonical import dumps, rendered
 
 Render: TypeAlias = Callable[[Prompt], Mapping[str, Any]]
 
@@ -46,8 +46,8 @@ def rerender(prompt: Prompt, provider: str, sha256: str) -> RenderedRequest:
     """
     first: RenderedRequest | None = None
     for dialect in _candidates(prompt.model, provider):
-        body = dialect.body(prompt)
-        request = rendered(dialect.provider, dialect.strategy, prompt.model, body)
+        payload = dumps(dialect.body(prompt))
+        request = rendered(dialect.provider, dialect.strategy, prompt.model, payload)
         if request.sha256 == sha256:
             return request
         first = first or request
