@@ -8,7 +8,7 @@ alone, so that the next request begins with the very bytes of this one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define, evolve, field
 
@@ -59,7 +59,7 @@ def assemble(
     block. Where one is free and there are dynamic tools, the built-in ones get their own (it goes
     on the last built-in tool, see ``Prompt.tools_mark``). ``count`` counts tools.
     """
-    builder = _Builder()
+    builder = _Builder(frozenset(arrangement.marks) if facts.explicit_markers else frozenset())
     for place, piece in enumerate(arrangement.pieces):
         builder.add(place, piece)
     builder.close()
@@ -67,7 +67,7 @@ def assemble(
     if facts.explicit_markers:
         room = min(facts.max_marks or MAX_MARKS, MAX_MARKS)
         sizes = [count(tool) for tool in tools]
-        totals = _totals(sum(sizes), arrangement.pieces)
+        totals = _totals(sum(sizes), arrangement)
         wanted = [p for p in arrangement.marks if totals[p] >= facts.min_cacheable_tokens]
         used = builder.mark(wanted, room, arrangement.ttl)
         fixed = sum(s for s, tool in zip(sizes, tools, strict=True) if tool.builtin)
@@ -77,7 +77,7 @@ def assemble(
     return Prompt(
         model=facts.name,
         system=tuple(builder.system),
-        messages=tuple(PromptMessage(m.role, tuple(m.blocks)) for m in builder.messages),
+        messages=builder.sent(),
         tools=tools,
         tools_mark=tools_mark,
         max_output_tokens=max_output_tokens,
@@ -85,12 +85,14 @@ def assemble(
     )
 
 
-def _totals(start: int, pieces: Iterable[Piece]) -> list[int]:
-    """Tokens of the prefix up to and including each piece."""
-    totals = []
-    for piece in pieces:
-        start += piece.tokens
-        totals.append(start)
+def _totals(start: int, arrangement: Arrangement) -> dict[int, int]:
+    """Tokens of the prefix up to and including each piece that a breakpoint may follow."""
+    totals = {}
+    done = 0
+    for place in sorted(arrangement.marks):
+        start += sum(piece.tokens for piece in arrangement.pieces[done : place + 1])
+        done = place + 1
+        totals[place] = start
     return totals
 
 
@@ -113,10 +115,15 @@ class _Message:
 class _Builder:
     """Puts pieces into messages, in their order, and remembers where each one ends."""
 
+    marked: frozenset[int]
+    """Places that a breakpoint may follow."""
     system: list[PromptBlock] = field(factory=list)
-    messages: list[_Message] = field(factory=list)
-    _ends: dict[int, tuple[list[PromptBlock], int]] = field(factory=dict)
-    """Where the last block of a piece that can carry a mark lies: its list and its place there."""
+    messages: list[_Message | PromptMessage] = field(factory=list)
+    """A message that is plain stays the object that it is, as long as nothing is added to it."""
+    _ends: dict[int, tuple[int, int]] = field(factory=dict)
+    """Where the last block of a piece that can carry a mark lies: its message (-1 for the system)
+    and its place there.
+    """
     _open: Tier | None = None
     """The tier whose documents the current user message holds, until it is acknowledged."""
     _heading: tuple[Tier, str] | None = None
@@ -126,12 +133,12 @@ class _Builder:
         if piece.messages:
             self.close()
             for message in piece.messages:
-                self._say(place, message.role, message.blocks)
+                self._message(place, message)
         elif not visible(Text(piece.text)):
             return
         elif piece.tier is Tier.HEAD or piece.tier is Tier.L0:
             self._head(piece)
-            self._append(place, self.system, [_block(piece)])
+            self._append(place, -1, self.system, [_block(piece)])
         elif piece.tier in BASE_TIERS or piece.tier is Tier.ACTIVE:
             self._document(place, piece)
         else:
@@ -152,10 +159,24 @@ class _Builder:
             end = self._ends.get(place)
             if used == room or end is None:
                 continue
-            blocks, last = end
-            used += blocks[last].mark is None
-            blocks[last] = evolve(blocks[last], mark=ttl)
+            blocks = self.system if end[0] < 0 else self._opened(end[0]).blocks
+            used += blocks[end[1]].mark is None
+            blocks[end[1]] = evolve(blocks[end[1]], mark=ttl)
         return used
+
+    def sent(self) -> tuple[PromptMessage, ...]:
+        """The messages as they stand."""
+        return tuple(
+            m if isinstance(m, PromptMessage) else PromptMessage(m.role, tuple(m.blocks))
+            for m in self.messages
+        )
+
+    def _opened(self, index: int) -> _Message:
+        """A message to which blocks may be added."""
+        message = self.messages[index]
+        if isinstance(message, PromptMessage):
+            message = self.messages[index] = _Message(message.role, list(message.blocks))
+        return message
 
     def _document(self, place: int, piece: Piece) -> None:
         """Documents of one tier share a message; those that no tier holds have one per kind."""
@@ -169,16 +190,25 @@ class _Builder:
             if not self.messages or self.messages[-1].role != "user":
                 self.messages.append(_Message("user"))
             self._open = piece.tier
-        blocks = self.messages[-1].blocks
+        blocks = self._opened(len(self.messages) - 1).blocks
         if self._heading != kind:
             blocks.append(_heading(piece))
             self._heading = kind
-        self._append(place, blocks, [_block(piece)])
+        self._append(place, len(self.messages) - 1, blocks, [_block(piece)])
 
     def _head(self, piece: Piece) -> None:
         if piece.tier is Tier.L0 and self._heading != (kind := (piece.tier, heading(piece))):
             self.system.append(_heading(piece))
             self._heading = kind
+
+    def _message(self, place: int, message: PromptMessage) -> None:
+        """Append a message of the conversation."""
+        if message.plain and not (self.messages and self.messages[-1].role == message.role):
+            self.messages.append(message)
+            if place in self.marked:
+                self._ends[place] = (len(self.messages) - 1, len(message.blocks) - 1)
+        else:
+            self._say(place, message.role, message.blocks)
 
     def _say(self, place: int, role: Role, blocks: Sequence[PromptBlock]) -> None:
         """Append to the conversation; what comes in a row from one side is one message."""
@@ -187,13 +217,16 @@ class _Builder:
             return
         if not self.messages or self.messages[-1].role != role:
             self.messages.append(_Message(role))
-        self._append(place, self.messages[-1].blocks, sent)
+        last = len(self.messages) - 1
+        self._append(place, last, self._opened(last).blocks, sent)
 
-    def _append(self, place: int, blocks: list[PromptBlock], new: Sequence[PromptBlock]) -> None:
+    def _append(
+        self, place: int, index: int, blocks: list[PromptBlock], new: Sequence[PromptBlock]
+    ) -> None:
         for block in new:
-            blocks.append(evolve(block, mark=None))
-            if not isinstance(block.block, Reasoning):
-                self._ends[place] = (blocks, len(blocks) - 1)
+            blocks.append(block if block.mark is None else evolve(block, mark=None))
+            if place in self.marked and not isinstance(block.block, Reasoning):
+                self._ends[place] = (index, len(blocks) - 1)
 
 
 def _heading(piece: Piece) -> PromptBlock:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
+from typing import Any
 
 from attrs import frozen
 
@@ -64,3 +66,19 @@ class Item:
     """Where it comes from, in words for a person (``added by you``, ``BM25 rank 2``)."""
     path: str = ""
     """Files: workspace-relative POSIX path, root-qualified in multi-root workspaces."""
+
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """What has been worked out from this item alone, by the one who did. A conversation has
+        thousands of items, and from one request to the next nearly all are the same objects.
+        """
+        return {}
+
+    @cached_property
+    def identity(self) -> str:
+        """Everything that a plan's id depends on; the content by its hash."""
+        return "\0".join(
+            (self.key, self.section, self.sha256, str(self.tokens), str(self.priority), self.pin,
+             "!" * self.required, "~" * self.volatile, self.group, self.path, self.origin,
+             *self.depends)
+        )  # fmt: skip

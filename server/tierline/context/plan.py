@@ -28,11 +28,10 @@ from tierline.context.mode import LIMITS, ContextMode
 FRAME_KEY = "request:frame"
 """The entry for what every request costs beside its items."""
 
-_ORDER = {section: place for place, section in enumerate(Section)}
 _IN_GIVEN_ORDER = frozenset(
     {Section.HISTORY, Section.SUMMARIES, Section.RETRIEVED, Section.PROMPT, Section.SYSTEM}
 )
-_AUTOMATIC = frozenset({Section.RETRIEVED, Section.SYMBOLS})
+_AUTOMATIC = (Section.RETRIEVED, Section.SYMBOLS)
 
 
 @frozen
@@ -192,7 +191,7 @@ def plan(
         plan_id=plan_id,
         model=model,
         mode=mode,
-        included=tuple(_included(item) for item in selection.kept.values()),
+        included=tuple([_included(item) for item in selection.kept.values()]),
         excluded=(
             *(_excluded(drop) for drop in dropped),
             *(
@@ -238,14 +237,7 @@ def explain(plan: ContextPlan, key: str) -> str:
 
 def _plan_id(candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[Absent]) -> str:
     """A hash over everything that the plan depends on. Contents enter by their own hashes."""
-    # Joined rather than formatted: there may be thousands, and enumerations format slowly.
-    lines = [
-        "\0".join(
-            (i.key, i.section, i.sha256, str(i.tokens), str(i.priority), i.pin, "!" * i.required,
-             "~" * i.volatile, i.group, i.path, i.origin, *i.depends)
-        )
-        for i in candidates
-    ]  # fmt: skip
+    lines = [item.identity for item in candidates]
     lines += [repr(value) for value in rest]
     lines += [f"{a.key}\0{a.section}\0{a.code}\0{a.reason}\0{a.tokens}\0{a.path}" for a in absent]
     content = "\n".join(lines).encode("utf-8", "surrogatepass")
@@ -266,14 +258,18 @@ def _distinct(candidates: Iterable[Item]) -> tuple[list[Item], list[Dropped]]:
 
 
 def _ordered(items: list[Item]) -> list[Item]:
-    places = {item.key: place for place, item in enumerate(items)}
-    return sorted(
-        items,
-        key=lambda item: (
-            _ORDER[item.section],
-            (places[item.key], "") if item.section in _IN_GIVEN_ORDER else (0, item.key),
-        ),
-    )
+    """By section; where the given order means nothing, by key."""
+    sections: dict[Section, list[Item]] = {section: [] for section in Section}
+    last, current = None, []
+    for item in items:
+        if item.section is not last:
+            last = item.section
+            current = sections[last]
+        current.append(item)
+    for section, members in sections.items():
+        if section not in _IN_GIVEN_ORDER:
+            members.sort(key=lambda item: item.key)
+    return [item for members in sections.values() for item in members]
 
 
 def _frame(tokens: int) -> Item:
@@ -292,8 +288,8 @@ def _apply_mode(selection: Selection, mode: ContextMode, limits: Limits) -> None
     allowed = LIMITS[mode]
     most = limits.room(allowed.tokens(limits.max_input_tokens))
     count = tokens = 0
-    for item in list(selection.kept.values()):
-        if item.section not in _AUTOMATIC or item.pin in (Pin.STICKY, Pin.LEASED):
+    for item in [i for i in selection.kept.values() if i.section in _AUTOMATIC]:
+        if item.pin in (Pin.STICKY, Pin.LEASED):
             continue
         if mode is ContextMode.OFF or (item.section is Section.SYMBOLS and not allowed.symbols):
             selection.drop(item, Code.MODE, f"Context mode {mode.value} retrieves nothing.")
@@ -311,7 +307,7 @@ def _apply_mode(selection: Selection, mode: ContextMode, limits: Limits) -> None
 
 
 def _apply_dependencies(selection: Selection) -> None:
-    for item in list(selection.kept.values()):
+    for item in [item for item in selection.kept.values() if item.depends]:
         missing = [key for key in item.depends if key not in selection.kept]
         if missing and item.key in selection.kept:
             selection.drop(item, Code.DEPENDENCY, f"It makes no sense without {missing[0]}.")
@@ -333,6 +329,13 @@ _WHY = {
 
 
 def _included(item: Item) -> PlanEntry:
+    entry: PlanEntry | None = item.memo.get("entry")
+    if entry is None:
+        entry = item.memo["entry"] = _entry(item)
+    return entry
+
+
+def _entry(item: Item) -> PlanEntry:
     if item.key == FRAME_KEY:
         code, why = Code.FRAME, "what every request costs beside its content."
     elif item.required:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
 
-from tierline.context.blocks import Block, Role
+from tierline.context.blocks import Block, Role, Text, visible
+from tierline.context.text import well_formed
 
 Ttl: TypeAlias = Literal["5m", "1h"]
 
@@ -29,6 +31,19 @@ class PromptMessage:
 
     role: Role
     blocks: tuple[PromptBlock, ...]
+
+    @cached_property
+    def plain(self) -> bool:
+        """True for sound, visible text without a breakpoint: most messages of a conversation. Such
+        a message goes through every stage as the object that it is.
+        """
+        return bool(self.blocks) and all(
+            type(b.block) is Text
+            and b.mark is None
+            and visible(b.block)
+            and well_formed(b.block.text) is b.block.text
+            for b in self.blocks
+        )
 
 
 @frozen

@@ -25,44 +25,26 @@ prompt at the end disappears once a prompt is there.
 from __future__ import annotations
 
 import hashlib
-import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import attrs
 from attrs import define, field
 
-from tierline.context.blocks import (
-    Block,
-    Image,
-    Reasoning,
-    Role,
-    Text,
-    ToolResult,
-    ToolUse,
-    visible,
-)
-from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec, Ttl
+from tierline.context.blocks import Block, Reasoning, Role, Text, ToolResult, ToolUse, visible
+from tierline.context.cleaning import ILLEGAL, as_text, clean_blocks, clean_tool, side
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Ttl
 from tierline.context.text import well_formed
 
 MAX_MARKS = 4
 """Anthropic accepts at most four cache breakpoints in one request."""
 
-NO_OUTPUT = "(no output)"
 NO_RESULT = "(No result: the call was interrupted before it finished.)"
 HEAD = "(The beginning of this conversation is not shown.)"
 TAIL = "Please continue."
-ORPHAN = "(Result of a tool call that is not shown)"
 
-_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
-_MAX_DEPTH = 100
-_MAX_INT_BITS = 4096
 _ID_LENGTHS = {"anthropic": 64}
 _DEFAULT_ID_LENGTH = 40  # OpenAI's chat endpoint refuses longer ids; others are no stricter
-_THINKING = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
 
 
 @define
@@ -71,155 +53,41 @@ class _Turn:
     blocks: list[PromptBlock] = field(factory=list)
 
 
+_Message: TypeAlias = _Turn | PromptMessage
+"""A turn to work on, or a plain message, which nothing needs to be done to: it stays as it is, and
+most of a long conversation with it.
+"""
+_Part: TypeAlias = list[PromptBlock] | PromptMessage
+
+
 def strict(prompt: Prompt, *, strategy: str) -> Prompt:
     """Return a prompt that renders to a valid body for ``strategy``. Never raises on odd input.
 
     ``strategy`` is the adapter's ``parsing_strategy``; reasoning of others is left out.
     """
-    cleaned = [
-        _Turn(_role(m.role), _clean_blocks(m.blocks, _role(m.role), strategy))
+    cleaned = (
+        m if m.plain else _Turn(side(m.role), clean_blocks(m.blocks, side(m.role), strategy))
         for m in prompt.messages
-    ]
+    )
     lead, runs = _runs(cleaned)
     turns = _framed(_pair(runs, _Ids(strategy)))
-    system = [*_clean_blocks(prompt.system, "system", strategy), *lead]
+    system = [*clean_blocks(prompt.system, "system", strategy), *lead]
     tools_mark = prompt.tools_mark if prompt.tools else None
-    leftover, settled = _settle_marks([system, *(t.blocks for t in turns)])
+    leftover, settled = _settle_marks([system, *(_part(t) for t in turns)])
     if prompt.tools:
         tools_mark = tools_mark or leftover
     first, *rest = _limit_marks(settled, MAX_MARKS - (1 if tools_mark else 0))
     return attrs.evolve(
         prompt,
         model=well_formed(prompt.model),
-        system=tuple(first),
+        system=tuple(first if isinstance(first, list) else first.blocks),
         messages=tuple(
-            PromptMessage(turn.role, tuple(blocks))
+            blocks if isinstance(blocks, PromptMessage) else PromptMessage(turn.role, tuple(blocks))
             for turn, blocks in zip(turns, rest, strict=True)
         ),
-        tools=tuple(_clean_tool(t) for t in prompt.tools),
+        tools=tuple(clean_tool(t) for t in prompt.tools),
         tools_mark=tools_mark,
     )
-
-
-# --- cleaning of single blocks -------------------------------------------------------------------
-
-
-def _role(role: str) -> Role:
-    return "assistant" if role == "assistant" else "user"
-
-
-def _clean_blocks(
-    blocks: Iterable[PromptBlock], role: Role | str, strategy: str
-) -> list[PromptBlock]:
-    """Blocks that may be sent in this role. A block that is left out but carries a mark leaves an
-    empty text behind, from which the mark moves at the end.
-    """
-    kept: list[PromptBlock] = []
-    for entry in blocks:
-        block = _clean_block(entry.block, role, strategy)
-        if block is not None:
-            # Nearly all blocks are sound, and there may be thousands: those stay the same objects.
-            kept.append(entry if block is entry.block else attrs.evolve(entry, block=block))
-        elif entry.mark is not None:
-            kept.append(attrs.evolve(entry, block=Text("")))
-    return kept
-
-
-def _clean_block(block: Block, role: Role | str, strategy: str) -> Block | None:
-    cleaned: Block | None = None
-    match block:
-        case Text():
-            sound = well_formed(block.text)
-            text = block if sound is block.text else Text(sound)
-            cleaned = text if visible(text) else None
-        case Image() if role == "user":
-            cleaned = _clean_image(block)
-        case Image() if role == "assistant":
-            cleaned = Text(f"[picture {well_formed(block.ref)}]".replace(" ]", "]"))
-        case ToolUse() if role == "assistant":
-            cleaned = ToolUse(block.id, _legal_name(block.name), _clean_object(block.input))
-        case ToolUse() if role == "user":
-            cleaned = Text(f"(Tool call {_legal_name(block.name)})")
-        case ToolResult() if role == "user":
-            cleaned = attrs.evolve(block, content=_clean_content(block.content))
-        case ToolResult() if role == "assistant":
-            cleaned = _as_text(block)
-        case Reasoning() if role == "assistant" and block.strategy == strategy:
-            cleaned = _clean_reasoning(block)
-        case _:
-            cleaned = None
-    return cleaned
-
-
-def _clean_image(image: Image) -> Block:
-    if image.media_type in _MEDIA_TYPES and _BASE64.fullmatch(image.data):
-        return image if not image.ref else attrs.evolve(image, ref=well_formed(image.ref))
-    name = well_formed(image.ref or image.media_type) or "without data"
-    return Text(f"[picture not available: {name}]")
-
-
-def _clean_content(content: Iterable[Block]) -> tuple[Text | Image, ...]:
-    kept: list[Text | Image] = []
-    for block in content:
-        cleaned = _clean_block(block, "user", "")
-        if isinstance(cleaned, Text | Image):
-            kept.append(cleaned)
-    return tuple(kept) or (Text(NO_OUTPUT),)
-
-
-def _clean_reasoning(block: Reasoning) -> Reasoning | None:
-    """Anthropic takes back only its own two kinds, whole; other services take any object."""
-    data = _clean_object(block.data)
-    if block.strategy == "anthropic":
-        fields = _THINKING.get(str(data.get("type")))
-        if fields is None or not all(isinstance(data.get(f), str) for f in fields):
-            return None
-    return Reasoning(block.strategy, data) if data else None
-
-
-def _as_text(result: ToolResult) -> Text:
-    """A result without its call, as words, so that nothing the model was told is lost."""
-    words = (b.text if isinstance(b, Text) else "[picture]" for b in _clean_content(result.content))
-    return Text("\n".join((ORPHAN, *words)))
-
-
-def _clean_tool(tool: ToolSpec) -> ToolSpec:
-    return attrs.evolve(
-        tool,
-        name=well_formed(tool.name),
-        description=well_formed(tool.description),
-        input_schema=_clean_object(tool.input_schema),
-    )
-
-
-def _legal_name(name: str) -> str:
-    return _ILLEGAL.sub("_", name)[:64] or "tool"
-
-
-def _clean_object(value: Any) -> dict[str, Any]:
-    cleaned = _clean_value(value, 0)
-    return cleaned if isinstance(cleaned, dict) else {}
-
-
-def _clean_value(value: Any, depth: int) -> Any:
-    """JSON without lone surrogates, NaN, foreign objects, giant numbers or endless nesting."""
-    cleaned: Any = value
-    match value:
-        case None | bool():
-            pass
-        case int():
-            cleaned = value if value.bit_length() <= _MAX_INT_BITS else None
-        case float():
-            cleaned = value if math.isfinite(value) else None
-        case Mapping() | list() | tuple() if depth >= _MAX_DEPTH:
-            cleaned = "(nested too deeply)"
-        case Mapping():
-            cleaned = {well_formed(str(k)): _clean_value(v, depth + 1) for k, v in value.items()}
-        case list() | tuple():
-            cleaned = [_clean_value(v, depth + 1) for v in value]
-        case _:
-            cleaned = well_formed(str(value))
-    return cleaned
 
 
 # --- runs, pairs and ids -------------------------------------------------------------------------
@@ -235,20 +103,31 @@ def _void(blocks: Iterable[PromptBlock]) -> list[PromptBlock]:
     return [attrs.evolve(b, block=Text("")) for b in blocks if b.mark is not None]
 
 
-def _runs(turns: Iterable[_Turn]) -> tuple[list[PromptBlock], list[list[_Turn]]]:
+def _runs(messages: Iterable[_Message]) -> tuple[list[PromptBlock], list[list[_Message]]]:
     """Messages of one role in a row. A message that holds nothing gives only its marks to the one
     before it; marks before the first message are returned apart.
     """
     lead: list[PromptBlock] = []
-    runs: list[list[_Turn]] = []
-    for turn in turns:
-        if not any(_weighs(b) for b in turn.blocks):
-            (runs[-1][-1].blocks if runs else lead).extend(_void(turn.blocks))
-        elif runs and runs[-1][-1].role == turn.role:
-            runs[-1].append(turn)
+    runs: list[list[_Message]] = []
+    role = ""
+    for message in messages:
+        if isinstance(message, _Turn) and not any(_weighs(b) for b in message.blocks):
+            if marks := _void(message.blocks):
+                (_opened(runs[-1]).blocks if runs else lead).extend(marks)
+        elif message.role == role:
+            runs[-1].append(message)
         else:
-            runs.append([turn])
+            runs.append([message])
+            role = message.role
     return lead, runs
+
+
+def _opened(run: list[_Message]) -> _Turn:
+    """The last message of a run, ready to be added to."""
+    last = run[-1]
+    if isinstance(last, PromptMessage):
+        last = run[-1] = _Turn(last.role, list(last.blocks))
+    return last
 
 
 class _Ids:
@@ -261,7 +140,7 @@ class _Ids:
         self._longest = _ID_LENGTHS.get(strategy, _DEFAULT_ID_LENGTH)
 
     def assign(self, call: ToolUse, key: str) -> str:
-        legal = call.id and len(call.id) <= self._longest and not _ILLEGAL.search(call.id)
+        legal = call.id and len(call.id) <= self._longest and not ILLEGAL.search(call.id)
         chosen = call.id if legal else ""
         attempt = 0
         while not chosen or chosen in self._seen:
@@ -272,19 +151,29 @@ class _Ids:
         return chosen
 
 
-def _pair(runs: Sequence[Sequence[_Turn]], ids: _Ids) -> list[_Turn]:
+def _pair(runs: Sequence[Sequence[_Message]], ids: _Ids) -> list[_Message]:
     """Alternating turns in which every call has its result in the next turn."""
-    turns: list[_Turn] = []
+    turns: list[_Message] = []
     for index, run in enumerate(runs):
         if run[0].role == "assistant":
-            after = runs[index + 1] if index + 1 < len(runs) else []
-            turns += _assistant_turns(run, [b for t in after for b in t.blocks], ids)
+            after = runs[index + 1] if index + 1 < len(runs) else ()
+            if _plain(run) and (not after or _plain(after)):
+                turns += (*run, *after)
+            else:
+                turns += _assistant_turns(run, [b for t in after for b in t.blocks], ids)
         elif index == 0:
-            turns.append(_Turn("user", [_loose(b) for t in run for b in t.blocks]))
+            if _plain(run):
+                turns.append(run[0])
+            else:
+                turns.append(_Turn("user", [_loose(b) for t in run for b in t.blocks]))
     return turns
 
 
-def _assistant_turns(run: Sequence[_Turn], after: list[PromptBlock], ids: _Ids) -> list[_Turn]:
+def _plain(run: Sequence[_Message]) -> bool:
+    return len(run) == 1 and isinstance(run[0], PromptMessage)
+
+
+def _assistant_turns(run: Sequence[_Message], after: list[PromptBlock], ids: _Ids) -> list[_Turn]:
     """An assistant run and the user run behind it. A message whose calls were never answered is
     closed by placeholders before the next one, so that its bytes stay what they were when sent.
     """
@@ -354,11 +243,11 @@ def _asked_again(call: str, place: int, asking: Sequence[PromptBlock]) -> bool:
 def _loose(entry: PromptBlock) -> PromptBlock:
     """A block of the user's outside any pair: a result without its call becomes text."""
     if isinstance(entry.block, ToolResult):
-        return attrs.evolve(entry, block=_as_text(entry.block))
+        return attrs.evolve(entry, block=as_text(entry.block))
     return entry
 
 
-def _framed(turns: list[_Turn]) -> list[_Turn]:
+def _framed(turns: list[_Message]) -> list[_Message]:
     """The user speaks first and last."""
     if not turns or turns[0].role != "user":
         turns = [_Turn("user", [PromptBlock(Text(HEAD), "strict:head")]), *turns]
@@ -370,16 +259,22 @@ def _framed(turns: list[_Turn]) -> list[_Turn]:
 # --- cache marks ---------------------------------------------------------------------------------
 
 
-def _settle_marks(
-    parts: Iterable[Sequence[PromptBlock]],
-) -> tuple[Ttl | None, list[list[PromptBlock]]]:
+def _part(turn: _Message) -> _Part:
+    return turn if isinstance(turn, PromptMessage) else turn.blocks
+
+
+def _settle_marks(parts: Iterable[_Part]) -> tuple[Ttl | None, list[_Part]]:
     """Move every mark from an empty or reasoning block to the nearest block before it that can
     carry one, and take the empty blocks out. Also returns the mark that found no block before it.
     """
     leftover: Ttl | None = None
-    settled: list[list[PromptBlock]] = []
+    settled: list[_Part] = []
     carrier: tuple[int, int] | None = None
     for part in parts:
+        if isinstance(part, PromptMessage):
+            settled.append(part)
+            carrier = (len(settled) - 1, len(part.blocks) - 1)
+            continue
         kept: list[PromptBlock] = []
         settled.append(kept)
         for entry in part:
@@ -393,16 +288,25 @@ def _settle_marks(
             if mark is not None and carrier is None:
                 leftover = mark
             elif mark is not None and carrier is not None:
-                holder = settled[carrier[0]][carrier[1]]
-                settled[carrier[0]][carrier[1]] = attrs.evolve(holder, mark=holder.mark or mark)
+                place, last = carrier
+                holder = settled[place]
+                if isinstance(holder, PromptMessage):
+                    holder = settled[place] = list(holder.blocks)
+                holder[last] = attrs.evolve(holder[last], mark=holder[last].mark or mark)
     return leftover, settled
 
 
-def _limit_marks(parts: list[list[PromptBlock]], room: int) -> list[list[PromptBlock]]:
+def _limit_marks(parts: list[_Part], room: int) -> list[_Part]:
     """Keep the first mark, which guards the longest-lived prefix, and the last ones, by which the
     conversation is read; those between go.
     """
-    marked = [(p, i) for p, part in enumerate(parts) for i, b in enumerate(part) if b.mark]
-    for p, i in marked[1 : 1 + max(len(marked) - room, 0)]:
-        parts[p][i] = attrs.evolve(parts[p][i], mark=None)
+    marked = [
+        (part, i)
+        for part in parts
+        if not isinstance(part, PromptMessage)
+        for i, b in enumerate(part)
+        if b.mark
+    ]
+    for part, i in marked[1 : 1 + max(len(marked) - room, 0)]:
+        part[i] = attrs.evolve(part[i], mark=None)
     return parts

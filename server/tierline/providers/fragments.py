@@ -7,8 +7,8 @@ What this gives is, byte for byte, what ``canonical.dumps`` gives for the same b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from tierline.context.blocks import Reasoning, Text, ToolResult, visible
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
@@ -20,11 +20,15 @@ _SHORT = 32
 
 
 class Fragments:
-    """Texts as JSON strings. Holds those of the last two bodies, by the texts themselves."""
+    """Texts and whole messages as JSON. Holds what the last two bodies used: texts by themselves,
+    messages by the object that they are.
+    """
 
     def __init__(self) -> None:
         self._old: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
+        self._said: dict[int, _Said] = {}
+        self._says: dict[int, _Said] = {}
 
     def quoted(self, text: str) -> bytes:
         """The text as a JSON string in UTF-8, quotes included."""
@@ -38,9 +42,25 @@ class Fragments:
             self._new[text] = found
         return found
 
+    def message(self, message: PromptMessage, write: Callable[[PromptMessage], bytes]) -> bytes:
+        """A plain message as ``write`` writes it. One set of fragments serves one way to write."""
+        number = id(message)
+        found = self._says.get(number)
+        if found is not None and found[0] is message:
+            return found[1]
+        found = self._said.get(number)
+        if found is None or found[0] is not message:
+            found = (message, write(message))
+        self._says[number] = found
+        return found[1]
+
     def done(self) -> None:
         """A body is complete: what it did not use is forgotten with the next one."""
         self._old, self._new = self._new, {}
+        self._said, self._says = self._says, {}
+
+
+_Said: TypeAlias = tuple[PromptMessage, bytes]
 
 
 def anthropic(prompt: Prompt, fragments: Fragments) -> bytes:
@@ -50,21 +70,18 @@ def anthropic(prompt: Prompt, fragments: Fragments) -> bytes:
     if system := [s for b in prompt.system if (s := _anthropic_block(b, fragments))]:
         out += (b',"system":[', b",".join(system), b"]")
     out.append(b',"messages":[')
-    first = True
-    for message in prompt.messages:
+
+    def write(message: PromptMessage) -> bytes:
         blocks = [s for b in message.blocks if (s := _anthropic_block(b, fragments))]
-        if blocks:
-            out.append(_OPEN[message.role] if first else _NEXT[message.role])
-            out += blocks if len(blocks) == 1 else (b",".join(blocks),)
-            first = False
-    out.append(b"]}]" if not first else b"]")
-    out += (b",", dumps(render_anthropic.back(prompt))[1:])
+        if not blocks:
+            return b""
+        return b'{"role":"%s","content":[%s]}' % (message.role.encode(), b",".join(blocks))
+
+    messages = [fragments.message(m, write) if m.plain else write(m) for m in prompt.messages]
+    out.append(b",".join([m for m in messages if m]))
+    out += (b"],", dumps(render_anthropic.back(prompt))[1:])
     fragments.done()
     return b"".join(out)
-
-
-_OPEN = {role: b'{"role":"%s","content":[' % role.encode() for role in ("user", "assistant")}
-_NEXT = {role: b"]}," + opening for role, opening in _OPEN.items()}
 
 
 def _anthropic_block(item: PromptBlock, fragments: Fragments) -> bytes:
@@ -94,8 +111,12 @@ def openai(
     out: list[bytes] = []
     if system := _joined(prompt.system, fragments):
         out.append(b'{"role":"system","content":"' + system + b'"}')
-    for message in prompt.messages:
-        out += _openai_message(message, fragments)
+
+    def write(message: PromptMessage) -> bytes:
+        return b",".join(_openai_message(message, fragments))
+
+    messages = (fragments.message(m, write) if m.plain else write(m) for m in prompt.messages)
+    out += [message for message in messages if message]
     front = dumps(render_openai.front(prompt))[:-1] + b',"messages":['
     back = dumps({**render_openai.back(prompt, official=official), **(more or {})})
     fragments.done()

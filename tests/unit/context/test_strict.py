@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tierline.context.blocks import Block, Image, Reasoning, Role, Text, ToolResult, ToolUse
+from tierline.context.cleaning import NO_OUTPUT, ORPHAN
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec, Ttl
-from tierline.context.strict import HEAD, NO_OUTPUT, NO_RESULT, ORPHAN, TAIL, strict
+from tierline.context.strict import HEAD, NO_RESULT, TAIL, strict
 
 
 def say(role: Role, *blocks: Block | str, mark: Ttl | None = None) -> PromptMessage:

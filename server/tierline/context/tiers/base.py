@@ -254,7 +254,7 @@ class Piece:
     stale: bool = False
     """True for bytes that a later piece replaces, and for those of an item that is gone."""
     age: int = 0
-    """Requests since it was put here."""
+    """Requests since a document or an update was put here; 0 for what was said."""
     hazard: float = 0.0
     """Probability that the item changes by the next request."""
     streak: int = 0
@@ -318,7 +318,6 @@ class StabilityPolicy(Protocol):
 
 # --- shared by the policies ----------------------------------------------------------------------
 
-_HEAD = frozenset({Section.SYSTEM, Section.TOOLS})
 _TALK = frozenset({Section.SUMMARIES, Section.HISTORY, Section.PROMPT})
 
 
@@ -338,15 +337,20 @@ class Parts:
         """Sort items into parts. Retrieved snippets are volatile by nature. Items that hold nothing
         (the plan's entry for the frame of a request) are left out.
         """
-        some = [item for item in items if item.text or item.messages]
-        tail = [i for i in some if i.volatile or i.section is Section.RETRIEVED]
-        rest = [i for i in some if not (i.volatile or i.section is Section.RETRIEVED)]
-        return cls(
-            head=tuple(i for i in rest if i.section in _HEAD),
-            docs=tuple(i for i in rest if i.section not in _HEAD | _TALK and not i.messages),
-            talk=tuple(i for i in rest if i.section in _TALK or i.messages),
-            tail=tuple(tail),
-        )
+        head, docs, talk, tail = [], [], [], []
+        for item in items:
+            section = item.section
+            if not item.text and not item.messages:
+                continue
+            if item.volatile or section is Section.RETRIEVED:
+                tail.append(item)
+            elif section is Section.SYSTEM or section is Section.TOOLS:
+                head.append(item)
+            elif item.messages or section in _TALK:
+                talk.append(item)
+            else:
+                docs.append(item)
+        return cls(tuple(head), tuple(docs), tuple(talk), tuple(tail))
 
 
 def piece_of(item: Item, tier: Tier, **facts: Any) -> Piece:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from tierline.context.items import Item, Section
-from tierline.context.tiers.base import Kind, Piece, Tier
+from tierline.context.tiers.base import Kind, Piece, Tier, piece_of
 
 MAX_ENDS = 24
 """Ends of earlier requests that are remembered; undo goes back to one of them."""
@@ -112,9 +113,14 @@ class LogState:
         whole = {b.sha for b in state.base} | {v for v in state.versions().values() if v}
         return state if whole <= state.texts.keys() else None
 
+    @cached_property
+    def updates(self) -> tuple[tuple[int, Logged], ...]:
+        """The updates of documents with their places in the log: a few among thousands."""
+        return tuple([(i, e) for i, e in enumerate(self.log) if e.kind is not Kind.ITEM])
+
     def versions(self) -> dict[str, str]:
         """The version of every document that the model has, by key; see ``versions``."""
-        return versions(self.base, self.log)
+        return versions(self.base, [entry for _, entry in self.updates])
 
 
 class Kept(Mapping[str, Any]):
@@ -148,17 +154,16 @@ class Kept(Mapping[str, Any]):
         return value.state if isinstance(value, Kept) else LogState.from_json(value)
 
 
-def versions(base: Iterable[Based], log: Iterable[Logged]) -> dict[str, str]:
-    """What the model has after reading base and log: key to version. A document that was taken away
-    is not in it.
+def versions(base: Iterable[Based], updates: Iterable[Logged]) -> dict[str, str]:
+    """What the model has after reading base and updates: key to version. A document that was taken
+    away is not in it.
     """
     known = {b.key: b.sha for b in base}
-    for entry in log:
-        if entry.kind is not Kind.ITEM:
-            if entry.sha:
-                known[entry.key] = entry.sha
-            else:
-                known.pop(entry.key, None)
+    for entry in updates:
+        if entry.sha:
+            known[entry.key] = entry.sha
+        else:
+            known.pop(entry.key, None)
     return known
 
 
@@ -177,20 +182,22 @@ def based_piece(entry: Based, text: str, *, stale: bool, request: int, hazard: f
     )
 
 
-def logged_piece(
-    entry: Logged, item: Item | None, *, stale: bool, request: int, hazard: float
-) -> Piece:
-    """An entry of the log. Conversation takes its messages from the item, whose hash is the same.
+def said_piece(item: Item) -> Piece:
+    """An item of the conversation. A text there (a summary) is said by the user."""
+    piece: Piece | None = item.memo.get("said")
+    if piece is None:
+        piece = item.memo["said"] = piece_of(item, Tier.LOG)
+    return piece
 
-    A text in the conversation (a summary) is said by the user.
-    """
+
+def update_piece(entry: Logged, *, stale: bool, request: int, hazard: float) -> Piece:
+    """An update of a document in the log."""
     return Piece(
         entry.key,
         Tier.LOG,
         entry.section,
         entry.tokens,
-        item.text if item is not None else entry.text,
-        item.messages if item is not None else (),
+        entry.text,
         kind=entry.kind,
         path=entry.path,
         stale=stale,

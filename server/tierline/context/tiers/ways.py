@@ -30,7 +30,8 @@ from tierline.context.tiers.logstate import (
     Logged,
     LogState,
     based_piece,
-    logged_piece,
+    said_piece,
+    update_piece,
     versions,
 )
 
@@ -51,6 +52,8 @@ class Way:
     """Entries of the log that stay as they were sent."""
     appended: Callable[[], tuple[Logged, ...]]
     """What comes behind them. There may be thousands, and only the chosen way needs them."""
+    updates: tuple[Logged, ...]
+    """The updates among all of them, in the log's order."""
     ended: int
     """Entries of the log up to the end of the newest earlier request that can be read; 0: none."""
     layout: Layout
@@ -124,9 +127,10 @@ class Request:
 
     def _way(self, tier: Tier | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
         talk = self.parts.talk
-        said = sum(entry.kind is Kind.ITEM for entry in kept)
+        earlier = [entry for i, entry in self.state.updates if i < len(kept)]
+        said = len(kept) - len(earlier)
         place = said + _before_prompt(talk[said:])
-        changes = self._updates(base, kept, place)
+        changes = self._updates(base, earlier, place)
 
         def appended() -> tuple[Logged, ...]:
             return (*map(self._said, talk[said:place]), *changes, *map(self._said, talk[place:]))
@@ -138,7 +142,8 @@ class Request:
         fresh = sum(entry.tokens for entry in changes) + sum(i.tokens for i in talk[said:])
         rest = sum(entry.tokens for entry in kept[ended:])
         total = head + sum(b.tokens for b in base) + fresh + (read - head - stays) + rest
-        return Way(tier, base, kept, appended, ended, Layout(read, total - read))
+        news = (*earlier, *changes)
+        return Way(tier, base, kept, appended, news, ended, Layout(read, total - read))
 
     def _said(self, item: Item) -> Logged:
         return Logged(
@@ -159,13 +164,15 @@ class Request:
 
     # --- updates ---------------------------------------------------------------------------------
 
-    def _updates(self, base: Sequence[Based], kept: Sequence[Logged], place: int) -> list[Logged]:
-        """What brings the model from what it has to what is there now. ``place`` is where it comes
-        in the conversation.
+    def _updates(
+        self, base: Sequence[Based], earlier: Sequence[Logged], place: int
+    ) -> list[Logged]:
+        """What brings the model from what it has, by the base and ``earlier`` updates, to what is
+        there now. ``place`` is where it comes in the conversation.
         """
-        known = versions(base, kept)
+        known = versions(base, earlier)
         was = {b.key: (b.section, b.path) for b in base}
-        was |= {e.key: (e.section, e.path) for e in kept if e.kind is not Kind.ITEM}
+        was |= {e.key: (e.section, e.path) for e in earlier}
         docs = {doc.key: doc for doc in self.parts.docs}
         gone = [self._gone(key, *was[key]) for key in known if key not in docs]
         return gone + [
@@ -182,12 +189,24 @@ class Request:
         edit = self._applied(doc, known, place)
         memo = (doc.key, known, edit.reference if edit is not None else "")
         if memo not in self._memo:
-            kind, text = self._words(doc, known, path, edit)
+            kind, text = self._said_of(doc, known, path, edit)
             self._memo[memo] = Logged(
                 doc.key, doc.sha256, self.count(text), kind, text, doc.section, doc.path,
                 self.number,
             )  # fmt: skip
         return self._memo[memo]
+
+    def _said_of(
+        self, doc: Item, known: str, path: str, edit: AppliedEdit | None
+    ) -> tuple[Kind, str]:
+        """The words, which are the same at every request as long as the document is."""
+        key = f"update {type(self).__name__} {known} {path} {edit.reference if edit else ''}"
+        words: tuple[Kind, str] | None = doc.memo.get(key)
+        if words is None:
+            words = self._words(doc, known, path, edit)
+            if known in self.state.texts:
+                doc.memo[key] = words
+        return words
 
     def _words(
         self, doc: Item, known: str, path: str, edit: AppliedEdit | None
@@ -219,8 +238,8 @@ class Request:
     def texts(self, chosen: Way) -> dict[str, str]:
         """The texts that the next arrangement may need."""
         have = self._have()
-        needed = {b.sha for b in chosen.base} | set(versions(chosen.base, chosen.log).values())
-        written = [e.sha for e in chosen.log if e.kind is not Kind.ITEM and e.sha in have]
+        needed = {b.sha for b in chosen.base} | set(versions(chosen.base, chosen.updates).values())
+        written = [e.sha for e in chosen.updates if e.sha in have]
         return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
 
     def _have(self) -> dict[str, str]:
@@ -232,7 +251,7 @@ class Request:
         """
         have = self._have()
         current = {doc.key: doc.sha256 for doc in self.parts.docs}
-        newest = {e.key: i for i, e in enumerate(chosen.log) if e.kind is not Kind.ITEM}
+        newest = {e.key: e for e in chosen.updates}
         talk = iter(self.parts.talk)
         head = [piece_of(item, Tier.HEAD) for item in self.head]
         base = [
@@ -246,14 +265,15 @@ class Request:
             for b in chosen.base
         ]
         log = [
-            logged_piece(
+            said_piece(next(talk))
+            if e.kind is Kind.ITEM
+            else update_piece(
                 e,
-                None if e.is_update else next(talk),
-                stale=e.is_update and newest[e.key] != i,
+                stale=newest[e.key] is not e,
                 request=self.number,
                 hazard=self.hazards.get(e.key, 0.0),
             )
-            for i, e in enumerate(chosen.log)
+            for e in chosen.log
         ]
         tail = [piece_of(item, Tier.TAIL) for item in self.parts.tail]
         behind = len(head) + len(base)
