@@ -113,6 +113,40 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
     _print_rows(rows, ("sessionId", "timestamp", "messages", "preview"), "sessions", as_json)
 
 
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT. Views: messages, groups, sessions.")],
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Read the history with SQL, as the model does with its tool query_db."""
+    from tierline.store.query_db import VIEWS, cell, query_db
+    from tierline.store.sessions import FOLDER, HistoryStore
+
+    if not (root / FOLDER).is_dir():  # looking must not leave a folder behind
+        _say("There is no history in this workspace yet. Name the folder with --root.", "red")
+        raise typer.Exit(EXIT_ERROR)
+    store = HistoryStore(root.resolve())
+    try:
+        answer = query_db(store.index, sql)
+    finally:
+        store.close()
+    if answer.error:
+        _say(f"{answer.error} Views: {', '.join(VIEWS)}.", "red")
+        raise typer.Exit(EXIT_ERROR)
+    if as_json:
+        _print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+    elif len(answer.columns) == 1 and len(answer.rows) == 1:
+        typer.echo(cell(answer.rows[0][0]))  # one value as it is, line breaks and all
+    else:
+        table = Table(*answer.columns, box=None)
+        for row in answer.rows:
+            table.add_row(*(Text(_line(cell(value))) for value in row))
+        Console(highlight=False).print(table)
+    if answer.truncated:
+        _say("More was left out: use LIMIT and OFFSET.", "yellow")
+
+
 # --- replaying -----------------------------------------------------------------------------------
 
 

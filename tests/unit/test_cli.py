@@ -322,3 +322,22 @@ def change(workspace: Path, statement: str) -> None:
     with sqlite3.connect(workspace / ".tierline" / "plans.sqlite3") as db:
         db.execute(statement)
     db.close()
+
+
+# --- query ---------------------------------------------------------------------------------------
+
+
+def test_history_is_read_with_sql(workspace: Path, model: WireServer) -> None:
+    """Seed 000, section 5: the user's side of ``query_db``."""
+    assert run(workspace, "query", "SELECT 1").exit_code == 1
+    assert not (workspace / ".tierline").exists(), "looking leaves nothing behind"
+    run(workspace, "chat", "What about\nalpha?")
+    one = run(workspace, "query", "SELECT content FROM messages WHERE role = 'user'")
+    assert one.stdout == "What about\nalpha?\n", "one value comes as it is"
+    found = run(workspace, "query", "SELECT role, content FROM messages ORDER BY id", "--json")
+    assert [r["role"] for r in json.loads(found.stdout)] == ["user", "assistant"]
+    assert "One two." in run(workspace, "query", "SELECT role, content FROM messages").stdout
+    for wrong in ("DROP TABLE message", "SELECT * FROM sqlite_master", "nonsense"):
+        refused = run(workspace, "query", wrong)
+        assert refused.exit_code == 1 and "Not run" in refused.stderr
+    assert len(json.loads(run(workspace, "query", "SELECT * FROM messages", "--json").stdout)) == 2

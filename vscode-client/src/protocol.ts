@@ -460,6 +460,77 @@ export interface MemoSearchParams {
   limit?: number;
 }
 
+/** Everything that belongs to a turn: as messages, and as one text to read. */
+export interface GroupDetails {
+  groupId: string;
+  messages: ChatMessage[];
+  text: string;
+  /** Snapshot weight of its last request. */
+  tokens: number;
+  /** ``undo``, ``remove`` or ``drop`` if it is not part of the conversation now. */
+  hidden: string;
+  /** Plans of the requests that its replies answered. */
+  planIds: string[];
+}
+
+/** One SELECT over the views ``messages``, ``groups`` and ``sessions``. */
+export interface QueryParams {
+  sql: string;
+}
+
+/** The rows as text. ``truncated``: the limits cut something off. */
+export interface QueryResult {
+  columns: string[];
+  rows: string[][];
+  truncated: boolean;
+}
+
+/** Two branches; an empty ``b`` is the current one. */
+export interface BranchCompareParams {
+  a: string;
+  b?: string;
+}
+
+/** What two branches share and what each has alone, and how their last requests differ. */
+export interface BranchComparison {
+  a: string;
+  b: string;
+  /** Id of the last message that both have; empty if there is none. */
+  commonMessage: string;
+  onlyA: ChatMessage[];
+  onlyB: ChatMessage[];
+  /** The plan of the newest turn that has one; empty if there is none. */
+  planA: string;
+  planB: string;
+  /** The difference from plan a to plan b. */
+  planLines: string[];
+  /** All of it as one text to read. */
+  text: string;
+}
+
+/** A line that begins with a slash: ``/context window 5``. */
+export interface CommandParams {
+  text: string;
+}
+
+/** What to show: a short answer, or (``document``) a text to open. Markdown. */
+export interface CommandResult {
+  title: string;
+  text: string;
+  document: boolean;
+}
+
+/** One command of the chat. */
+export interface CommandInfo {
+  usage: string;
+  doc: string;
+}
+
+/** All of them. */
+export interface CommandListResult {
+  commands: CommandInfo[];
+}
+
 /** The STATE block in force (seed 000, "Global Anchor"); empty text for none. */
 export interface AnchorResult {
   text: string;
@@ -694,6 +765,16 @@ export interface Requests {
   'tierline/history/window': [WindowParams, HistoryStatus];
   /** Choose the selection. */
   'tierline/history/strategy': [StrategyParams, HistoryStatus];
+  /** Everything of one turn. */
+  'tierline/history/show': [GroupParams, GroupDetails];
+  /** Read the history with SQL. */
+  'tierline/history/query': [QueryParams, QueryResult];
+  /** Compare branches. */
+  'tierline/branch/compare': [BranchCompareParams, BranchComparison];
+  /** Carry out a slash command. */
+  'tierline/chat/command': [CommandParams, CommandResult];
+  /** List the slash commands. */
+  'tierline/chat/commands': [NoParams, CommandListResult];
   /** The STATE block in force. */
   'tierline/history/anchor': [NoParams, AnchorResult];
   /** Derive STATE from the window. */

@@ -616,6 +616,95 @@ class MemoSearchParams:
 
 
 @define
+class GroupDetails:
+    """Everything that belongs to a turn: as messages, and as one text to read."""
+
+    group_id: str
+    messages: list[ChatMessage]
+    text: str
+    tokens: int = 0
+    """Snapshot weight of its last request."""
+    hidden: str = ""
+    """``undo``, ``remove`` or ``drop`` if it is not part of the conversation now."""
+    plan_ids: list[str] = field(factory=list)
+    """Plans of the requests that its replies answered."""
+
+
+@define
+class QueryParams:
+    """One SELECT over the views ``messages``, ``groups`` and ``sessions``."""
+
+    sql: str
+
+
+@define
+class QueryResult:
+    """The rows as text. ``truncated``: the limits cut something off."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    truncated: bool = False
+
+
+@define
+class BranchCompareParams:
+    """Two branches; an empty ``b`` is the current one."""
+
+    a: str
+    b: str = ""
+
+
+@define
+class BranchComparison:
+    """What two branches share and what each has alone, and how their last requests differ."""
+
+    a: str
+    b: str
+    common_message: str
+    """Id of the last message that both have; empty if there is none."""
+    only_a: list[ChatMessage]
+    only_b: list[ChatMessage]
+    plan_a: str = ""
+    """The plan of the newest turn that has one; empty if there is none."""
+    plan_b: str = ""
+    plan_lines: list[str] = field(factory=list)
+    """The difference from plan a to plan b."""
+    text: str = ""
+    """All of it as one text to read."""
+
+
+@define
+class CommandParams:
+    """A line that begins with a slash: ``/context window 5``."""
+
+    text: str
+
+
+@define
+class CommandResult:
+    """What to show: a short answer, or (``document``) a text to open. Markdown."""
+
+    title: str
+    text: str
+    document: bool = False
+
+
+@define
+class CommandInfo:
+    """One command of the chat."""
+
+    usage: str
+    doc: str
+
+
+@define
+class CommandListResult:
+    """All of them."""
+
+    commands: list[CommandInfo]
+
+
+@define
 class AnchorResult:
     """The STATE block in force (seed 000, "Global Anchor"); empty text for none."""
 
@@ -899,6 +988,11 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/history/restore", GroupParams, State, "Bring a hidden turn back."),
     Method("tierline/history/window", WindowParams, HistoryStatus, "Set the rolling window."),
     Method("tierline/history/strategy", StrategyParams, HistoryStatus, "Choose the selection."),
+    Method("tierline/history/show", GroupParams, GroupDetails, "Everything of one turn."),
+    Method("tierline/history/query", QueryParams, QueryResult, "Read the history with SQL."),
+    Method("tierline/branch/compare", BranchCompareParams, BranchComparison, "Compare branches."),
+    Method("tierline/chat/command", CommandParams, CommandResult, "Carry out a slash command."),
+    Method("tierline/chat/commands", NoParams, CommandListResult, "List the slash commands."),
     Method("tierline/history/anchor", NoParams, AnchorResult, "The STATE block in force."),
     Method("tierline/history/rebuild", NoParams, AnchorResult, "Derive STATE from the window."),
     Method("tierline/scratchpad/get", NoParams, Scratchpad, "The session's scratchpad."),

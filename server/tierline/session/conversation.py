@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolUse, visible
@@ -11,7 +11,7 @@ from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action
 from tierline.history.events import Event
-from tierline.history.groups import snapshot_tokens
+from tierline.history.groups import groups, snapshot_tokens
 from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
 from tierline.history.state import extract
@@ -73,11 +73,34 @@ class Conversation:
 
     def show(self, message_id: str) -> p.ChatMessage:
         """A message as clients see it."""
-        return self.as_shown(self.find(message_id))
+        message = self.find(message_id)
+        turn = (m for m in self.visible() if m.group_id == message.group_id)
+        return self.all_shown(turn)[message_id]
 
     def shown(self) -> list[p.ChatMessage]:
         """The whole conversation as clients see it."""
-        return [self.as_shown(message) for message in self.visible()]
+        return list(self.all_shown(self.visible()).values())
+
+    def all_shown(
+        self, messages: Iterable[Message], now: Timeline | None = None
+    ) -> dict[str, p.ChatMessage]:
+        """Messages of whole turns as clients see them, by id. ``now`` is their session, if it is
+        not the current one.
+
+        All parts of a turn have the same weight: that of its newest request (seed 000, "Intra-Turn
+        Consistency").
+        """
+        known = list(messages)
+        states = (now or self.timeline()).states
+        weights = {g.id: g.tokens for g in groups(known)}
+        return {
+            m.id: self._as_shown(
+                m,
+                states.get(m.id, ""),
+                weights[m.group_id] if m.role in ("assistant", "tool") else m.tokens,
+            )
+            for m in known
+        }
 
     def unanswered(self, text: str) -> Message | None:
         """The newest message, if it is this very prompt and got no reply."""
@@ -220,13 +243,11 @@ class Conversation:
         order = {g: i for i, g in enumerate(dict.fromkeys(m.group_id for m in messages))}
         return sorted(messages, key=lambda message: order[message.group_id])
 
-    def as_shown(self, message: Message) -> p.ChatMessage:
-        """Any message, of whatever session, as clients see it."""
+    def _as_shown(self, message: Message, state: str, weight: int) -> p.ChatMessage:
         note = str(message.meta.get("note", ""))
         if message.role == "user":
             note = self._notes.get(message.group_id, note)
         text = "\n".join(b.text for b in message.content if isinstance(b, Text))
-        state = self.timeline().states.get(message.id, "")
         if state and extract(text).state:  # the reply was nothing but the block
             text = ""
         return p.ChatMessage(
@@ -237,7 +258,7 @@ class Conversation:
             state=state,
             status=message.status.value,
             timestamp=message.timestamp,
-            tokens=message.tokens,
+            tokens=weight,
             images=[
                 f"data:{b.media_type};base64,{b.data}"
                 for b in message.content

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action
 from tierline.history.groups import Group, groups
-from tierline.history.messages import Status
+from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
+from tierline.history.timeline import Timeline
 from tierline.lsp import protocol as p
+from tierline.session import reading
 from tierline.store.index import SessionSummary
+from tierline.store.plans import StoredPlan
+from tierline.store.query_db import VIEWS, cell, query_db
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
 _PREVIEW = 100
+_PLANS = 1000
+"""More than are kept."""
 
 
 class HistoryService:
@@ -56,7 +63,7 @@ class HistoryService:
         """A session's visible messages, without making it the current one."""
         wanted = params.session_id or self._store.session_id
         now = await asyncio.to_thread(self._store.timeline, wanted)
-        return p.SessionMessages(wanted, [self._conversation.as_shown(m) for m in now.visible()])
+        return p.SessionMessages(wanted, self._shown(now.visible(), now))
 
     async def delete(self, params: p.SessionParams) -> p.SessionListResult:
         """Take a session out of every list and search."""
@@ -187,6 +194,64 @@ class HistoryService:
             current=now.branch,
         )
 
+    async def compare(self, params: p.BranchCompareParams) -> p.BranchComparison:
+        """Two branches: their own turns, and how their newest requests differ (seed 003)."""
+        now = self._conversation.timeline()
+        a, b = params.a, params.b or now.branch
+        for name in (a, b):
+            actions.switch(now, name)  # refuses an unknown name
+        found = await asyncio.to_thread(self._store.compare, a, b)
+        plans = [await asyncio.to_thread(self._plan_of, name) for name in (a, b)]
+        lines: list[str] = []
+        if plans[0] and plans[1]:
+            difference = await self._session.plans.diff(p.PlanDiffParams(plans[0], plans[1]))
+            lines = difference.lines
+        only_a = self._shown(found.only_a, self._store.timeline(branch=a))
+        only_b = self._shown(found.only_b, self._store.timeline(branch=b))
+        return p.BranchComparison(
+            a=a,
+            b=b,
+            common_message=found.common,
+            only_a=only_a,
+            only_b=only_b,
+            plan_a=plans[0],
+            plan_b=plans[1],
+            plan_lines=lines,
+            text=reading.comparison(a, b, only_a, only_b, lines),
+        )
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    async def show(self, params: p.GroupParams) -> p.GroupDetails:
+        """Everything of one turn, hidden or not; the newest when none is named."""
+        group = self._group(params)
+        now = self._conversation.timeline()
+        messages = [m for m in self._conversation.visible() if m.group_id == group]
+        messages = messages or [m for m in now.messages if m.group_id == group]
+        if not messages:
+            raise TierlineError(
+                "not_found", f"There is no turn {group}.", "List the turns to see what is."
+            )
+        return p.GroupDetails(
+            group_id=group,
+            messages=self._shown(messages, now),
+            text=reading.turn(group, messages, now.states),
+            tokens=max((m.tokens for m in messages), default=0),
+            hidden=now.hidden.get(group, ""),
+            plan_ids=[str(m.meta["plan_id"]) for m in messages if m.meta.get("plan_id")],
+        )
+
+    async def query(self, params: p.QueryParams) -> p.QueryResult:
+        """One SELECT over the history, for a person; the tool ``query_db`` is the same."""
+        answer = await asyncio.to_thread(query_db, self._store.index, params.sql)
+        if answer.error:
+            raise TierlineError("invalid_params", answer.error, f"Views: {', '.join(VIEWS)}.")
+        return p.QueryResult(
+            columns=list(answer.columns),
+            rows=[[cell(value) for value in row] for row in answer.rows],
+            truncated=answer.truncated,
+        )
+
     # --- helpers ---------------------------------------------------------------------------------
 
     async def _open(self, session_id: str, reason: str) -> p.State:
@@ -221,9 +286,21 @@ class HistoryService:
                 "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
             )
 
+    def _shown(self, messages: Iterable[Message], now: Timeline) -> list[p.ChatMessage]:
+        return list(self._conversation.all_shown(messages, now).values())
+
     def _group(self, params: p.GroupParams) -> str:
         known = self._conversation.groups()
         return params.group_id or (known[-1] if known else "")
+
+    def _plan_of(self, branch: str) -> str:
+        """The plan of the newest turn on a branch that has one; empty if none is kept."""
+        turns = [g.id for g in self._store.timeline(branch=branch).groups()]
+        known = {s.turn_id: s.plan.plan_id for s in reversed(self._kept_plans())}
+        return next((known[g] for g in reversed(turns) if g in known), "")
+
+    def _kept_plans(self) -> list[StoredPlan]:
+        return list(self._session.plans.store.list(_PLANS, self._store.session_id))
 
     def _info(self, summary: SessionSummary) -> p.SessionInfo:
         return p.SessionInfo(

@@ -22,7 +22,7 @@ class PlanService:
 
     def __init__(self, session: Session, store: PlanStore) -> None:
         self._session = session
-        self._store = store
+        self.store = store
 
     async def get(self, params: p.PlanParams) -> p.PlanInfo:
         """A plan with all entries; the next request's without an id."""
@@ -33,7 +33,7 @@ class PlanService:
 
     async def listed(self, params: p.PlanListParams) -> p.PlanListResult:
         """Newest first."""
-        found = await asyncio.to_thread(self._store.list, max(1, params.limit))
+        found = await asyncio.to_thread(self.store.list, max(1, params.limit))
         return p.PlanListResult(plans=[_stored_info(stored, entries=False) for stored in found])
 
     async def explain(self, params: p.PlanExplainParams) -> p.PlanExplainResult:
@@ -63,13 +63,13 @@ class PlanService:
         """The exact context as text for a person."""
         if params.plan_id:
             stored = await self._find(params.plan_id)
-            prompt = await asyncio.to_thread(self._store.load_prompt, stored.plan.plan_id)
+            prompt = await asyncio.to_thread(self.store.load_prompt, stored.plan.plan_id)
             return p.PromptTextResult(text=readable(prompt), plan_id=params.plan_id)
         composed = await self._session.composer.preview()
         return p.PromptTextResult(text=readable(composed.prompt), plan_id=composed.plan.plan_id)
 
     async def _find(self, plan_id: str) -> StoredPlan:
-        stored = await asyncio.to_thread(self._store.get, plan_id)
+        stored = await asyncio.to_thread(self.store.get, plan_id)
         if stored is None:
             raise TierlineError(
                 "not_found",

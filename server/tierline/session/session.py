@@ -13,6 +13,7 @@ from tierline import __version__, config
 from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
+from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.composer import Composer
 from tierline.session.conversation import Conversation
@@ -159,6 +160,14 @@ class Session:
         self.bus.publish(p.ModeChanged(self.mode))
         self.budget_soon()
         return p.ModeResult(mode=self.mode)
+
+    async def command(self, params: p.CommandParams) -> p.CommandResult:
+        """Carry out a line that was typed into the chat."""
+        return await slash.run(self, params)
+
+    async def commands(self, params: p.NoParams) -> p.CommandListResult:
+        """What can be typed there."""
+        return await slash.listed(self, params)
 
     @property
     def strategy(self) -> str:

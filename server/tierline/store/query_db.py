@@ -76,10 +76,10 @@ class Answer:
         if not self.rows:
             return "(no rows)"
         if len(self.columns) == 1:
-            body = "\n".join(_cell(r[0]) for r in self.rows)
+            body = "\n".join(cell(r[0]) for r in self.rows)
         else:
             head = " | ".join(self.columns)
-            lines = (" | ".join(_cell(v).replace("\n", "\\n") for v in row) for row in self.rows)
+            lines = (" | ".join(cell(v).replace("\n", "\\n") for v in row) for row in self.rows)
             body = "\n".join((head, *lines))
         return body + (
             "\n(more was left out: use LIMIT/OFFSET, or substr(content, 20001, 20000))"
@@ -178,12 +178,13 @@ def _collect(cursor: sqlite3.Cursor, bounds: Limits) -> Answer:
             long = isinstance(value, str) and len(value) > room
             cells.append(clip(value, max(room, 0)) if long else value)
             truncated = truncated or long
-            room -= len(_cell(cells[-1]))
+            room -= len(cell(cells[-1]))
         rows.append(tuple(cells))
     return Answer(columns, tuple(rows), truncated)
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """A value as text: nothing for NULL, the size of binary data."""
     if isinstance(value, bytes):
         return f"({len(value)} bytes)"
     return "" if value is None else str(value)

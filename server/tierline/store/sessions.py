@@ -21,6 +21,7 @@ from attrs import define, field, frozen
 from tierline.context.blocks import Block, Text
 from tierline.history import actions, ids
 from tierline.history.actions import Action
+from tierline.history.branches import Comparison, compare
 from tierline.history.codec import decode, encode
 from tierline.history.events import Event, EventKind
 from tierline.history.messages import HistoryRole, Message, Status
@@ -208,6 +209,13 @@ class HistoryStore:
             if known.timeline is None:
                 known.timeline = timeline(known.entries, session_id=wanted)
             return known.timeline
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """Two branches of the current session."""
+        with self._lock:
+            self.timeline()
+            entries = self._known.entries if self._known is not None else []
+            return compare(entries, a, b, session_id=self._session)
 
     def load_session(self, session_id: str) -> Timeline:
         """Make a session current: later messages continue it. An unknown id is an empty session."""

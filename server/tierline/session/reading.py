@@ -1,0 +1,73 @@
+"""Turns and branches as texts that a person reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.fences import fence
+from tierline.history.messages import Message
+from tierline.history.state import anchor
+from tierline.lsp import protocol as p
+
+_LINE = 100
+
+
+def turn(group_id: str, messages: Sequence[Message], states: Mapping[str, str]) -> str:
+    """Everything of a turn in Markdown (seed 000, ``/message show``): nothing is shortened."""
+    lines = [f"# Turn {group_id}", ""]
+    for message in messages:
+        weight = f" · {message.tokens:,} tokens" if message.tokens else ""
+        status = f" · {message.status}" if message.status.value != "ok" else ""
+        lines += [f"## {message.role} · {message.timestamp}{weight}{status}", f"`{message.id}`", ""]
+        for block in message.content:
+            lines += [_block(block), ""]
+        state = states.get(message.id, "")
+        if state and not any(isinstance(b, Text) and state in b.text for b in message.content):
+            lines += [anchor(state), ""]
+        if message.files:
+            lines += ["Files: " + ", ".join(message.files), ""]
+        if note := message.meta.get("note"):
+            lines += [f"*{note}*", ""]
+    return "\n".join(lines)
+
+
+def comparison(
+    a: str,
+    b: str,
+    only_a: Sequence[p.ChatMessage],
+    only_b: Sequence[p.ChatMessage],
+    plan_lines: Sequence[str],
+) -> str:
+    """Two branches side by side, in Markdown."""
+    lines = [f"# {a} and {b}", ""]
+    for name, messages in ((a, only_a), (b, only_b)):
+        lines += [f"## Only on {name}", ""]
+        lines += [f"- {m.role}: {_first(m.text)}" for m in messages] or ["- (nothing)"]
+        lines.append("")
+    lines += ["## From the last request of one to that of the other", ""]
+    lines += [f"- {line}" for line in plan_lines] or ["- (no plans to compare)"]
+    return "\n".join(lines) + "\n"
+
+
+def _block(block: object) -> str:
+    match block:
+        case Text(text=text):
+            return text
+        case Image():
+            return f"*[picture, {block.media_type}]*"
+        case ToolUse():
+            arguments = json.dumps(dict(block.input), ensure_ascii=False, indent=2, default=str)
+            return f"**Call** `{block.name}`\n\n{fence(arguments, 'json')}"
+        case ToolResult():
+            inner = "\n".join(_block(part) for part in block.content) or "(no output)"
+            return f"**Result**{' (error)' if block.is_error else ''}\n\n{fence(inner, '')}"
+        case Reasoning():
+            return "*[the model's thinking]*"
+    return str(block)
+
+
+def _first(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
