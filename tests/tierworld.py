@@ -79,6 +79,8 @@ class Turn:
     id: str
     prompt: str
     atoms: list[tuple[PromptMessage, ...]] = field(factory=list)
+    names: list[str] = field(factory=list)
+    """Of the atoms, unique as message ids are."""
 
 
 def talk_item(key: str, group: str, messages: tuple[PromptMessage, ...], required: bool) -> Item:
@@ -130,15 +132,21 @@ class World:
         self.turns.append(turn)
         return turn
 
+    def _append(self, *messages: PromptMessage) -> str:
+        turn = self.turns[-1]
+        turn.atoms.append(messages)
+        turn.names.append(f"history:{turn.id}.{self._id()}")
+        return turn.names[-1]
+
     def reply(self, text: str) -> None:
-        self.turns[-1].atoms.append((say("assistant", text),))
+        self._append(say("assistant", text))
 
     def model_edit(self, path: str, old: str, new: str) -> None:
         """The model proposes to replace ``old`` by ``new``, and exactly that is done."""
         call = f"toolu_{self._id()}"
         use = ToolUse(call, "propose_edit", {"path": path, "old": old, "new": new})
         result = ToolResult(call, (Text("applied"),))
-        turn = self.turns[-1]
+        where = self._append(say("assistant", "I change it.", use), say("user", result))
         before = file_item(path, self.files[path]).sha256
         self.files[path] = self.files[path].replace(old, new, 1)
         self.edits.append(
@@ -146,11 +154,10 @@ class World:
                 f"file:{path}",
                 before,
                 file_item(path, self.files[path]).sha256,
-                f"history:{turn.id}.{len(turn.atoms)}",
+                where,
                 call,
             )
         )
-        turn.atoms.append((say("assistant", "I change it.", use), say("user", result)))
 
     def restart(self) -> None:
         self.sent = Sent.from_json(json.loads(json.dumps(self.sent.to_json())))
@@ -170,13 +177,13 @@ class World:
                 talk_item(f"history:{turn.id}", turn.id, (say("user", turn.prompt),), last)
             )
             found += [
-                talk_item(f"history:{turn.id}.{i}", turn.id, atom, required=False)
-                for i, atom in enumerate(turn.atoms)
+                talk_item(name, turn.id, atom, required=False)
+                for name, atom in zip(turn.names, turn.atoms, strict=True)
             ]
         return [*found, *self.tail]
 
-    def arrange(self) -> Arrangement:
-        moment = Moment(
+    def moment(self) -> Moment:
+        return Moment(
             self.now,
             self.facts.name,
             json.dumps([t.name for t in self.tools]),
@@ -184,7 +191,9 @@ class World:
             self.signals,
             tuple(self.edits),
         )
-        return self.policy.arrange(self.items(), self.sent, moment, Tariff.of(self.facts))
+
+    def arrange(self) -> Arrangement:
+        return self.policy.arrange(self.items(), self.sent, self.moment(), Tariff.of(self.facts))
 
     def prompt(self, arrangement: Arrangement) -> Prompt:
         return assemble(arrangement, facts=self.facts, tools=self.tools)
