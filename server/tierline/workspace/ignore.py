@@ -69,10 +69,10 @@ class IgnoreRules:
     def __init__(self, root: str, *, user_file: str | None = None) -> None:
         """``root`` is a real path; ``user_file`` replaces git's ``core.excludesFile``."""
         self._root = root
-        repository = _repository(root)
-        self._top = repository.top
-        self._exclude = os.path.join(repository.common, "info", "exclude") if repository.git else ""
-        self._index = os.path.join(repository.git, "index") if repository.git else ""
+        found = repository(root)
+        self._top = found.top
+        self._exclude = os.path.join(found.common, "info", "exclude") if found.git else ""
+        self._index = os.path.join(found.git, "index") if found.git else ""
         self._user = user_file
         self._cache: dict[str, tuple[Signature | None, list[Rule]]] = {}
         self._kept: tuple[Signature | None, frozenset[str]] = (None, frozenset())
@@ -201,7 +201,7 @@ def _for_pathspec(line: str) -> str:
 
 
 @frozen
-class _Repository:
+class Repository:
     """Where a folder's git repository lies; ``git`` is empty if it is in none."""
 
     top: str
@@ -210,26 +210,27 @@ class _Repository:
     """The repository's own folder, which linked work trees share."""
 
 
-def _repository(root: str) -> _Repository:
+def repository(root: str) -> Repository:
+    """The repository that a folder is in; its git folder is empty if it is in none."""
     folder = root
     while True:
         marker = os.path.join(folder, ".git")
         if os.path.isdir(marker):
-            return _Repository(folder, marker, marker)
+            return Repository(folder, marker, marker)
         if os.path.isfile(marker):  # a linked work tree or a submodule
             return _linked(folder, marker)
         above = os.path.dirname(folder)
         if above == folder:
-            return _Repository(root)
+            return Repository(root)
         folder = above
 
 
-def _linked(folder: str, marker: str) -> _Repository:
+def _linked(folder: str, marker: str) -> Repository:
     git = os.path.normpath(
         os.path.join(folder, _first_line(marker).removeprefix("gitdir:").strip())
     )
     common = _first_line(os.path.join(git, "commondir"))
-    return _Repository(folder, git, os.path.normpath(os.path.join(git, common)))
+    return Repository(folder, git, os.path.normpath(os.path.join(git, common)))
 
 
 def _first_line(path: str) -> str:

@@ -1,0 +1,1 @@
+"""What the workspace offers without being asked: maps, cards, ranks, leases. Pure."""

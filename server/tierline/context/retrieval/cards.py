@@ -1,0 +1,86 @@
+"""Symbol cards and touchpoints (seed 003): a symbol in a few lines, as a hook to ask for more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from tierline.context.fences import fence_for
+from tierline.context.retrieval.symbol import module_of
+
+CARD_PREFIX = "card:"
+SNIPPET_LINES = 5
+"""Lines of a card's snippet (seed 003, "Symbol Card")."""
+EXCERPT_LINES = 30
+"""Lines of a touchpoint's excerpt (seed 003, "Candidate Touchpoints")."""
+MAX_LINE = 200
+
+
+@frozen
+class Card:
+    """A symbol, or the head of a file that has none."""
+
+    path: str
+    line: int
+    end: int
+    symbol: str = ""
+    """Qualified name; empty for a file."""
+    kind: str = ""
+    signature: str = ""
+    doc: str = ""
+    attributes: tuple[str, ...] = field(default=())
+    why: str = ""
+
+    @property
+    def key(self) -> str:
+        """Key of the card as an item."""
+        return card_key(self.path, self.symbol)
+
+    @property
+    def title(self) -> str:
+        """``path#symbol``, as a person and the model name it."""
+        return f"{self.path}#{self.symbol}" if self.symbol else self.path
+
+
+def card_key(path: str, symbol: str = "") -> str:
+    """``card:src/a.py#Plan.entry``."""
+    return f"{CARD_PREFIX}{path}#{symbol}" if symbol else f"{CARD_PREFIX}{path}"
+
+
+def parse_key(key: str) -> tuple[str, str]:
+    """Path and symbol of a card's key or title."""
+    path, _, symbol = key.removeprefix(CARD_PREFIX).partition("#")
+    return path, symbol
+
+
+def render(card: Card, lines: Sequence[str], *, most: int = SNIPPET_LINES) -> str:
+    """A card as the model sees it: path, module, signature, doc comment, attributes, snippet, why.
+
+    ``lines`` are those of the current text from the card's first line on.
+    """
+    body = [_cut(line) for line in lines[: max(0, min(most, card.end - card.line + 1))]]
+    while body and not body[-1].strip():
+        body.pop()
+    head = f"[Code found for this prompt] {card.path}:{card.line}"
+    module = module_of(card.path)
+    parts = [f"{head} · {module}{'.' + card.symbol if card.symbol else ''}"]
+    parts += [a for a in card.attributes if not any(a in line for line in body)]
+    if card.signature and not (body and card.signature[:40] in " ".join(body)):
+        parts.append(card.signature)
+    if card.doc and card.doc[:40] not in " ".join(body):
+        parts.append(f"“{card.doc}”")
+    if body:
+        text = "\n".join(body)
+        fence = fence_for(text)
+        rest = card.end - card.line + 1 - len(body)
+        parts += [fence, text, fence]
+        if rest > 0:
+            parts.append(f"({rest} more lines)")
+    if card.why:
+        parts.append(f"Why: {card.why}.")
+    return "\n".join(parts)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + "…"

@@ -1,0 +1,100 @@
+"""Query clusters: phases of a conversation, told by the words of its prompts (seed 003).
+
+"If the cosine similarity between the new query's embedding and the current cluster's centroid is
+below a threshold: a new cluster, else the same." The embedding is a bag of hashed words: it needs
+no model, is the same everywhere, and a phase of work on code shows in its names.
+
+A **task** is a run of turns in one cluster: it begins with the turn that opens the cluster and ends
+when another opens. Leases may be scoped to it.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from tierline.context.retrieval.words import query_terms
+
+THRESHOLD = 0.12
+"""Cosine similarity below which a prompt begins a new cluster."""
+DIMENSIONS = 512
+MIN_WORDS = 3
+"""Prompts with fewer words of their own ("go on", "and the tests?") stay where they are."""
+KEEP = 0.7
+"""What remains of the centroid at each turn."""
+
+
+def embed(text: str, rarity: Callable[[str], float] = lambda _word: 1.0) -> dict[int, float]:
+    """A vector of length 1 as a sparse mapping; empty for a text without words."""
+    vector: dict[int, float] = {}
+    for word, times in query_terms(text).items():
+        digest = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+        place = digest % DIMENSIONS
+        sign = 1.0 if digest >> 16 & 1 else -1.0
+        weight = sign * math.sqrt(min(times, 4)) * max(0.2, rarity(word))
+        vector[place] = vector.get(place, 0.0) + weight
+    return _unit(vector)
+
+
+def cosine(a: Mapping[int, float], b: Mapping[int, float]) -> float:
+    """Cosine similarity of two vectors of length 1; 0 if one is empty."""
+    if len(b) < len(a):
+        a, b = b, a
+    return sum(value * b.get(place, 0.0) for place, value in a.items())
+
+
+@frozen
+class Phase:
+    """The current cluster of a conversation."""
+
+    cluster: int = 0
+    """0 before the first prompt; clusters count from 1."""
+    centroid: Mapping[int, float] = field(factory=dict)
+    turns: int = 0
+
+    @property
+    def task(self) -> str:
+        """Id of the task, for the scope of a lease (``task:<id>``)."""
+        return f"t{self.cluster}"
+
+    def next(
+        self,
+        text: str,
+        *,
+        rarity: Callable[[str], float] = lambda _word: 1.0,
+        threshold: float = THRESHOLD,
+    ) -> Phase:
+        """The phase after a prompt."""
+        vector = embed(text, rarity)
+        if self.cluster == 0:
+            return Phase(1, vector, 1)
+        if len(query_terms(text)) < MIN_WORDS or not self.centroid:
+            return Phase(self.cluster, self.centroid or vector, self.turns + 1)
+        if cosine(vector, self.centroid) < threshold:
+            return Phase(self.cluster + 1, vector, 1)
+        mixed = {place: KEEP * value for place, value in self.centroid.items()}
+        for place, value in vector.items():
+            mixed[place] = mixed.get(place, 0.0) + (1 - KEEP) * value
+        return Phase(self.cluster, _unit(mixed), self.turns + 1)
+
+    def to_json(self) -> list[Any]:
+        """JSON values."""
+        return [self.cluster, {str(k): round(v, 5) for k, v in self.centroid.items()}, self.turns]
+
+    @classmethod
+    def from_json(cls, value: Any) -> Phase:
+        """The phase again; a fresh one if it makes no sense."""
+        try:
+            cluster, centroid, turns = value
+            return cls(int(cluster), {int(k): float(v) for k, v in centroid.items()}, int(turns))
+        except (TypeError, ValueError, AttributeError):
+            return cls()
+
+
+def _unit(vector: Mapping[int, float]) -> dict[int, float]:
+    length = math.sqrt(sum(value * value for value in vector.values()))
+    return {place: value / length for place, value in vector.items()} if length > 0 else {}

@@ -1,0 +1,181 @@
+"""The module map: one block a folder, a tree of the folders, and a few words on how to ask for more.
+
+A block is a function of the files that it shows and of nothing else. Which files are shown is
+chosen once, by their rank in the reference graph, and stays; so an edit changes the block of its
+folder and no other byte (seed 004, "Symbol map"; seed 003, "Orientation Scaffold").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import field, frozen
+
+from tierline.context.retrieval.symbol import SourceFile, Symbol, folder_of, module_of
+
+BLOCK_PREFIX = "symbols:"
+SCAFFOLD_KEY = "scaffold:orientation"
+TREE_KEY = "tree:workspace"
+CHARACTERS_PER_TOKEN = 3.6
+"""Of a map, on the careful side; used before the real count is known."""
+CENTRAL_NODES = 3
+MAX_TREE_LINES = 60
+_FIRST = ("class", "interface", "trait", "struct", "enum", "type", "function", "module", "macro")
+_ASK = (
+    "This is an overview; bodies are left out. {how} to see the body of anything named here "
+    "before you rely on it."
+)
+ASK_TOOL = "Call request_code_context with a path and a symbol"
+ASK_USER = "Ask the user to add the file (@path)"
+SUGGEST = (
+    "If a file or symbol is needed throughout this work, end your reply with a line "
+    "`Suggested pins: path, path#symbol`; the user decides."
+)
+
+
+@frozen
+class Choice:
+    """What a map shows, chosen once: files by folder, best folders first, and the central files."""
+
+    folders: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    central: tuple[str, ...] = ()
+    per_file: int = 6
+    """Symbols that are shown of each file."""
+
+
+@frozen
+class Block:
+    """A folder's block, rendered."""
+
+    key: str
+    folder: str
+    text: str
+    files: tuple[str, ...]
+
+
+def choose(
+    ranks: Mapping[str, float],
+    read: Callable[[str], SourceFile | None],
+    *,
+    tokens: int,
+    per_file: int,
+    keep: Callable[[str], bool] = lambda _path: True,
+) -> Choice:
+    """The files that a map of about so many tokens shows: by rank until it is full.
+
+    ``read`` gives a file; those without symbols and those that ``keep`` denies are not shown.
+    """
+    room = tokens * CHARACTERS_PER_TOKEN
+    chosen: dict[str, list[str]] = {}
+    central: list[str] = []
+    weight: dict[str, float] = {}
+    for path in sorted(ranks, key=lambda p: (-ranks[p], p)):
+        if room <= 0:
+            break
+        if not keep(path):
+            continue
+        file = read(path)
+        if file is None or not outline(file, per_file):
+            continue
+        if len(central) < CENTRAL_NODES:
+            central.append(path)
+        folder = folder_of(path)
+        cost = len("\n".join(_lines(file, per_file))) + 1
+        if folder not in chosen:
+            cost += len(folder) + 6
+        if cost > room:
+            if room < 200:
+                break
+            continue
+        room -= cost
+        chosen.setdefault(folder, []).append(path)
+        weight[folder] = weight.get(folder, 0.0) + ranks[path]
+    order = sorted(chosen, key=lambda f: (-weight[f], f))
+    return Choice({f: tuple(sorted(chosen[f])) for f in order}, tuple(central), per_file)
+
+
+def blocks(choice: Choice, read: Callable[[str], SourceFile | None]) -> list[Block]:
+    """The chosen folders as they are now; a folder whose files are gone has no block."""
+    made = []
+    for folder, paths in choice.folders.items():
+        shown = [(p, f) for p in paths if (f := read(p)) is not None and f.symbols]
+        if not shown:
+            continue
+        lines = [f"## {folder or './'}"]
+        for _, file in shown:
+            lines += _lines(file, choice.per_file)
+        files = tuple(p for p, _ in shown)
+        made.append(Block(f"{BLOCK_PREFIX}{folder or './'}", folder, "\n".join(lines), files))
+    return made
+
+
+def outline(file: SourceFile, most: int) -> list[Symbol]:
+    """The symbols that stand for a file: top level first, public first, in their order."""
+    top = [s for s in file.symbols if not s.parent]
+    rest = [s for s in file.symbols if s.parent and s.kind in ("class", "interface", "method")]
+    preferred = [s for s in top if s.kind in _FIRST and not s.name.startswith("_")]
+    others = [s for s in top if s not in preferred and not s.name.startswith("_")]
+    picked = (preferred + others + (rest if not preferred else []))[:most]
+    return sorted(picked, key=lambda s: (s.line, s.name))
+
+
+def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
+    """The folders of the workspace, indented; as deep as ``most`` lines allow."""
+    folders: set[str] = set()
+    for path in paths:
+        folder = folder_of(path)
+        while folder:
+            folders.add(folder)
+            folder = folder_of(folder[:-1])
+    by_depth = sorted(folders, key=lambda f: (f.count("/"), f))
+    shown = set(by_depth[:most])
+    deepest = max((f.count("/") for f in shown), default=0)
+    if len(by_depth) > most:  # whole levels only, unless the first one is too long by itself
+        complete = {f for f in shown if f.count("/") < deepest}
+        shown = complete or shown
+    lines = [f"{'  ' * (f.count('/') - 1)}{f.rstrip('/').rpartition('/')[2]}/"
+             for f in sorted(shown)]  # fmt: skip
+    if len(shown) < len(folders):
+        lines.append("… deeper folders are not shown")
+    return "\n".join(lines)
+
+
+def scaffold(
+    choice: Choice,
+    read: Callable[[str], SourceFile | None],
+    *,
+    languages: Sequence[str] = (),
+    tools: bool = False,
+) -> str:
+    """The note for the model: what this is, how to get more, and the most central modules."""
+    lines = [_ASK.format(how=ASK_TOOL if tools else ASK_USER)]
+    if not tools:
+        lines.append(SUGGEST)
+    if languages:
+        lines.append(f"Languages: {', '.join(languages)}.")
+    nodes = []
+    for path in choice.central:
+        file = read(path)
+        if file is not None:
+            doc = next((s.doc for s in file.symbols if s.doc and not s.parent), "")
+            nodes.append(f"- {module_of(path)} ({path}){': ' + _short(doc) if doc else ''}")
+    if nodes:
+        lines += ["Most central modules:", *nodes]
+    return "\n".join(lines)
+
+
+def _lines(file: SourceFile, most: int) -> list[str]:
+    name = file.path.rpartition("/")[2]
+    return [name, *(f"  {_signature(s)}" for s in outline(file, most))]
+
+
+def _signature(symbol: Symbol) -> str:
+    text = symbol.signature or symbol.name
+    if symbol.kind not in ("function", "method", "heading", "macro") and symbol.kind not in text:
+        text = f"{symbol.kind} {text}" if symbol.kind != "constant" else text
+    return text if len(text) <= 110 else text[:109] + "…"
+
+
+def _short(doc: str) -> str:
+    first = doc.split(". ")[0].rstrip(".")
+    return first if len(first) <= 110 else first[:109] + "…"

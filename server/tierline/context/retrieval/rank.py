@@ -1,0 +1,271 @@
+"""Which files and symbols a prompt is about: words first, then the reference graph.
+
+Files that hold the prompt's words seed a personalised rank, together with the files in context, the
+names that the prompt mentions and what was edited last; what they refer to, and what refers to
+them, gets a share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import field, frozen
+
+from tierline.context.retrieval.corpus import Corpus
+from tierline.context.retrieval.graph import spread
+from tierline.context.retrieval.symbol import Symbol, module_of
+from tierline.context.retrieval.words import identifiers, query_terms, stem, terms
+
+LEXICAL_SEEDS = 24
+"""Files with the best words that seed the rank."""
+
+
+@frozen
+class Query:
+    """What is asked, and what the conversation is about. Weights of any scale within each part."""
+
+    text: str
+    context: tuple[str, ...] = ()
+    """Paths of files in context."""
+    edited: tuple[str, ...] = ()
+    """Paths of files that were edited recently, the newest first."""
+    active: str = ""
+    """Path of the file that the user looks at."""
+    background: str = ""
+    """Earlier prompts of the task, with less weight than the prompt."""
+
+
+@frozen
+class Blend:
+    """How much each signal counts. Chosen on half of the commits of the benchmark."""
+
+    words: float = 1.0
+    graph: float = 0.35
+    named: float = 0.6
+    path_named: float = 1.5
+    context: float = 0.25
+    edited: float = 0.15
+    active: float = 0.1
+    central: float = 0.05
+    tests: float = 0.9
+    """Factor of files that look like tests when the prompt does not speak of tests."""
+
+
+@frozen
+class RankedFile:
+    """A file and why it was found."""
+
+    path: str
+    score: float
+    """From 0 to about 1 for the best."""
+    why: tuple[str, ...]
+    hop: bool = False
+    """Found by way of the graph alone: it holds none of the prompt's words."""
+
+
+@frozen
+class Found:
+    """The ranked files of a query and what it was understood to be."""
+
+    files: tuple[RankedFile, ...]
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    """Names in the prompt that the workspace defines."""
+    seeds: Mapping[str, float] = field(factory=dict)
+
+
+def rank_files(
+    corpus: Corpus,
+    query: Query,
+    *,
+    central: Mapping[str, float] | None = None,
+    blend: Blend | None = None,
+    limit: int = 40,
+) -> Found:
+    """The files that a prompt is most likely about, best first. Ties go by path.
+
+    ``central`` is the rank of files without any prompt (``pagerank``), by path.
+    """
+    blend = blend or Blend()
+    words: dict[str, float] = {w: float(n) for w, n in query_terms(query.text).items()}
+    for word, times in query_terms(query.background).items():
+        words.setdefault(word, 0.25 * times)
+    lexical = corpus.search(words)
+    best = max(lexical.values(), default=0.0)
+    scores: dict[int, float] = {}
+    why: dict[int, list[str]] = {}
+
+    def add(number: int, amount: float, reason: str) -> None:
+        if amount > 0:
+            scores[number] = scores.get(number, 0.0) + amount
+            if reason:
+                why.setdefault(number, []).append(reason)
+
+    named, names = _named(corpus, query.text)
+    for number, (strength, reason) in named.items():
+        add(number, blend.named * strength, reason)
+    for number, reason in _paths_named(corpus, query.text):
+        add(number, blend.path_named, reason)
+    if best > 0:
+        for number, score in lexical.items():
+            add(number, blend.words * score / best, "")
+    for part, weight, reason in (
+        (query.context, blend.context, "in context"),
+        (query.edited[:10], blend.edited, "edited lately"),
+        ((query.active,) if query.active else (), blend.active, "open in the editor"),
+    ):
+        for path in part:
+            number = corpus.by_path.get(path)
+            if number is not None and (lexical.get(number) or reason != "in context"):
+                add(number, weight * (lexical.get(number, 0.0) / best if best else 0.3), reason)
+    seeds = _seeds(scores, corpus, query, blend)
+    flow = spread(corpus.edges(), seeds) if seeds and blend.graph else {}
+    top = max((v for n, v in flow.items()), default=0.0)
+    direct = set(scores)
+    for number, amount in flow.items():
+        hop = number not in direct
+        add(number, blend.graph * math.sqrt(amount / top), "refers to or is used by these" * hop)
+    peak = max((central or {}).values(), default=0.0)
+    if central and peak > 0:
+        for number in scores:
+            share = central.get(corpus.entries[number].path, 0.0) / peak
+            scores[number] += blend.central * math.sqrt(share)
+    if not _speaks_of_tests(query.text):
+        for number in scores:
+            if looks_like_test(corpus.entries[number].path):
+                scores[number] *= blend.tests
+    ordered = sorted(scores, key=lambda n: (-scores[n], corpus.entries[n].path))[:limit]
+    highest = scores[ordered[0]] if ordered else 1.0
+    files = tuple(
+        RankedFile(
+            path=corpus.entries[n].path,
+            score=round(scores[n] / highest, 4),
+            why=tuple(_reasons(corpus, n, words, why.get(n, []))),
+            hop=n not in direct,
+        )
+        for n in ordered
+    )
+    return Found(
+        files,
+        tuple(words),
+        tuple(names),
+        {corpus.entries[n].path: round(s, 4) for n, s in seeds.items()},
+    )
+
+
+def rank_symbols(
+    symbols: Sequence[Symbol],
+    query: Query,
+    names: Iterable[str],
+    *,
+    rarity: Callable[[str], float] = lambda _word: 1.0,
+) -> list[tuple[Symbol, float, str]]:
+    """The symbols of one file by how well they fit a prompt, best first: symbol, score, why."""
+    words = query_terms(query.text)
+    wanted = set(names)
+    found = []
+    for place, symbol in enumerate(symbols):
+        name_words = terms(symbol.name)
+        other = terms(f"{symbol.signature} {symbol.doc} {symbol.parent}")
+        score = 0.0
+        hits: list[str] = []
+        for word in words:
+            if word in name_words:
+                score += 2.0 * rarity(word)
+                hits.append(word)
+            elif word in other:
+                score += 0.7 * rarity(word)
+                hits.append(word)
+        reason = f"matches {', '.join(hits[:4])}" if hits else ""
+        if symbol.name in wanted or symbol.qualified in wanted:
+            score += 30.0
+            reason = "named in the prompt"
+        if symbol.kind in ("class", "struct", "interface", "trait", "function", "type"):
+            score += 0.2
+        if symbol.name.startswith("_"):
+            score *= 0.9
+        found.append((symbol, score, reason, place))
+    found.sort(key=lambda f: (-f[1], f[3]))
+    return [(symbol, score, reason) for symbol, score, reason, _ in found]
+
+
+def looks_like_test(path: str) -> bool:
+    """True for files in test folders or with test names."""
+    low = f"/{path.lower()}"
+    name = low.rpartition("/")[2]
+    return (
+        "/test/" in low or "/tests/" in low or "/spec/" in low or "/__tests__/" in low
+        or name.startswith("test_") or ".test." in name or ".spec." in name
+        or name.partition(".")[0].endswith(("_test", "_spec"))
+    )  # fmt: skip
+
+
+def _speaks_of_tests(text: str) -> bool:
+    return bool({"test", "spec", "fixtur", "pytest"} & set(query_terms(text)))
+
+
+def _named(corpus: Corpus, text: str) -> tuple[dict[int, tuple[float, str]], list[str]]:
+    """Files that define what the prompt names; the fewer define it, the surer."""
+    found: dict[int, tuple[float, str]] = {}
+    names: list[str] = []
+    for name in identifiers(text):
+        last = name.replace("::", ".").replace("->", ".").replace("#", ".").rpartition(".")[2]
+        definers = corpus.definers(last)
+        if not definers:
+            continue
+        names.append(name)
+        names.append(last)
+        strength = 1 / math.sqrt(len(definers))
+        for number in definers:
+            if strength > found.get(number, (0.0, ""))[0]:
+                found[number] = (strength, f"defines {last}, which the prompt names")
+    return found, list(dict.fromkeys(names))
+
+
+def _paths_named(corpus: Corpus, text: str) -> list[tuple[int, str]]:
+    """Files that the prompt names by path, file name or module."""
+    found: dict[int, str] = {}
+    low = f" {text} "
+    tokens = {token.strip(".,:;()[]{}'\"`*<>") for token in low.split()}
+    tokens |= {part for token in tokens for part in token.split(":")}
+    candidates = {t for t in tokens if ("/" in t or "." in t) and len(t) > 3}
+    if not candidates:
+        return []
+    for path, number in corpus.by_path.items():
+        name = path.rpartition("/")[2]
+        if path in candidates or (name in candidates and len(name) > 3):
+            found[number] = "the prompt names the file"
+        elif any(path.endswith("/" + t) for t in candidates if "/" in t) or (
+            module_of(path) in candidates
+        ):
+            found[number] = "the prompt names the module"
+    return list(found.items()) if len(found) <= 12 else []
+
+
+def _seeds(
+    scores: Mapping[int, float], corpus: Corpus, query: Query, blend: Blend
+) -> dict[int, float]:
+    best = sorted(scores, key=lambda n: (-scores[n], n))[:LEXICAL_SEEDS]
+    seeds = {number: scores[number] ** 2 for number in best}
+    whole = sum(seeds.values()) or 1.0
+    for part, weight in ((query.context, blend.context), (query.edited[:10], blend.edited)):
+        known = [corpus.by_path[path] for path in part if path in corpus.by_path]
+        for number in known:
+            seeds[number] = seeds.get(number, 0.0) + weight * whole / len(known)
+    return seeds
+
+
+def _reasons(
+    corpus: Corpus, number: int, words: Mapping[str, float], given: list[str]
+) -> list[str]:
+    entry = corpus.entries[number]
+    held = [w for w in words if corpus.holds(w, number)]
+    held.sort(key=lambda w: -corpus.rarity(w))
+    reasons = list(dict.fromkeys(given))
+    if held:
+        reasons.append(f"holds {', '.join(held[:4])}")
+    in_path = [w for w in held if w in terms(entry.path)]
+    if in_path:
+        reasons.append(f"its path says {stem(in_path[0])}")
+    return reasons

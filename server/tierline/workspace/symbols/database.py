@@ -1,0 +1,157 @@
+"""The index on disk: one row a file. Derived from the files alone; deleting it loses nothing."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+from tierline.context.retrieval.symbol import SourceFile, Symbol
+
+log = logging.getLogger(__name__)
+
+VERSION = 3
+"""Grows when what is extracted changes: an older file is thrown away and built anew."""
+_DDL = (
+    """CREATE TABLE file (
+      path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, sha TEXT NOT NULL,
+      data BLOB NOT NULL
+    ) WITHOUT ROWID""",
+)
+
+
+@frozen
+class Stamp:
+    """What tells whether a file may have changed, and its content's hash."""
+
+    size: int
+    mtime: int
+    """Nanoseconds."""
+    sha: str
+
+
+@frozen
+class Record:
+    """A file as it is stored: what it defines and uses, and its words for search."""
+
+    file: SourceFile
+    words: Mapping[str, float]
+
+    def pack(self) -> bytes:
+        """Compressed JSON."""
+        file = self.file
+        value = [
+            file.language, file.lines, [symbol.row() for symbol in file.symbols], file.uses,
+            list(file.imports), {w: round(n, 2) for w, n in self.words.items()},
+        ]  # fmt: skip
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+    @classmethod
+    def unpack(cls, path: str, data: bytes) -> Record:
+        """A record again."""
+        language, lines, symbols, uses, imports, words = json.loads(zlib.decompress(data))
+        made = tuple(Symbol.of(row) for row in symbols)
+        return cls(SourceFile(path, language, lines, made, uses, tuple(imports)), words)
+
+
+class Database:
+    """The rows, in a file readable by the user alone; in memory if the file cannot be used."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._connection = self._open(path)
+
+    def _open(self, path: Path | None) -> sqlite3.Connection:
+        if path is not None:
+            for _ in range(2):
+                try:
+                    return self._opened(path)
+                except (sqlite3.DatabaseError, OSError, ValueError) as error:
+                    log.info("The symbol index is built anew: %s", error)
+                    for ending in ("", "-wal", "-shm"):
+                        with suppress(OSError):
+                            os.unlink(f"{path}{ending}")
+            log.warning("The symbol index is kept in memory only")
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        _create(connection)
+        return connection
+
+    def _opened(self, path: Path) -> sqlite3.Connection:
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(path, isolation_level=None, timeout=2.0)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=OFF")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                _create(connection)
+            elif version != VERSION:
+                raise ValueError(f"version {version}")
+            connection.execute("SELECT path, size, mtime, sha, data FROM file LIMIT 1")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def stamps(self) -> dict[str, Stamp]:
+        """Every known file's stamp."""
+        rows = self._connection.execute("SELECT path, size, mtime, sha FROM file")
+        return {path: Stamp(size, mtime, sha) for path, size, mtime, sha in rows}
+
+    def all(self) -> Iterator[Record]:
+        """Every record; damaged ones are left out, to be made again."""
+        damaged = []
+        for path, data in self._connection.execute("SELECT path, data FROM file"):
+            try:
+                yield Record.unpack(path, data)
+            except (ValueError, TypeError, zlib.error):
+                damaged.append(path)
+        self.delete(damaged)
+
+    def get(self, path: str) -> SourceFile | None:
+        """What is known of one file."""
+        row = self._connection.execute("SELECT data FROM file WHERE path = ?", (path,)).fetchone()
+        if row is None:
+            return None
+        try:
+            return Record.unpack(path, row[0]).file
+        except (ValueError, TypeError, zlib.error):
+            return None
+
+    def put(self, records: Iterable[tuple[Record, Stamp]]) -> None:
+        """Store records, in one transaction."""
+        rows = [
+            (r.file.path, stamp.size, stamp.mtime, stamp.sha, r.pack()) for r, stamp in records
+        ]
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)", rows)
+        self._connection.execute("COMMIT")
+
+    def restamp(self, path: str, stamp: Stamp) -> None:
+        """The file was written without a change."""
+        self._connection.execute(
+            "UPDATE file SET size = ?, mtime = ? WHERE path = ?", (stamp.size, stamp.mtime, path)
+        )
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Forget files."""
+        self._connection.executemany("DELETE FROM file WHERE path = ?", [(p,) for p in paths])
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _DDL:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -1,0 +1,337 @@
+"""The index's own process: it reads, parses and ranks, so that the server only ever answers.
+
+One JSON object a line, both ways. Requests carry ``id`` and ``do``; answers carry the same ``id``;
+what has no ``id`` is an event (``progress``, ``ready``, ``updated``). Work on many files is done in
+small steps, and whoever asks meanwhile comes first. The process lives as long as its standard input
+is open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict
+
+from tierline.context.retrieval.maps import Choice, blocks, choose, scaffold, tree
+from tierline.context.retrieval.rank import Query, looks_like_test, rank_files, rank_symbols
+from tierline.context.retrieval.symbol import SourceFile
+from tierline.workspace.ignore import repository
+from tierline.workspace.reading import signature
+from tierline.workspace.symbols.index import Folder, Index
+
+POLL_SECONDS = 2.0
+"""How often a branch switch is looked for while nothing else happens."""
+PROGRESS_SECONDS = 0.2
+SYMBOLS_PER_FILE = 3
+RECHOOSE_SHARE = 0.2
+"""The map is chosen anew once so much of the workspace has changed at once (a branch switch)."""
+MAX_RANKS = 2_000
+_PR_SET_PDEATHSIG = 1
+_SIGKILL = 9
+
+
+class Worker:
+    """Answers requests about one workspace."""
+
+    def __init__(self, send: Callable[[Mapping[str, Any]], None]) -> None:
+        self._send = send
+        self._index: Index | None = None
+        self._scan: Iterator[tuple[int, int]] | None = None
+        self._scanned = 0.0
+        self._ready = False
+        self._choices: dict[tuple[int, int], Choice] = {}
+        self._heads: dict[str, Any] = {}
+        self._told = 0.0
+        self._cache: dict[str, SourceFile | None] = {}
+        self._before: dict[str, str] = {}
+
+    @property
+    def busy(self) -> bool:
+        """True while files wait to be read."""
+        return self._scan is not None
+
+    def handle(self, message: Mapping[str, Any]) -> None:
+        """Answer one request; errors are answers too."""
+        try:
+            answer = getattr(self, f"do_{message['do']}")(message)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        self._send({"id": message.get("id"), **(answer or {})})
+
+    def step(self) -> None:
+        """Do a little of the work that waits."""
+        assert self._scan is not None and self._index is not None
+        try:
+            done, total = next(self._scan)
+        except StopIteration:
+            self._scan = None
+            self._finished()
+            return
+        now = time.monotonic()
+        if now - self._told > PROGRESS_SECONDS:
+            self._told = now
+            self._send({"event": "progress", "done": done, "total": total})
+
+    def idle(self) -> None:
+        """Nothing to do: has somebody switched branches?"""
+        if self._index is None or not self._ready:
+            return
+        heads = self._git_heads()
+        if heads != self._heads:
+            self._heads = heads
+            self._begin()
+
+    # --- requests --------------------------------------------------------------------------------
+
+    def do_open(self, message: Mapping[str, Any]) -> None:
+        """Begin with these folders."""
+        if self._index is not None:
+            self._index.close()
+        folders = [Folder(str(f["prefix"]), str(f["real"])) for f in message["folders"]]
+        database = Path(message["database"]) if message.get("database") else None
+        self._index = Index(folders, database)
+        self._ready = False
+        self._choices.clear()
+        self._heads = self._git_heads()
+        self._begin()
+
+    def do_changed(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Files were written, made or deleted."""
+        index = self._opened()
+        began = time.perf_counter()
+        paths = [str(path) for path in message["paths"]]
+        if any(os.path.isdir(path) for path in paths):
+            self._begin()
+        keys = index.changed([path for path in paths if not os.path.isdir(path)])
+        self._cache.clear()
+        if keys and self._ready:
+            self._send({"event": "updated", "keys": keys[:200], **self._figures()})
+        return {"keys": keys, "ms": round(1000 * (time.perf_counter() - began), 2)}
+
+    def do_rescan(self, message: Mapping[str, Any]) -> None:
+        """Look at everything again; with ``fresh``, choose the map anew too."""
+        self._opened()
+        if message.get("fresh"):
+            self._choices.clear()
+        self._begin()
+
+    def do_status(self, _message: Mapping[str, Any]) -> dict[str, Any]:
+        """Where the index stands."""
+        return self._figures()
+
+    def do_rank(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The files and symbols that a prompt is about."""
+        index = self._opened()
+        if not self._ready:
+            return {"ready": False}
+        query = Query(
+            text=str(message["text"]),
+            context=tuple(message.get("context", ())),
+            edited=tuple(message.get("edited", ())),
+            active=str(message.get("active", "")),
+            background=str(message.get("background", "")),
+        )
+        found = rank_files(
+            index.corpus, query, central=index.central(), limit=int(message.get("limit", 24))
+        )
+        files = []
+        for ranked in found.files:
+            file = self._read(ranked.path)
+            if file is None:
+                continue
+            symbols = rank_symbols(file.symbols, query, found.names, rarity=index.corpus.rarity)
+            files.append(
+                {
+                    **asdict(ranked),
+                    "lines": file.lines,
+                    "language": file.language,
+                    "symbols": [
+                        [symbol.row(), round(score, 3), why]
+                        for symbol, score, why in symbols[:SYMBOLS_PER_FILE]
+                    ],
+                }
+            )
+        rarity = {word: round(index.corpus.rarity(word), 3) for word in found.words}
+        return {"ready": True, "files": files, "names": list(found.names), "rarity": rarity}
+
+    def do_map(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The module map, in blocks by folder."""
+        index = self._opened()
+        if not self._ready:
+            return {"ready": False}
+        tokens, per_file = int(message["tokens"]), int(message["per_file"])
+        ranks = index.central()
+        choice = self._choices.get((tokens, per_file))
+        if choice is None:
+            choice = choose(ranks, self._read, tokens=tokens, per_file=per_file, keep=_mappable)
+            self._choices[tokens, per_file] = choice
+        languages = [
+            name for name, count in index.status.languages.items()
+            if name not in ("text", "markdown") and count * 20 >= max(1, index.status.files)
+        ]  # fmt: skip
+        best = sorted(ranks, key=lambda p: (-ranks[p], p))[:MAX_RANKS]
+        return {
+            "ready": True,
+            "blocks": [asdict(block) for block in blocks(choice, self._read)],
+            "tree": tree(index.corpus.by_path, most=int(message.get("tree_lines", 40))),
+            "scaffold": scaffold(
+                choice, self._read, languages=sorted(languages), tools=bool(message.get("tools"))
+            ),
+            "ranks": {path: round(ranks[path], 6) for path in best},
+            "files": index.status.files,
+        }
+
+    def do_find(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Symbols by name, in one file or everywhere: rows of path and symbol."""
+        index = self._opened()
+        name, path = str(message["name"]), str(message.get("path", ""))
+        if path:
+            paths = [path] if path in index.corpus.by_path else _ending(index, path)
+        else:
+            last = name.replace("::", ".").rpartition(".")[2]
+            ranks = index.central()
+            paths = [index.corpus.entries[n].path for n in index.corpus.definers(last)]
+            paths.sort(key=lambda p: (-ranks.get(p, 0.0), p))
+        found = []
+        for known in paths[:20]:
+            file = self._read(known)
+            symbol = file.find(name) if file is not None and name else None
+            if symbol is not None:
+                found.append([known, symbol.row()])
+            elif not name and file is not None:
+                found.append([known, None])
+        return {"found": found}
+
+    def do_outline(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """All symbols of a file."""
+        file = self._read(str(message["path"]))
+        return {"symbols": [symbol.row() for symbol in file.symbols] if file else []}
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    def _opened(self) -> Index:
+        if self._index is None:
+            raise RuntimeError("no folder is open")
+        return self._index
+
+    def _begin(self) -> None:
+        index = self._opened()
+        self._before = {path: stamp.sha for path, stamp in index.stamps.items()}
+        self._scan = index.scan()
+        self._scanned = time.perf_counter()
+
+    def _finished(self) -> None:
+        index = self._opened()
+        after = {path: stamp.sha for path, stamp in index.stamps.items()}
+        changed = [p for p in {*self._before, *after} if self._before.get(p) != after.get(p)]
+        first, self._ready = not self._ready, True
+        self._cache.clear()
+        index.central()
+        if not first and len(changed) > RECHOOSE_SHARE * max(1, len(after)):
+            self._choices.clear()
+        self._send({"event": "progress", "done": len(after), "total": len(after)})
+        if first:
+            self._send({"event": "ready", **self._figures()})
+        elif changed:
+            self._send({"event": "updated", "keys": sorted(changed)[:200], **self._figures()})
+
+    def _figures(self) -> dict[str, Any]:
+        index = self._opened()
+        status = asdict(index.status)
+        return {"status": status, "ready": self._ready, "scanning": self.busy, "memory": _memory()}
+
+    def _read(self, path: str) -> SourceFile | None:
+        if path not in self._cache:
+            if len(self._cache) > 2_000:
+                self._cache.clear()
+            self._cache[path] = self._opened().file(path)
+        return self._cache[path]
+
+    def _git_heads(self) -> dict[str, Any]:
+        heads: dict[str, Any] = {}
+        for folder in self._opened().folders:
+            git = repository(folder.real).git
+            if git:
+                head = os.path.join(git, "HEAD")
+                heads[head] = (signature(head), signature(os.path.join(git, "index")))
+        return heads
+
+
+def _mappable(path: str) -> bool:
+    return not looks_like_test(path) and not path.endswith((".md", ".markdown", ".json"))
+
+
+def _ending(index: Index, path: str) -> list[str]:
+    return [p for p in index.corpus.by_path if p.endswith("/" + path)][:20]
+
+
+def _memory() -> int:
+    """Resident bytes of this process at their peak; 0 where that is not known."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def main() -> None:
+    """Answer until standard input ends."""
+    answers = os.dup(1)
+    os.set_inheritable(answers, False)
+    os.dup2(2, 1)  # whatever prints does not get between the answers
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    if hasattr(os, "nice"):
+        os.nice(5)  # typing comes first
+
+    def send(message: Mapping[str, Any]) -> None:
+        data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        _write(answers, data.encode("utf-8", "replace") + b"\n")
+
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read_lines, args=(waiting,), daemon=True).start()
+    worker = Worker(send)
+    while True:
+        try:
+            line = waiting.get(timeout=0.0005 if worker.busy else POLL_SECONDS)
+        except queue.Empty:
+            if worker.busy:
+                worker.step()
+            else:
+                worker.idle()
+            continue
+        if not line:
+            return
+        worker.handle(json.loads(line))
+
+
+def _read_lines(waiting: queue.SimpleQueue[bytes]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        for line in sys.stdin.buffer:
+            waiting.put(line)
+    os._exit(0)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except OSError:
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
