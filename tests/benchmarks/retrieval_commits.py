@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.commit_sources import MAX_TOUCHED, Commit, GitHistory, PatchSeries
-
 from tierline.context.retrieval.rank import Blend, Query, rank_files
 from tierline.context.retrieval.words import query_terms, terms
 from tierline.workspace.symbols.index import Folder, Index

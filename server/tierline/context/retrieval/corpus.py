@@ -35,8 +35,8 @@ _SWEEP = 0.3
 _TF = 64
 _MODULE = re.compile(r"[\w$@~.][\w$@~./:\\-]*")
 _IMPORT_WORDS = frozenset(
-    "import from as use using require include source static type export const let pub crate "
-    "self super function namespace".split()
+    """import from as use using require include source static type export const let pub crate
+    self super function namespace""".split()  # noqa: SIM905
 )
 
 
@@ -149,7 +149,7 @@ class Corpus:
 
     def _sweep(self) -> None:
         """Number the living anew and drop what belonged to the dead."""
-        new = {}
+        new: dict[int, int] = {}
         for number, entry in enumerate(self.entries):
             if entry.alive:
                 new[number] = len(new)
@@ -189,9 +189,7 @@ class Corpus:
             found = self._postings.get(word)
             if found is None:
                 continue
-            living = [
-                (n, w) for n, w in zip(*found, strict=True) if self.entries[n].alive
-            ]
+            living = [(n, w) for n, w in zip(*found, strict=True) if self.entries[n].alive]
             if not living:
                 continue
             rare = math.log(1 + (count - len(living) + 0.5) / (len(living) + 0.5))
@@ -258,8 +256,7 @@ class Corpus:
 
     def _connected(self) -> list[dict[int, float]]:
         edges: list[dict[int, float]] = [
-            self.forward(number) if entry.alive else {}
-            for number, entry in enumerate(self.entries)
+            self.forward(number) if entry.alive else {} for number, entry in enumerate(self.entries)
         ]
         backward: list[list[tuple[int, float]]] = [[] for _ in self.entries]
         for number, out in enumerate(edges):

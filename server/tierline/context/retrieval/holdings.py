@@ -107,9 +107,7 @@ class Holdings:
             held = self.items.get(key) or Held(key)
             gain = sum(WEIGHTS[name] for name, keys in signals.items() if key in keys)
             used = key in signals["quoted"] or key in signals["named"]
-            held = evolve(
-                held, score=round(held.score * FADE + gain, 4), uses=held.uses + used
-            )
+            held = evolve(held, score=round(held.score * FADE + gain, 4), uses=held.uses + used)
             if used:
                 held, change = self._promoted(held, key in signals["named"])
                 if change is not None:

@@ -1,4 +1,4 @@
-"""The module map: one block a folder, a tree of the folders, and a few words on how to ask for more.
+"""The module map: one block a folder, a tree of folders, and a few words on how to ask for more.
 
 A block is a function of the files that it shows and of nothing else. Which files are shown is
 chosen once, by their rank in the reference graph, and stays; so an edit changes the block of its
@@ -177,5 +177,5 @@ def _signature(symbol: Symbol) -> str:
 
 
 def _short(doc: str) -> str:
-    first = doc.split(". ")[0].rstrip(".")
+    first = doc.split(". ", maxsplit=1)[0].rstrip(".")
     return first if len(first) <= 110 else first[:109] + "…"

@@ -1,4 +1,4 @@
-"""What a text mentions: which cards a reply quotes or a prompt names, and which pins it suggests."""
+"""What a text mentions: the cards that it quotes or names, and the pins that it suggests."""
 
 from __future__ import annotations
 

@@ -110,15 +110,10 @@ def rank_files(
     if best > 0:
         for number, score in lexical.items():
             add(number, blend.words * score / best, "")
-    for part, weight, reason in (
-        (query.context, blend.context, "in context"),
-        (query.edited[:10], blend.edited, "edited lately"),
-        ((query.active,) if query.active else (), blend.active, "open in the editor"),
-    ):
-        for path in part:
-            number = corpus.by_path.get(path)
-            if number is not None and (lexical.get(number) or reason != "in context"):
-                add(number, weight * (lexical.get(number, 0.0) / best if best else 0.3), reason)
+    for number, amount, reason in _held(corpus, query, blend):
+        share = lexical.get(number, 0.0) / best if best else 0.3
+        if share or reason != "in context":
+            add(number, amount * share, reason)
     seeds = _seeds(scores, corpus, query, blend)
     flow = spread(corpus.edges(), seeds) if seeds and blend.graph else {}
     top = max((v for n, v in flow.items()), default=0.0)
@@ -126,15 +121,7 @@ def rank_files(
     for number, amount in flow.items():
         hop = number not in direct
         add(number, blend.graph * math.sqrt(amount / top), "refers to or is used by these" * hop)
-    peak = max((central or {}).values(), default=0.0)
-    if central and peak > 0:
-        for number in scores:
-            share = central.get(corpus.entries[number].path, 0.0) / peak
-            scores[number] += blend.central * math.sqrt(share)
-    if not _speaks_of_tests(query.text):
-        for number in scores:
-            if looks_like_test(corpus.entries[number].path):
-                scores[number] *= blend.tests
+    _weigh(scores, corpus, query, blend, central or {})
     ordered = sorted(scores, key=lambda n: (-scores[n], corpus.entries[n].path))[:limit]
     highest = scores[ordered[0]] if ordered else 1.0
     files = tuple(
@@ -199,6 +186,36 @@ def looks_like_test(path: str) -> bool:
         or name.startswith("test_") or ".test." in name or ".spec." in name
         or name.partition(".")[0].endswith(("_test", "_spec"))
     )  # fmt: skip
+
+
+def _held(corpus: Corpus, query: Query, blend: Blend) -> Iterable[tuple[int, float, str]]:
+    """What the conversation is about already: file, weight, reason."""
+    for paths, weight, reason in (
+        (query.context, blend.context, "in context"),
+        (query.edited[:10], blend.edited, "edited lately"),
+        ((query.active,), blend.active, "open in the editor"),
+    ):
+        for path in paths:
+            if (number := corpus.by_path.get(path)) is not None:
+                yield number, weight, reason
+
+
+def _weigh(
+    scores: dict[int, float],
+    corpus: Corpus,
+    query: Query,
+    blend: Blend,
+    central: Mapping[str, float],
+) -> None:
+    """Central files a little up, tests a little down unless the prompt speaks of tests."""
+    peak = max(central.values(), default=0.0)
+    tests = 1.0 if _speaks_of_tests(query.text) else blend.tests
+    for number in scores:
+        path = corpus.entries[number].path
+        if peak > 0:
+            scores[number] += blend.central * math.sqrt(central.get(path, 0.0) / peak)
+        if tests != 1.0 and looks_like_test(path):
+            scores[number] *= tests
 
 
 def _speaks_of_tests(text: str) -> bool:

@@ -11,14 +11,15 @@ _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*|\d{2,}|[^\W\d_A-Za-z]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{2,}|[^\x00-\x7f]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*")
 STOP = frozenset(
-    """a about above add added after again all also always an and any are as at be because been
-    before being below between both but by can cannot could did do does doing done down during each
-    else etc even every few for from further get gets had has have having he her here hers him his
-    how i if in instead into is it its itself just let lets like ll make makes me more most must my
-    no nor not now of off on once one only or other our out over own per please re same say says she
-    should show since so some still such than that the their them then there these they this those
-    through to too two under until up us use used uses using very via was we were what when where
-    which while who whom why will with without would yet you your""".split()
+    """a about above add added after again all also always an and any are as at be because
+    been before being below between both but by can cannot could did do does doing done down
+    during each else etc even every few for from further get gets had has have having he her
+    here hers him his how i if in instead into is it its itself just let lets like ll make
+    makes me more most must my no nor not now of off on once one only or other our out over
+    own per please re same say says she should show since so some still such than that the
+    their them then there these they this those through to too two under until up us use used
+    uses using very via was we were what when where which while who whom why will with without
+    would yet you your""".split()  # noqa: SIM905
 )
 
 
@@ -66,7 +67,7 @@ def identifiers(text: str) -> list[str]:
     """What may be names of code in a prompt: dotted, with an underscore, in mixed case, or in
     backquotes. In the order of their first occurrence.
     """
-    quoted = {name for part in re.findall(r"`([^`\n]+)`", text) for name in _IDENTIFIER.findall(part)}
+    quoted = set(_IDENTIFIER.findall(" ".join(re.findall(r"`([^`\n]+)`", text))))
     found = []
     for name in dict.fromkeys(_IDENTIFIER.findall(text)):
         inner = name.strip("_$")

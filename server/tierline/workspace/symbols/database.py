@@ -129,9 +129,7 @@ class Database:
 
     def put(self, records: Iterable[tuple[Record, Stamp]]) -> None:
         """Store records, in one transaction."""
-        rows = [
-            (r.file.path, stamp.size, stamp.mtime, stamp.sha, r.pack()) for r, stamp in records
-        ]
+        rows = [(r.file.path, stamp.size, stamp.mtime, stamp.sha, r.pack()) for r, stamp in records]
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)", rows)
         self._connection.execute("COMMIT")

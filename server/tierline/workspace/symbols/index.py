@@ -193,9 +193,7 @@ class Index:
 
         def ignored(path: str) -> bool:
             inner = any(other.real == path for other in self.folders if other is not folder)
-            return (
-                inner or path.endswith("/.tierline") or bool(rules.ignored(path, folder=True))
-            )
+            return inner or path.endswith("/.tierline") or bool(rules.ignored(path, folder=True))
 
         for path in walk(folder.real, ignored, lambda _refusal: self._skip("unreadable")):
             if self._wanted(path, ignored=False) and not rules.ignored(path):

@@ -8,7 +8,7 @@ imported when the first file of a language is met, in the index's own process.
 from __future__ import annotations
 
 import importlib
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -240,12 +240,23 @@ SYNTAXES: tuple[Syntax, ...] = (
 _BY_ENDING = {ending: syntax for syntax in SYNTAXES for ending in syntax.endings}
 _BY_NAME = {name: syntax for syntax in SYNTAXES for name in syntax.names}
 _TEXTS = frozenset(
-    ".toml .yaml .yml .json .cfg .ini .txt .rst .html .css .scss .sql .proto .xml .gradle .cmake .mk "
-    ".vue .svelte .lua .pl .pm .swift .kt .kts .scala .ex .exs .erl .hs .ml .r .jl .dart .zig .nim .m "
-    ".mm .S .s .am .ac .in .el .vim .tf .bat .ps1 .adoc .org .tex .m4 .py.in .l .y .ll .yy .asm".split()
+    """.toml .yaml .yml .json .cfg .ini .txt .rst .html .css .scss .sql .proto .xml .gradle
+    .cmake .mk .vue .svelte .lua .pl .pm .swift .kt .kts .scala .ex .exs .erl .hs .ml .r .jl
+    .dart .zig .nim .m .mm .S .s .am .ac .in .el .vim .tf .bat .ps1 .adoc .org .tex .m4 .py.in
+    .l .y .ll .yy .asm""".split()  # noqa: SIM905
 )
 _TEXT_NAMES = frozenset(
-    "Makefile Dockerfile CMakeLists.txt README LICENSE CHANGES ChangeLog NEWS configure.ac".split()
+    [
+        "Makefile",
+        "Dockerfile",
+        "CMakeLists.txt",
+        "README",
+        "LICENSE",
+        "CHANGES",
+        "ChangeLog",
+        "NEWS",
+        "configure.ac",
+    ]
 )
 
 
@@ -264,7 +275,7 @@ def is_text(path: str) -> bool:
     return name in _TEXT_NAMES or (dot > 0 and name[dot:] in _TEXTS)
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(syntax: Syntax) -> tuple[Language, Query | None]:
     """The grammar and its query.
 

@@ -201,7 +201,7 @@ class Worker:
             ranks = index.central()
             paths = [index.corpus.entries[n].path for n in index.corpus.definers(last)]
             paths.sort(key=lambda p: (-ranks.get(p, 0.0), p))
-        found = []
+        found: list[list[Any]] = []
         for known in paths[:20]:
             file = self._read(known)
             symbol = file.find(name) if file is not None and name else None
