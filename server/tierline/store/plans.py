@@ -13,15 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sqlite3
-import time
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from threading import RLock
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -38,6 +33,7 @@ from tierline.context.prompt_json import (
     take_apart,
 )
 from tierline.errors import TierlineError
+from tierline.store.database import WRITE, Database
 
 log = logging.getLogger(__name__)
 
@@ -54,10 +50,7 @@ _DDL = (
     )""",
     "CREATE INDEX block_seq ON block (seq)",
 )
-_BUSY_SECONDS = 2.0
 _BATCH = 500
-_WRITE = "BEGIN IMMEDIATE"
-_T = TypeVar("_T")
 
 
 @frozen
@@ -74,7 +67,7 @@ class StoredPlan:
     """The adapter that rendered it (``RenderedRequest.provider``), which can do so again."""
 
 
-class PlanStore:
+class PlanStore(Database):
     """Plans with their prompts, in one SQLite file, readable by the user alone (mode 0600).
 
     At most ``max_plans`` and about ``max_bytes`` on disk; the oldest make room. Safe to call from
@@ -85,11 +78,9 @@ class PlanStore:
     def __init__(
         self, path: Path, *, max_plans: int = 200, max_bytes: int = 64 * 1024 * 1024
     ) -> None:
-        self.path = path
+        super().__init__(path, version=_VERSION, ddl=_DDL, tables=("plan", "block"))
         self._max_plans = max(1, max_plans)
         self._max_bytes = max_bytes
-        self._lock = RLock()
-        self._connection: sqlite3.Connection | None = None
 
     def save(
         self,
@@ -129,7 +120,7 @@ class PlanStore:
             self._prune(db)
             return True
 
-        return self._run(write, lambda: False, begin=_WRITE)
+        return self.run(write, lambda: False, begin=WRITE)
 
     def get(self, plan_id: str) -> StoredPlan | None:
         """A stored plan, its ``sent`` blocks filled in; None if it is not (or no longer) there."""
@@ -142,7 +133,7 @@ class PlanStore:
             frame = self._frame(db, plan_id)
             return stored if frame is None else evolve(stored, plan=_with_sent(db, stored, frame))
 
-        return self._run(read, lambda: None)
+        return self.run(read, lambda: None)
 
     def list(self, limit: int = 20, session: str = "") -> list[StoredPlan]:
         """The newest plans first, at most ``limit``; of one session if it is given."""
@@ -154,7 +145,7 @@ class PlanStore:
             ).fetchall()
             return [stored for row in rows if (stored := _stored(row)) is not None]
 
-        return self._run(read, lambda: [])
+        return self.run(read, lambda: [])
 
     def load_prompt(self, plan_id: str) -> Prompt:
         """The prompt of a plan, equal to the one that was saved.
@@ -170,7 +161,7 @@ class PlanStore:
             return put_together(frame, lambda reference: _load_block(db, reference))
 
         try:
-            prompt = self._run(read, lambda: None)
+            prompt = self.run(read, lambda: None)
         except _DAMAGED_ROW:
             log.warning("The stored prompt of plan %s is damaged", plan_id, exc_info=True)
             prompt = None
@@ -181,67 +172,6 @@ class PlanStore:
                 "List the plans; old ones are dropped to save space.",
             )
         return prompt
-
-    def close(self) -> None:
-        """Close the file; it is opened again when it is needed."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    # --- one transaction -------------------------------------------------------------------------
-
-    def _run(
-        self,
-        work: Callable[[sqlite3.Connection], _T],
-        otherwise: Callable[[], _T],
-        *,
-        begin: str = "BEGIN",
-    ) -> _T:
-        """Do some work in a transaction; on a damaged file once more with a new one."""
-        with self._lock:
-            for attempt in (1, 2):
-                try:
-                    if self._connection is None:
-                        self._connection = self._open()
-                    return _transaction(self._connection, work, begin)
-                except sqlite3.DatabaseError as error:
-                    if not _is_damage(error):
-                        log.warning("%s cannot be used now: %s", self.path, error)
-                        return otherwise()
-                    if attempt == 1:
-                        self._set_aside(error)
-                except OSError as error:
-                    log.warning("%s cannot be used: %s", self.path, error)
-                    return otherwise()
-        return otherwise()
-
-    def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        db = sqlite3.connect(
-            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        try:
-            _write_ahead(db)
-            db.execute("PRAGMA synchronous = NORMAL")
-            if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                _transaction(db, _create, _WRITE)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def _set_aside(self, error: sqlite3.DatabaseError) -> None:
-        self.close()
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
-            number += 1
-        log.warning("%s is damaged (%s); it is set aside as %s", self.path, error, aside.name)
-        self.path.replace(aside)
-        for suffix in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
     def _frame(self, db: sqlite3.Connection, plan_id: str) -> dict[str, Any] | None:
         row = db.execute("SELECT frame FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
@@ -269,52 +199,6 @@ class PlanStore:
 
 _SELECT = "SELECT plan, session_id, turn_id, created, request_sha256, provider FROM plan"
 _DAMAGED_ROW = (ValueError, KeyError, TypeError, zlib.error)
-
-
-def _transaction(
-    db: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T], begin: str
-) -> _T:
-    db.execute(begin)
-    try:
-        result = work(db)
-        db.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            db.execute("ROLLBACK")
-        raise
-    return result
-
-
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Readers and a writer do not wait for each other. Changing to this mode fails at once, without
-    the time-out, while another process does the same with a new file.
-    """
-    until = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-
-
-def _create(db: sqlite3.Connection) -> None:
-    if db.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
-        return  # another process was faster
-    for table in ("plan", "block"):
-        db.execute(f"DROP TABLE IF EXISTS {table}")
-    for statement in _DDL:
-        db.execute(statement)
-    db.execute(f"PRAGMA user_version = {_VERSION}")
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Damage, as opposed to a locked file or a full disk."""
-    if isinstance(error, sqlite3.OperationalError):
-        return "malformed" in str(error) or "no such" in str(error)
-    return True
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:

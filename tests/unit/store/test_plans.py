@@ -246,7 +246,7 @@ def test_a_missing_block_is_an_error_with_advice_not_a_crash(store: PlanStore) -
 def test_a_locked_file_costs_the_record_not_the_request(
     store: PlanStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tierline.store.plans._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("tierline.store.database.BUSY_SECONDS", 0.05)
     store.save(make("t1"), PROMPT, "x", "1")
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -1,0 +1,319 @@
+"""Why a request was, or was not, read from the cache: one code and one sentence.
+
+What decides is what was sent before (``shape.py``) and the provider's own figures. A miss is blamed
+on the first thing that explains it: another model, other tools, other instructions, the lifetime
+that ran out, the first item whose bytes differ, and only then the provider.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import evolve, frozen
+
+from tierline.context.models import ModelFacts
+from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.shape import (
+    TOOL_PREFIX,
+    Break,
+    Overlap,
+    Shape,
+    first_break,
+    lifetime,
+    overlap,
+)
+
+_SLACK = 0.15
+"""Share by which our count of a prefix may differ from the provider's."""
+_STEP = 128
+"""Automatic caches keep prefixes in steps of so many tokens (OpenAI, "Prompt caching")."""
+_GRAIN = 32
+"""Tokens by which counts may differ where a prefix of any length is kept."""
+
+
+class Outcome(StrEnum):
+    """What became of the part that had been sent before."""
+
+    HIT = "hit"
+    """All that was left in the cache was read."""
+    PARTIAL = "partial"
+    """Some of it."""
+    MISS = "miss"
+    """Nothing of it."""
+    FIRST = "first"
+    """Nothing had been sent before."""
+    UNKNOWN = "unknown"
+    """The provider did not say."""
+    UNCACHED = "uncached"
+    """There is no cache, or what was sent is too small for it."""
+
+
+class Cause(StrEnum):
+    """Why."""
+
+    NONE = "none"
+    """Nothing is missing."""
+    NEW_SESSION = "new_session"
+    PROVIDER = "provider"
+    MODEL = "model"
+    TOOLS = "tools"
+    SYSTEM = "system"
+    POLICY = "policy"
+    EXPIRED = "expired"
+    RESTARTED = "restarted"
+    EDITED = "edited"
+    REORDERED = "reordered"
+    REMOVED = "removed"
+    ADDED = "added"
+    COMPACTED = "compacted"
+    LOOKBACK = "lookback"
+    EVICTED = "evicted"
+    UNREPORTED = "unreported"
+    SMALL = "small"
+    NO_CACHE = "no_cache"
+
+
+@frozen
+class Figures:
+    """Tokens as the provider reports them; None where it says nothing. ``input`` is all input."""
+
+    input: int | None = None
+    output: int | None = None
+    read: int | None = None
+    written: int | None = None
+
+
+@frozen
+class Attribution:
+    """What happened to a request, explained. Tokens throughout; None where nobody knows."""
+
+    outcome: Outcome
+    cause: Cause
+    sentence: str
+    item: str = ""
+    """Key of the first item that differs; empty if that is not the reason."""
+    input: int = 0
+    """All input; our own count where the provider gives none."""
+    output: int = 0
+    read: int | None = None
+    written: int | None = None
+    uncached: int | None = None
+    """Input that was neither read nor written."""
+    offered: int = 0
+    """What the request before had left in the cache, in the provider's tokens as far as known."""
+    readable: int = 0
+    """How much of that this request begins with."""
+    idle: float = 0.0
+    """Seconds since the request before; 0 for the first."""
+
+
+def attribute(before: Shape | None, now: Shape, figures: Figures, facts: ModelFacts) -> Attribution:
+    """Explain a request. ``before`` is the last one of the session that a provider accepted, with
+    the moment at which its cache was used last.
+    """
+    prices = Tariff.of(facts)
+    total = figures.input or now.tokens
+    scale = total / now.tokens if now.tokens else 1.0
+    seen = overlap(before, now, prices) if before is not None else Overlap(0, 0, 0, 0, False)
+    seen = evolve(seen, offered=round(seen.offered * scale), readable=round(seen.readable * scale))
+    if facts.caching == "none" and not figures.read:
+        verdict = _Verdict(
+            Outcome.UNCACHED, Cause.NO_CACHE, "This model's provider keeps no cache."
+        )
+    elif before is None:
+        verdict = _first(figures)
+    elif figures.read is None:
+        verdict = _unreported(_cause(before, now, seen, prices), seen)
+    elif seen.offered == 0 and not figures.read:
+        verdict = _small(before, prices)
+    else:
+        verdict = _judge(_cause(before, now, seen, prices), seen, figures.read, total, prices)
+    plain = None if figures.read is None else total - figures.read - (figures.written or 0)
+    return Attribution(
+        verdict.outcome,
+        verdict.cause,
+        verdict.sentence,
+        verdict.item,
+        input=total,
+        output=figures.output or 0,
+        read=figures.read,
+        written=figures.written,
+        uncached=None if plain is None else max(plain, 0),
+        offered=seen.offered,
+        readable=seen.readable,
+        idle=max(now.at - before.at, 0.0) if before is not None else 0.0,
+    )
+
+
+@frozen
+class _Verdict:
+    outcome: Outcome
+    cause: Cause
+    sentence: str
+    item: str = ""
+
+
+def _first(figures: Figures) -> _Verdict:
+    if figures.read:
+        words = (
+            f"This session had sent nothing before, yet {figures.read:,} tokens were read: another "
+            "session had begun with the same bytes."
+        )
+        return _Verdict(Outcome.HIT, Cause.NONE, words)
+    words = "Nothing had been sent in this session before: there was nothing to read."
+    outcome = Outcome.FIRST if figures.read is not None else Outcome.UNKNOWN
+    return _Verdict(outcome, Cause.NEW_SESSION, words)
+
+
+def _unreported(why: _Verdict, seen: Overlap) -> _Verdict:
+    words = "The provider did not say what it read from its cache."
+    if why.cause is not Cause.NONE:
+        return evolve(why, outcome=Outcome.UNKNOWN, sentence=f"{words} {why.sentence}")
+    return _Verdict(Outcome.UNKNOWN, Cause.UNREPORTED, f"{words} {_same(seen.readable)}")
+
+
+def _small(before: Shape, prices: Tariff) -> _Verdict:
+    words = "The request before left nothing in the cache."
+    if prices.minimum > sum(part.tokens for part in before.parts[: before.stable]):
+        words = (
+            f"The request before was smaller than {prices.minimum:,} tokens; this model does not "
+            "cache so little."
+        )
+    return _Verdict(Outcome.UNCACHED, Cause.SMALL, words)
+
+
+def _judge(why: _Verdict, seen: Overlap, read: int, total: int, prices: Tariff) -> _Verdict:
+    """What the provider read against what it could have read."""
+    slack = _SLACK * seen.readable + (_STEP if prices.minimum else _GRAIN)
+    short = read + slack < seen.readable
+    if not short and (why.cause is Cause.NONE or read + slack >= seen.offered):
+        return _Verdict(Outcome.HIT, Cause.NONE, _hit(read, total))
+    outcome = Outcome.PARTIAL if read else Outcome.MISS
+    if why.cause in _WHOLE or not short:
+        again = max(seen.offered - read, 0)
+        words = f"{why.sentence} {_again(again, seen.offered)}".strip()
+        return evolve(why, outcome=outcome, sentence=words)
+    words = (
+        f"The first {seen.readable:,} tokens are the bytes that were sent before, and not too "
+        f"late, but the provider read only {read:,} from its cache: it had dropped the rest, or "
+        "another of its machines answered."
+    )
+    return _Verdict(outcome, Cause.EVICTED, words)
+
+
+_WHOLE = frozenset({Cause.PROVIDER, Cause.MODEL, Cause.EXPIRED, Cause.RESTARTED})
+"""What takes away the whole cache, whatever the bytes."""
+
+
+def _cause(before: Shape, now: Shape, seen: Overlap, prices: Tariff) -> _Verdict:
+    """The first thing that explains why not everything can be read; its outcome means nothing."""
+    found = _whole(before, now, prices)
+    if found is None and seen.broken and (broke := first_break(before, now, seen.common)):
+        found = _blame(broke, before, now)
+    if found is None and seen.far:
+        words = (
+            f"Nothing differs, but the breakpoint stands more than {prices.lookback} blocks behind "
+            "what is cached, farther than the provider looks back."
+        )
+        found = (Cause.LOOKBACK, words, "")
+    cause, words, item = found or (Cause.NONE, "", "")
+    return _Verdict(Outcome.UNKNOWN, cause, words, item)
+
+
+def _whole(before: Shape, now: Shape, prices: Tariff) -> tuple[Cause, str, str] | None:
+    """Why nothing at all of it can be there."""
+    if before.provider != now.provider:
+        words = f"The request went to another provider: {before.provider} became {now.provider}."
+        return Cause.PROVIDER, words, ""
+    if before.model != now.model:
+        words = f"Another model was asked ({before.model} became {now.model}), with its own cache."
+        return Cause.MODEL, words, ""
+    if before.instance != now.instance:
+        return Cause.RESTARTED, "The model was started anew, with an empty cache.", ""
+    idle, limit = now.at - before.at, lifetime(before, prices)
+    if idle > limit:
+        words = (
+            f"The cache was last used {duration(idle)} before; the provider keeps it for "
+            f"{duration(limit)}."
+        )
+        return Cause.EXPIRED, words, ""
+    return None
+
+
+def _blame(found: Break, before: Shape, now: Shape) -> tuple[Cause, str, str]:
+    key, how = found.key, found.how
+    name = label(key)
+    if key.startswith(TOOL_PREFIX):
+        words = {
+            "edited": f"The definition of the tool {name} changed",
+            "added": f"The tool {name} was added",
+            "removed": f"The tool {name} is gone",
+            "reordered": f"The tool {name} stands elsewhere",
+        }[how]
+        return Cause.TOOLS, f"{words}; tools stand first in every request.", key
+    if before.policy != now.policy:
+        words = f"The order of the prompt follows another policy: {before.policy} became "
+        return Cause.POLICY, f"{words}{now.policy}.", key
+    if key.startswith("system:"):
+        return Cause.SYSTEM, f"The instructions changed ({name} was {how}).", key
+    if key.startswith("summary"):
+        return Cause.COMPACTED, "Older messages were replaced by a summary.", key
+    if key.startswith("history:"):
+        words = {
+            "edited": "A message of the conversation is sent in another form than before",
+            "added": "A message stands where there was none before",
+            "removed": "A message that was sent before is no longer part of the conversation",
+            "reordered": "A message stands elsewhere",
+        }[how]
+        return Cause(how), f"{words}.", key
+    words = {
+        "edited": f"{name} was edited",
+        "added": f"{name} was added before what had been sent",
+        "removed": f"{name} is no longer sent",
+        "reordered": f"{name} stands elsewhere than before",
+    }[how]
+    return Cause(how), f"{words}; from there on the bytes differ.", key
+
+
+def label(key: str) -> str:
+    """An item's name for a person."""
+    kind, _, rest = key.partition(":")
+    match kind:
+        case "file" | "tool" | "url" | "tree":
+            return rest
+        case "symbols":
+            return f"the symbols of {rest}" if rest else "the symbols"
+        case "system":
+            return "the system prompt" if rest == "head" else f"the instructions “{rest}”"
+        case "history":
+            return "a message"
+    return key
+
+
+def duration(seconds: float) -> str:
+    """``4 minutes``: a length of time in the unit that suits it."""
+    for size, name in ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
+        if seconds >= size:
+            count = round(seconds / size)
+            return f"{count} {name}{'s' * (count != 1)}"
+    count = round(seconds)
+    return f"{count} second{'s' * (count != 1)}"
+
+
+def _hit(read: int, total: int) -> str:
+    return (
+        "All that had been sent before was read from the cache: "
+        f"{read:,} of {total:,} tokens. The rest is new."
+    )
+
+
+def _same(readable: int) -> str:
+    if readable:
+        return f"The first {readable:,} tokens are the bytes that were sent before."
+    return "Nothing of it had been sent before."
+
+
+def _again(again: int, offered: int) -> str:
+    if not again or not offered:
+        return ""
+    return f"Of {offered:,} tokens that were cached, {again:,} had to be read anew."

@@ -1,0 +1,45 @@
+"""What a request cost, and what it would have cost without a cache, by the model table's prices."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from tierline.context.models import ModelFacts
+from tierline.context.tiers.attribution import Attribution
+
+_MILLION = 1_000_000
+
+
+@frozen
+class Bill:
+    """US dollars. ``priced`` is false for a model whose prices are not known, or that is free."""
+
+    cost: float = 0.0
+    uncached: float = 0.0
+    """The same request with all input at the plain price."""
+    priced: bool = False
+
+    @property
+    def saved(self) -> float:
+        """What the cache saved; negative where writing it cost more than reading gave back."""
+        return self.uncached - self.cost
+
+
+def bill(found: Attribution, facts: ModelFacts, ttl: str) -> Bill:
+    """The bill of one request. Where the provider does not say what it read, nothing is assumed to
+    have been read.
+    """
+    prices = facts.prices_for(found.input)
+    if prices.input <= 0:
+        return Bill()
+    read, written = found.read or 0, found.written or 0
+    plain = max(found.input - read - written, 0)
+    write = prices.write_1h if ttl == "1h" else prices.write_5m
+    output = found.output * prices.output
+    cost = (
+        plain * prices.input
+        + read * (prices.read or prices.input)
+        + written * (write or prices.input)
+        + output
+    )
+    return Bill(cost / _MILLION, (found.input * prices.input + output) / _MILLION, priced=True)

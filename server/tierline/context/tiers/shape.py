@@ -1,0 +1,225 @@
+"""The shape of a request: its blocks in the order of their bytes, as hashes.
+
+What a provider has cached is a prefix of what it was sent. Two shapes say how much of it a later
+request can still use and where it stops, without keeping any text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from tierline.context.blocks import Reasoning, visible
+from tierline.context.prompt import Prompt, PromptBlock
+from tierline.context.prompt_json import block_to_json, encode
+from tierline.context.tiers.base import AUTOMATIC_LIFETIME, LIFETIMES, Tariff
+
+TOOL_PREFIX = "tool:"
+_HASH = 16
+_FORM = ("heading:", "ack:")
+
+
+@frozen
+class Part:
+    """One block as it was sent. ``sha`` is the beginning of a SHA-256 over role and content."""
+
+    key: str
+    sha: str
+    tokens: int
+    mark: str = ""
+    """The lifetime that a breakpoint after it asked for; empty without one."""
+
+    @property
+    def is_form(self) -> bool:
+        """True for headings and acknowledgements, which come and go with what they stand by."""
+        return self.key.startswith(_FORM)
+
+
+@frozen
+class Shape:
+    """A request as far as the cache is concerned. JSON both ways."""
+
+    provider: str = ""
+    model: str = ""
+    policy: str = ""
+    instance: str = ""
+    """Which process holds the cache, where that is known: the embedded model's."""
+    at: float = 0.0
+    """Seconds since the epoch at which it was sent, or kept alive last."""
+    ttl: str = "5m"
+    parts: tuple[Part, ...] = ()
+    stable: int = 0
+    """Parts before what holds for this request alone."""
+
+    def to_json(self) -> list[Any]:
+        """JSON values."""
+        parts = [[p.key, p.sha, p.tokens, p.mark] for p in self.parts]
+        return [
+            self.provider, self.model, self.policy, self.instance, self.at, self.ttl, parts,
+            self.stable,
+        ]  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Any) -> Shape | None:
+        """The shape again; None for what is none."""
+        try:
+            provider, model, policy, instance, at, ttl, parts, stable = value
+            return cls(
+                str(provider), str(model), str(policy), str(instance), float(at), str(ttl),
+                tuple(Part(str(k), str(s), int(n), str(m)) for k, s, n, m in parts), int(stable),
+            )  # fmt: skip
+        except (TypeError, ValueError):
+            return None
+
+    @property
+    def tokens(self) -> int:
+        """All of it, by our own count."""
+        return sum(part.tokens for part in self.parts)
+
+    def kept_alive(self, at: float) -> Shape:
+        """The same, used again at a later time."""
+        return evolve(self, at=max(self.at, at))
+
+
+def shape(
+    prompt: Prompt,
+    count: Callable[[Any], int],
+    *,
+    volatile: Collection[str] = (),
+    **facts: Any,
+) -> Shape:
+    """The shape of a prompt as it is sent. ``volatile`` names the keys of what holds for this
+    request alone; ``facts`` are the shape's other fields.
+    """
+    tools = sorted(prompt.tools, key=lambda tool: (not tool.builtin, tool.name))
+    parts = [
+        Part(
+            TOOL_PREFIX + tool.name,
+            _hash([tool.name, tool.description, tool.input_schema]),
+            count(tool),
+        )
+        for tool in tools
+    ]
+    if parts and prompt.tools_mark:
+        last = max((n for n, tool in enumerate(tools) if tool.builtin), default=len(tools) - 1)
+        parts[last] = evolve(parts[last], mark=prompt.tools_mark)
+    sides = [("system", prompt.system), *((m.role, m.blocks) for m in prompt.messages)]
+    parts += [_part(role, block, count) for role, blocks in sides for block in blocks
+              if visible(block.block)]  # fmt: skip
+    stable = len(parts)
+    while stable and parts[stable - 1].key in volatile:
+        stable -= 1
+    return Shape(model=prompt.model, parts=tuple(parts), stable=stable, **facts)
+
+
+def _part(role: str, block: PromptBlock, count: Callable[[Any], int]) -> Part:
+    mark = "" if isinstance(block.block, Reasoning) else block.mark or ""
+    return Part(block.key, _hash([role, block_to_json(block.block)]), count(block.block), mark)
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(encode(value)).hexdigest()[:_HASH]
+
+
+@frozen
+class Overlap:
+    """What of an earlier request a later one can use. Counts of parts and of tokens (our own)."""
+
+    common: int
+    """Parts that are the same from the beginning."""
+    offered: int
+    """Tokens that the earlier request left in the cache."""
+    readable: int
+    """Tokens of that which the later request begins with, up to what a breakpoint covered."""
+    end: int
+    """The part behind ``readable``."""
+    broken: bool
+    """True if the later request differs inside what was offered."""
+    far: bool = False
+    """True if a breakpoint would be needed nearer to what is cached."""
+
+
+def overlap(before: Shape, now: Shape, prices: Tariff) -> Overlap:
+    """Compare two requests to one provider, the older first."""
+    pairs = zip(before.parts, now.parts, strict=False)
+    common = next(
+        (n for n, (old, new) in enumerate(pairs) if old.sha != new.sha),
+        min(len(before.parts), len(now.parts)),
+    )
+    totals = _totals(before)
+    if not prices.explicit:
+        stable = min(before.stable, len(before.parts))
+        offered = totals[stable] if totals[stable] >= prices.minimum else 0
+        end = min(common, stable)
+        end = end if totals[end] >= prices.minimum else 0
+        return Overlap(common, offered, totals[end], end, common < stable)
+    wrote = [n + 1 for n, part in enumerate(before.parts) if part.mark]
+    wrote = [end for end in wrote if totals[end] >= prices.minimum]
+    asks = [n + 1 for n, part in enumerate(now.parts) if part.mark]
+    last = max(wrote, default=0)
+    there = [end for end in wrote if end <= common]
+    found = [
+        end
+        for end in there
+        if any(end <= ask <= end + (prices.lookback or len(now.parts)) for ask in asks)
+    ]
+    end = max(found, default=0)
+    return Overlap(
+        common, totals[last], totals[end], end, common < last, far=max(there, default=0) > end
+    )
+
+
+def _totals(shape: Shape) -> list[int]:
+    totals = [0]
+    for part in shape.parts:
+        totals.append(totals[-1] + part.tokens)
+    return totals
+
+
+def lifetime(shape: Shape, prices: Tariff) -> float:
+    """Seconds that what was sent lives without being used."""
+    if prices.explicit:
+        return LIFETIMES.get(shape.ttl, LIFETIMES["5m"])
+    return prices.lifetime or AUTOMATIC_LIFETIME
+
+
+@frozen
+class Break:
+    """The first item that differs, and how: ``edited``, ``removed``, ``added``, ``reordered``."""
+
+    key: str
+    how: str
+    place: int = field(default=0)
+    """Index of the part, from 0."""
+
+
+def first_break(before: Shape, now: Shape, common: int) -> Break | None:
+    """The item to blame for the first difference; None if the later request begins with all of the
+    earlier one.
+    """
+    if common >= len(before.parts):
+        return None
+    old = next((p for p in before.parts[common:] if not p.is_form), None)
+    new = next((p for p in now.parts[common:] if not p.is_form), None)
+    if old is None or new is None:
+        part = old or new
+        return Break(part.key, "removed" if part is old else "added", common) if part else None
+    if old.key == new.key:
+        # The bytes of both may be the same: then only the form around them differs.
+        return Break(new.key, "reordered" if old.sha == new.sha else "edited", common)
+    keys_before, keys_now = {p.key for p in before.parts}, {p.key for p in now.parts}
+    later = {(p.key, p.sha) for p in now.parts}
+    if old.key not in keys_now:
+        found = Break(old.key, "removed", common)
+    elif new.key not in keys_before:
+        found = Break(new.key, "added", common)
+    elif (old.key, old.sha) not in later:
+        found = Break(old.key, "edited", common)
+    elif (new.key, new.sha) not in {(p.key, p.sha) for p in before.parts}:
+        found = Break(new.key, "edited", common)
+    else:
+        found = Break(new.key, "reordered", common)
+    return found

@@ -1,0 +1,138 @@
+"""A SQLite file of ours that is not derived from anything: opened late, set aside when damaged."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import RLock
+from typing import TypeVar
+
+log = logging.getLogger(__name__)
+
+BUSY_SECONDS = 2.0
+WRITE = "BEGIN IMMEDIATE"
+_T = TypeVar("_T")
+
+
+class Database:
+    """One SQLite file, readable by the user alone (mode 0600). Safe to use from several threads and
+    beside other processes. A file that is damaged is set aside (``.damaged-1``, …) and begun anew.
+
+    ``ddl`` makes the tables of ``version``; a file of another version loses ``tables`` first.
+    """
+
+    def __init__(
+        self, path: Path, *, version: int, ddl: Sequence[str], tables: Sequence[str]
+    ) -> None:
+        self.path = path
+        self._version, self._ddl, self._tables = version, ddl, tables
+        self._lock = RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def run(
+        self,
+        work: Callable[[sqlite3.Connection], _T],
+        otherwise: Callable[[], _T],
+        *,
+        begin: str = "BEGIN",
+    ) -> _T:
+        """Do some work in a transaction; on a damaged file once more with a new one."""
+        with self._lock:
+            for attempt in (1, 2):
+                try:
+                    if self._connection is None:
+                        self._connection = self._open()
+                    return transaction(self._connection, work, begin)
+                except sqlite3.DatabaseError as error:
+                    if not _is_damage(error):
+                        log.warning("%s cannot be used now: %s", self.path, error)
+                        return otherwise()
+                    if attempt == 1:
+                        self._set_aside(error)
+                except OSError as error:
+                    log.warning("%s cannot be used: %s", self.path, error)
+                    return otherwise()
+        return otherwise()
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        db = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _write_ahead(db)
+            db.execute("PRAGMA synchronous = NORMAL")
+            if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
+                transaction(db, self._create, WRITE)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _create(self, db: sqlite3.Connection) -> None:
+        if db.execute("PRAGMA user_version").fetchone()[0] == self._version:
+            return  # another process was faster
+        for table in self._tables:
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+        for statement in self._ddl:
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {self._version}")
+
+    def _set_aside(self, error: sqlite3.DatabaseError) -> None:
+        self.close()
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
+            number += 1
+        log.warning("%s is damaged (%s); it is set aside as %s", self.path, error, aside.name)
+        self.path.replace(aside)
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+
+def transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
+    """Work between ``begin`` and the commit; everything is undone if it raises."""
+    db.execute(begin)
+    try:
+        result = work(db)
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Readers and a writer do not wait for each other. Changing to this mode fails at once, without
+    the time-out, while another process does the same with a new file.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Damage, as opposed to a locked file or a full disk."""
+    if isinstance(error, sqlite3.OperationalError):
+        return "malformed" in str(error) or "no such" in str(error)
+    return True
