@@ -98,7 +98,7 @@ def shape(
     parts = [
         Part(
             TOOL_PREFIX + tool.name,
-            _hash([tool.name, tool.description, tool.input_schema]),
+            digest([tool.name, tool.description, tool.input_schema]),
             count(tool),
         )
         for tool in tools
@@ -117,10 +117,11 @@ def shape(
 
 def _part(role: str, block: PromptBlock, count: Callable[[Any], int]) -> Part:
     mark = "" if isinstance(block.block, Reasoning) else block.mark or ""
-    return Part(block.key, _hash([role, block_to_json(block.block)]), count(block.block), mark)
+    return Part(block.key, digest([role, block_to_json(block.block)]), count(block.block), mark)
 
 
-def _hash(value: Any) -> str:
+def digest(value: Any) -> str:
+    """A short name of a JSON value's bytes."""
     return hashlib.sha256(encode(value)).hexdigest()[:_HASH]
 
 
