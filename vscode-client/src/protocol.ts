@@ -55,6 +55,10 @@ export interface UsageInfo {
   cacheWriteTokens: number;
   /** True if the provider reported nothing and these are our own counts. */
   estimated: boolean;
+  /** US dollars by the model table's prices; 0 if they are not known. */
+  cost: number;
+  /** US dollars that the cache saved; negative where writing cost more than reading gave back. */
+  saved: number;
 }
 
 /** The size of the next request as it would be sent now. Token counts throughout. */
@@ -588,6 +592,172 @@ export interface ProviderKeyParams {
   key: string;
 }
 
+/** Something that the policy decided, with the numbers that it decided by. */
+export interface CacheDecision {
+  code: string;
+  sentence: string;
+  numbers: Record<string, number>;
+}
+
+/** What the provider's cache gave one request, and why. Tokens; -1 where nobody knows. */
+export interface CacheReport {
+  outcome: 'hit' | 'partial' | 'miss' | 'first' | 'unknown' | 'uncached';
+  /** Reason: ``none``, ``new_session``, ``provider``, ``model``, ``tools``, ``system``, ``policy``, ``expired``, ``restarted``, ``edited``, ``reordered``, ``removed``, ``added``, ``compacted``, ``lookback``, ``evicted``, ``unreported``, ``small`` or ``no_cache``. */
+  code: string;
+  sentence: string;
+  turnId: string;
+  planId: string;
+  /** ISO 8601, UTC. */
+  at: string;
+  provider: string;
+  model: string;
+  policy: string;
+  /** Key of the first item that differs from what was sent before; empty if none is to blame. */
+  item: string;
+  itemLabel: string;
+  inputTokens: number;
+  outputTokens: number;
+  readTokens: number;
+  writtenTokens: number;
+  /** Input that was neither read nor written. */
+  uncachedTokens: number;
+  /** What the request before had left in the cache. */
+  offeredTokens: number;
+  /** How much of that this request begins with. */
+  readableTokens: number;
+  /** Since the cache was used last; 0 for the first request. */
+  idleSeconds: number;
+  /** US dollars; 0 without known prices. */
+  cost: number;
+  saved: number;
+  decisions: CacheDecision[];
+}
+
+/** A turn; the newest request of the session when empty. */
+export interface CacheExplainParams {
+  turnId?: string;
+}
+
+/** Why a request did or did not hit the cache. */
+export interface CacheExplainResult {
+  sentence: string;
+  /** The turn's last request; null before the first one. */
+  report: CacheReport | null;
+  /** All requests of the turn, in their order. */
+  requests: CacheReport[];
+  /** The session's newest request that did not read all that was cached; null if there is none. */
+  lastMiss: CacheReport | null;
+}
+
+/** ``next`` is the request as it would be sent now, ``last`` the one that was sent last. */
+export interface CacheTiersParams {
+  which?: 'next' | 'last';
+}
+
+/** One piece of a request in its tier. Sizes in tokens. */
+export interface CacheItem {
+  key: string;
+  label: string;
+  section: string;
+  /** ``item``: as it is; the others are updates in the conversation. */
+  kind: 'item' | 'delta' | 'full' | 'gone' | 'confirmed';
+  tokens: number;
+  path: string;
+  /** Requests since it was put here; with the counter policy its N. */
+  age: number;
+  /** Probability that it changes by the next request, 0 to 1; 0 if the policy does not use it. */
+  hazard: number;
+  /** Something later in the request replaces these bytes. */
+  stale: boolean;
+  /** The provider has these bytes in its cache, and the request begins with them. */
+  cached: boolean;
+  /** A cache breakpoint stands behind it. */
+  marked: boolean;
+  /** Since the request before. */
+  change: '' | 'new' | 'edited' | 'moved';
+}
+
+/** One tier, from the most stable to the least. Sizes in tokens. */
+export interface CacheTier {
+  tier: string;
+  name: string;
+  tokens: number;
+  cachedTokens: number;
+  staleTokens: number;
+  /** Updates that were appended instead of rewriting a tier. */
+  deltaTokens: number;
+  items: CacheItem[];
+}
+
+/** A request's tiers as a viewer draws them. */
+export interface CacheTiers {
+  which: 'next' | 'last';
+  policy: string;
+  provider: string;
+  model: string;
+  /** Whether the provider caches at breakpoints, every prefix by itself, or not at all. */
+  caching: 'explicit' | 'automatic' | 'none';
+  tokens: number;
+  /** What of it the provider has cached, by our own count. */
+  cachedTokens: number;
+  tiers: CacheTier[];
+  /** Lifetime that breakpoints ask for; empty where there are none. */
+  ttl: string;
+  /** Until what is cached expires; 0 if it has, -1 if it does not or nothing was sent. */
+  secondsLeft: number;
+  decisions: CacheDecision[];
+  /** The newest request's outcome. */
+  report: CacheReport | null;
+}
+
+/** A session by id (the current one when empty), or all sessions of the workspace. */
+export interface StatsParams {
+  sessionId?: string;
+  all?: boolean;
+}
+
+/** What keep-alive requests did. Money in US dollars. */
+export interface KeepAliveStats {
+  requests: number;
+  readTokens: number;
+  cost: number;
+  /** What writing the prefix anew would have cost more in pauses that they bridged. */
+  saved: number;
+  enabled: boolean;
+  /** The last decision of this run, with its numbers. */
+  decision: CacheDecision | null;
+}
+
+/** Sums over a session's requests. Tokens; money in US dollars by the model table's prices. */
+export interface SessionStats {
+  sessionId: string;
+  title: string;
+  requests: number;
+  /** Requests for which the provider gave figures of its cache; rates are of these. */
+  reported: number;
+  inputTokens: number;
+  outputTokens: number;
+  readTokens: number;
+  writtenTokens: number;
+  uncachedTokens: number;
+  /** Share of input that was read from the cache, 0 to 1, over reported requests. */
+  hitRate: number;
+  cost: number;
+  /** Against the same requests with no cache at all; keep-alive requests are subtracted. */
+  saved: number;
+  /** Requests whose prices are known. */
+  priced: number;
+  /** Requests that did not read all that was cached, by reason code. */
+  causes: Record<string, number>;
+  keepAlive: KeepAliveStats;
+}
+
+/** Per session, the newest first, and in total. */
+export interface Stats {
+  sessions: SessionStats[];
+  total: SessionStats;
+}
+
 /** The request is on its way. */
 export interface TurnStarted {
   turnId: string;
@@ -638,6 +808,8 @@ export interface TurnFinished {
   code: string;
   error: string;
   advice: string;
+  /** What the cache gave the turn's last request. */
+  cache: CacheReport | null;
   kind: 'turnFinished';
 }
 
@@ -791,6 +963,12 @@ export interface Requests {
   'tierline/branch/switch': [BranchParams, State];
   /** List the branches. */
   'tierline/branch/list': [NoParams, BranchListResult];
+  /** Why did it miss? */
+  'tierline/cache/explain': [CacheExplainParams, CacheExplainResult];
+  /** A request's tiers and cache. */
+  'tierline/cache/tiers': [CacheTiersParams, CacheTiers];
+  /** Requests, cache figures and money. */
+  'tierline/stats/get': [StatsParams, Stats];
   /** Memos, the newest first. */
   'tierline/memo/list': [MemoListParams, MemoListResult];
   /** Save a memo. */

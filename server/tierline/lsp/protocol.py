@@ -18,6 +18,7 @@ FileState: TypeAlias = Literal["ok", "missing", "refused", "shed"]
 Accuracy: TypeAlias = Literal["exact", "calibrated", "estimated"]
 MessageStatus: TypeAlias = Literal["ok", "tool_call", "dropped", "interrupted", "error"]
 TurnOutcome: TypeAlias = Literal["ok", "interrupted", "error"]
+CacheOutcome: TypeAlias = Literal["hit", "partial", "miss", "first", "unknown", "uncached"]
 
 
 def camel(name: str) -> str:
@@ -95,6 +96,10 @@ class UsageInfo:
     cache_write_tokens: int = 0
     estimated: bool = False
     """True if the provider reported nothing and these are our own counts."""
+    cost: float = 0.0
+    """US dollars by the model table's prices; 0 if they are not known."""
+    saved: float = 0.0
+    """US dollars that the cache saved; negative where writing cost more than reading gave back."""
 
 
 @define
@@ -782,6 +787,201 @@ class ProviderKeyParams:
     """Empty forgets the key."""
 
 
+# --- cache ---------------------------------------------------------------------------------------
+
+
+@define
+class CacheDecision:
+    """Something that the policy decided, with the numbers that it decided by."""
+
+    code: str
+    sentence: str
+    numbers: dict[str, float] = field(factory=dict)
+
+
+@define
+class CacheReport:
+    """What the provider's cache gave one request, and why. Tokens; -1 where nobody knows."""
+
+    outcome: CacheOutcome
+    code: str
+    """Reason: ``none``, ``new_session``, ``provider``, ``model``, ``tools``, ``system``,
+    ``policy``, ``expired``, ``restarted``, ``edited``, ``reordered``, ``removed``, ``added``,
+    ``compacted``, ``lookback``, ``evicted``, ``unreported``, ``small`` or ``no_cache``."""
+    sentence: str
+    turn_id: str = ""
+    plan_id: str = ""
+    at: str = ""
+    """ISO 8601, UTC."""
+    provider: str = ""
+    model: str = ""
+    policy: str = ""
+    item: str = ""
+    """Key of the first item that differs from what was sent before; empty if none is to blame."""
+    item_label: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    read_tokens: int = -1
+    written_tokens: int = -1
+    uncached_tokens: int = -1
+    """Input that was neither read nor written."""
+    offered_tokens: int = 0
+    """What the request before had left in the cache."""
+    readable_tokens: int = 0
+    """How much of that this request begins with."""
+    idle_seconds: float = 0.0
+    """Since the cache was used last; 0 for the first request."""
+    cost: float = 0.0
+    """US dollars; 0 without known prices."""
+    saved: float = 0.0
+    decisions: list[CacheDecision] = field(factory=list)
+
+
+@define
+class CacheExplainParams:
+    """A turn; the newest request of the session when empty."""
+
+    turn_id: str = ""
+
+
+@define
+class CacheExplainResult:
+    """Why a request did or did not hit the cache."""
+
+    sentence: str
+    report: CacheReport | None = None
+    """The turn's last request; null before the first one."""
+    requests: list[CacheReport] = field(factory=list)
+    """All requests of the turn, in their order."""
+    last_miss: CacheReport | None = None
+    """The session's newest request that did not read all that was cached; null if there is none."""
+
+
+@define
+class CacheTiersParams:
+    """``next`` is the request as it would be sent now, ``last`` the one that was sent last."""
+
+    which: Literal["next", "last"] = "next"
+
+
+@define
+class CacheItem:
+    """One piece of a request in its tier. Sizes in tokens."""
+
+    key: str
+    label: str
+    section: str
+    kind: Literal["item", "delta", "full", "gone", "confirmed"]
+    """``item``: as it is; the others are updates in the conversation."""
+    tokens: int
+    path: str = ""
+    age: int = 0
+    """Requests since it was put here; with the counter policy its N."""
+    hazard: float = 0.0
+    """Probability that it changes by the next request, 0 to 1; 0 if the policy does not use it."""
+    stale: bool = False
+    """Something later in the request replaces these bytes."""
+    cached: bool = False
+    """The provider has these bytes in its cache, and the request begins with them."""
+    marked: bool = False
+    """A cache breakpoint stands behind it."""
+    change: Literal["", "new", "edited", "moved"] = ""
+    """Since the request before."""
+
+
+@define
+class CacheTier:
+    """One tier, from the most stable to the least. Sizes in tokens."""
+
+    tier: str
+    name: str
+    tokens: int
+    cached_tokens: int
+    stale_tokens: int
+    delta_tokens: int
+    """Updates that were appended instead of rewriting a tier."""
+    items: list[CacheItem] = field(factory=list)
+
+
+@define
+class CacheTiers:
+    """A request's tiers as a viewer draws them."""
+
+    which: Literal["next", "last"]
+    policy: str
+    provider: str
+    model: str
+    caching: Literal["explicit", "automatic", "none"]
+    """Whether the provider caches at breakpoints, every prefix by itself, or not at all."""
+    tokens: int
+    cached_tokens: int
+    """What of it the provider has cached, by our own count."""
+    tiers: list[CacheTier] = field(factory=list)
+    ttl: str = ""
+    """Lifetime that breakpoints ask for; empty where there are none."""
+    seconds_left: float = -1.0
+    """Until what is cached expires; 0 if it has, -1 if it does not or nothing was sent."""
+    decisions: list[CacheDecision] = field(factory=list)
+    report: CacheReport | None = None
+    """The newest request's outcome."""
+
+
+@define
+class StatsParams:
+    """A session by id (the current one when empty), or all sessions of the workspace."""
+
+    session_id: str = ""
+    all: bool = False
+
+
+@define
+class KeepAliveStats:
+    """What keep-alive requests did. Money in US dollars."""
+
+    requests: int = 0
+    read_tokens: int = 0
+    cost: float = 0.0
+    saved: float = 0.0
+    """What writing the prefix anew would have cost more in pauses that they bridged."""
+    enabled: bool = False
+    decision: CacheDecision | None = None
+    """The last decision of this run, with its numbers."""
+
+
+@define
+class SessionStats:
+    """Sums over a session's requests. Tokens; money in US dollars by the model table's prices."""
+
+    session_id: str
+    title: str = ""
+    requests: int = 0
+    reported: int = 0
+    """Requests for which the provider gave figures of its cache; rates are of these."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    read_tokens: int = 0
+    written_tokens: int = 0
+    uncached_tokens: int = 0
+    hit_rate: float = 0.0
+    """Share of input that was read from the cache, 0 to 1, over reported requests."""
+    cost: float = 0.0
+    saved: float = 0.0
+    """Against the same requests with no cache at all; keep-alive requests are subtracted."""
+    priced: int = 0
+    """Requests whose prices are known."""
+    causes: dict[str, int] = field(factory=dict)
+    """Requests that did not read all that was cached, by reason code."""
+    keep_alive: KeepAliveStats = field(factory=KeepAliveStats)
+
+
+@define
+class Stats:
+    """Per session, the newest first, and in total."""
+
+    sessions: list[SessionStats]
+    total: SessionStats
+
+
 # --- events --------------------------------------------------------------------------------------
 
 
@@ -847,6 +1047,8 @@ class TurnFinished:
     """Error code when the outcome is ``error``."""
     error: str = ""
     advice: str = ""
+    cache: CacheReport | None = None
+    """What the cache gave the turn's last request."""
     kind: Literal["turnFinished"] = "turnFinished"
 
 
@@ -1001,6 +1203,9 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/branch/fork", ForkParams, State, "Begin a branch at a message."),
     Method("tierline/branch/switch", BranchParams, State, "Go to another branch."),
     Method("tierline/branch/list", NoParams, BranchListResult, "List the branches."),
+    Method("tierline/cache/explain", CacheExplainParams, CacheExplainResult, "Why did it miss?"),
+    Method("tierline/cache/tiers", CacheTiersParams, CacheTiers, "A request's tiers and cache."),
+    Method("tierline/stats/get", StatsParams, Stats, "Requests, cache figures and money."),
     Method("tierline/memo/list", MemoListParams, MemoListResult, "Memos, the newest first."),
     Method("tierline/memo/save", MemoSaveParams, MemoInfo, "Save a memo."),
     Method("tierline/memo/edit", MemoEditParams, MemoInfo, "Change a memo."),

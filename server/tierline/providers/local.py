@@ -154,6 +154,11 @@ class LocalProvider(OpenAIProvider):
         super().__init__(endpoint, service=self.service)
         self.child = Child(model)
 
+    @property
+    def instance(self) -> str:
+        """Names the running process: another one begins with an empty cache."""
+        return f"{self.child.pid}@{self.child.address}"
+
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
         payload = fragments.openai(

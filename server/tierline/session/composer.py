@@ -180,6 +180,11 @@ class Composer:
         session_id = self._session.conversation.session_id
         await asyncio.to_thread(self._sent.keep, session_id, composed.arrangement.next)
 
+    async def kept_alive(self, session_id: str, at: float) -> None:
+        """A keep-alive request used the cache: it lives on from then."""
+        sent = self._sent.get(session_id)
+        await asyncio.to_thread(self._sent.keep, session_id, evolve(sent, kept=at))
+
     def file_tokens(self, entry: FileEntry) -> int:
         """Tokens of a file as it would be sent; 0 while it is not."""
         if entry.state not in (FileState.OK, FileState.SHED):

@@ -15,12 +15,14 @@ from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.session import slash
 from tierline.session.anchor import Anchor
+from tierline.session.cache import CacheService
 from tierline.session.composer import Composer
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
 from tierline.session.events import EventBus
 from tierline.session.files import FileService
 from tierline.session.history import HistoryService
+from tierline.session.keepalive import KeepAliveService
 from tierline.session.memos import MemoService
 from tierline.session.models import ModelService, problems
 from tierline.session.plans import PlanService
@@ -28,6 +30,7 @@ from tierline.session.scratchpad import ScratchpadService
 from tierline.session.turn import TurnRunner
 from tierline.store.plans import PlanStore
 from tierline.store.sessions import HistoryStore
+from tierline.store.usage import UsageStore
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
@@ -77,6 +80,8 @@ class Session:
         self.composer = Composer(self, PlanStore(self.home / "plans.sqlite3"))
         self.files = FileService(self, loader, self.composer.file_tokens)
         self.plans = PlanService(self, self.composer.store)
+        self.cache = CacheService(self, UsageStore(self.home / "usage.sqlite3"))
+        self.keep_alive = KeepAliveService(self)
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
         self.memos = MemoService(self)
@@ -107,7 +112,9 @@ class Session:
         """Stop what runs, keep what there is, release everything."""
         if self._budget_task is not None:
             self._budget_task.cancel()
+        self.keep_alive.stop()
         await self.turns.close()
+        await self.cache.close()
         await self.models.close()
         self.composer.close()
         self.conversation.store.close()
@@ -184,6 +191,7 @@ class Session:
 
     def documents_changed(self, uris: Sequence[str]) -> None:
         """Buffers or files on disk may have changed."""
+        self.keep_alive.active()
         if self.files.touched(uris):
             self.budget_soon(files=True)
 
@@ -239,6 +247,7 @@ class Session:
         """What follows a reply: the turn's leases end, the budget is published."""
         self.files.context.end_scope(f"turn:{group_id}")
         self.budget_soon(files=True)
+        self.keep_alive.begin()
 
     async def compaction_done(self) -> None:
         """Wait until no compaction runs."""

@@ -193,6 +193,7 @@ class TurnRunner:
             turn = self._queue.popleft()
             self.current = turn
             self._idle.clear()
+            self._session.keep_alive.stop()
             try:
                 await self._run(turn)
             except asyncio.CancelledError:
@@ -251,7 +252,7 @@ class TurnRunner:
         provider = await session.models.provider()
         turn.screen = StreamFilter() if session.anchor.enabled else None
         await session.composer.sending(composed, turn.group_id)
-        async with aclosing(provider.stream(composed.request)) as events:
+        async with aclosing(session.cache.watched(provider, composed, turn.group_id)) as events:
             known = False
             async for event in events:
                 if not known and not isinstance(event, Retrying):
@@ -318,6 +319,9 @@ class TurnRunner:
             )
             return
         usage = session.composer.settle(composed, turn.usage, turn.partial)
+        cache = await session.cache.report(turn.group_id)
+        if cache is not None:
+            usage.cost, usage.saved = cache.cost, cache.saved
         message, problem = await session.conversation.add_assistant(
             turn.group_id,
             content,
@@ -340,6 +344,7 @@ class TurnRunner:
                 "interrupted" if incomplete else "ok",
                 message=session.conversation.show(message.id),
                 usage=usage,
+                cache=cache,
             )
         )
 

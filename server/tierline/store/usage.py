@@ -130,9 +130,7 @@ class UsageStore(Database):
         where = "session_id = ? ORDER BY seq" if session_id else "1 ORDER BY seq"
         return self._read(where, [session_id] if session_id else [], detail=False)
 
-    def _read(
-        self, where: str, values: list[Any], *, detail: bool = True
-    ) -> list[StoredRequest]:
+    def _read(self, where: str, values: list[Any], *, detail: bool = True) -> list[StoredRequest]:
         if not self.path.exists():  # looking must not leave a file behind
             return []
         blob = "detail" if detail else "NULL"

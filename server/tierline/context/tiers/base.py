@@ -198,6 +198,8 @@ class Sent:
     tools: str = ""
     at: float = 0.0
     """Seconds since the epoch of the last accepted request; 0 before the first."""
+    kept: float = 0.0
+    """Seconds since the epoch at which a keep-alive request used the cache since; 0 for none."""
     ttl: Ttl = "5m"
     requests: int = 0
     gaps: tuple[float, ...] = ()
@@ -231,6 +233,7 @@ class Sent:
                 isinstance(sent.seen, Mapping)
                 and isinstance(sent.state, Mapping)
                 and isinstance(sent.at, int | float)
+                and isinstance(sent.kept, int | float)
                 and isinstance(sent.requests, int)
                 and sent.ttl in LIFETIMES
             )
@@ -392,7 +395,7 @@ def is_cold(sent: Sent, clock: Moment, prices: Tariff) -> str:
         return "model"
     if sent.tools != clock.tools:
         return "tools"
-    if not prices.alive(clock.now - sent.at, sent.ttl):
+    if not prices.alive(clock.now - max(sent.at, sent.kept), sent.ttl):
         return "expired"
     return ""
 
@@ -409,6 +412,7 @@ def advance(sent: Sent, clock: Moment, parts: Parts, policy: str, **facts: Any) 
         model=clock.model,
         tools=clock.tools,
         at=clock.now,
+        kept=0.0,
         requests=sent.requests + 1,
         gaps=(*sent.gaps, gap)[-MAX_GAPS:] if new_turn else sent.gaps,
         group=clock.active_group,

@@ -40,6 +40,8 @@ class KeepAlive:
     wait: float
     sentence: str
     numbers: Mapping[str, float]
+    early: bool = False
+    """True if the answer may be another one after ``wait`` seconds without anything happening."""
 
 
 def survival(gaps: Sequence[float], idle: float, until: float) -> float:
@@ -115,7 +117,7 @@ def keep_alive(
     if prefix < prices.minimum or loss <= 0:
         return KeepAlive(False, life, "There is nothing to keep.", numbers)
     if left > MARGIN:
-        return KeepAlive(False, left - MARGIN, "It is too early.", numbers)
+        return KeepAlive(False, left - MARGIN, "It is too early.", numbers, early=True)
     if spent + price > loss:
         return KeepAlive(
             False, life, "Keeping has cost as much as writing anew would; it is let go.", numbers

@@ -64,6 +64,8 @@ class LogStructured:
         head = (_rules(self.count), *parts.head)
         digest = sha256("\0".join(item.text for item in head))
         state = Kept.read(sent.state) if sent.policy == self.name else None
+        if state is not None and sent.kept:
+            state = state.used(sent.kept)
         cold = is_cold(sent, clock, prices)
         if not cold and state is None:
             cold = "policy"

@@ -118,6 +118,13 @@ class LogState:
         """The updates of documents with their places in the log: a few among thousands."""
         return tuple([(i, e) for i, e in enumerate(self.log) if e.kind is not Kind.ITEM])
 
+    def used(self, at: float) -> LogState:
+        """The same after a keep-alive request read the newest entry."""
+        if not self.ends:
+            return self
+        last = self.ends[-1]
+        return evolve(self, ends=(*self.ends[:-1], evolve(last, at=max(last.at, at))))
+
     def versions(self) -> dict[str, str]:
         """The version of every document that the model has, by key; see ``versions``."""
         return versions(self.base, [entry for _, entry in self.updates])

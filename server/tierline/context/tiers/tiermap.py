@@ -161,4 +161,3 @@ def _change(known: Sequence[tuple[str, str]] | None, sha: str, tier: str) -> str
     if sha not in {old for old, _ in known}:
         return "edited"
     return "" if (sha, tier) in known else "moved"
-

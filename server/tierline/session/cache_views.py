@@ -1,0 +1,159 @@
+"""Between the cache service's findings, the protocol's values and the stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from attrs import asdict
+
+from tierline.context.models import ModelFacts
+from tierline.context.tiers.attribution import Attribution, label
+from tierline.context.tiers.base import Arrangement, Decision
+from tierline.context.tiers.bill import Bill
+from tierline.context.tiers.shape import Shape
+from tierline.context.tiers.tiermap import TierRow
+from tierline.lsp import protocol as p
+from tierline.store.usage import StoredRequest
+
+
+def report(found: Attribution, paid: Bill, sent: Shape, arranged: Arrangement) -> p.CacheReport:
+    """What a client is told of a request."""
+    return p.CacheReport(
+        outcome=str(found.outcome),  # type: ignore[arg-type]
+        code=str(found.cause),
+        sentence=found.sentence,
+        at=_time(sent.at),
+        provider=sent.provider,
+        model=sent.model,
+        policy=sent.policy,
+        item=found.item,
+        item_label=label(found.item) if found.item else "",
+        input_tokens=found.input,
+        output_tokens=found.output,
+        read_tokens=_known_or(found.read),
+        written_tokens=_known_or(found.written),
+        uncached_tokens=_known_or(found.uncached),
+        offered_tokens=found.offered,
+        readable_tokens=found.readable,
+        idle_seconds=round(found.idle, 1),
+        cost=paid.cost,
+        saved=paid.saved,
+        decisions=decisions(arranged.decisions),
+    )
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def _known_or(value: int | None) -> int:
+    return -1 if value is None else value
+
+
+def decisions(found: Sequence[Decision]) -> list[p.CacheDecision]:
+    """What a policy decided."""
+    return [
+        p.CacheDecision(d.code, d.sentence, {k: _finite(v) for k, v in d.numbers.items()})
+        for d in found
+    ]
+
+
+def _finite(value: float) -> float:
+    """JSON knows no infinity."""
+    return min(max(float(value), -1e15), 1e15)
+
+
+def report_to_json(found: p.CacheReport) -> dict[str, Any]:
+    """JSON values."""
+    return asdict(found)
+
+
+def stored_report(row: StoredRequest) -> p.CacheReport:
+    """The explanation as it was stored; of an old request only its figures."""
+    try:
+        kept = dict(row.detail["report"])
+        kept["decisions"] = [p.CacheDecision(**decision) for decision in kept["decisions"]]
+        return p.CacheReport(**kept)
+    except (KeyError, TypeError, ValueError):
+        return p.CacheReport(
+            outcome=row.outcome,  # type: ignore[arg-type]
+            code=row.cause,
+            sentence="The explanation of this old request is no longer kept.",
+            turn_id=row.turn_id,
+            plan_id=row.plan_id,
+            at=_time(row.at),
+            provider=row.provider,
+            model=row.model,
+            input_tokens=row.input,
+            output_tokens=row.output,
+            read_tokens=_known_or(row.read),
+            written_tokens=_known_or(row.written),
+        )
+
+
+def row(
+    found: Attribution, paid: Bill, session: str, turn: str, at: float, provider: str, model: str
+) -> StoredRequest:
+    """What is stored of a request, without its details."""
+    return StoredRequest(
+        session_id=session,
+        turn_id=turn,
+        at=at,
+        provider=provider,
+        model=model,
+        outcome=str(found.outcome),
+        cause=str(found.cause),
+        input=found.input,
+        output=found.output,
+        read=found.read,
+        written=found.written,
+        cost=paid.cost if paid.priced else None,
+        uncached_cost=paid.uncached if paid.priced else None,
+    )
+
+
+def tiers(
+    which: Any, rows: tuple[TierRow, ...], policy: str, sent: Shape, facts: ModelFacts
+) -> p.CacheTiers:
+    """A request's tiers for a viewer."""
+    shown = [
+        p.CacheTier(
+            tier=one.tier,
+            name=one.name,
+            tokens=one.tokens,
+            cached_tokens=one.cached,
+            stale_tokens=one.stale,
+            delta_tokens=one.delta,
+            items=[
+                p.CacheItem(
+                    key=item.key,
+                    label=label(item.key),
+                    section=item.section,
+                    kind=item.kind,  # type: ignore[arg-type]
+                    tokens=item.tokens,
+                    path=item.path,
+                    age=item.streak or item.age,
+                    hazard=item.hazard,
+                    stale=item.stale,
+                    cached=item.cached,
+                    marked=item.marked,
+                    change=item.change,  # type: ignore[arg-type]
+                )
+                for item in one.items
+            ],
+        )
+        for one in rows
+    ]
+    return p.CacheTiers(
+        which=which,
+        policy=policy,
+        provider=sent.provider,
+        model=sent.model or facts.name,
+        caching=facts.caching,
+        tokens=sum(tier.tokens for tier in shown),
+        cached_tokens=sum(tier.cached_tokens for tier in shown),
+        tiers=shown,
+        ttl=sent.ttl if facts.explicit_markers else "",
+    )
