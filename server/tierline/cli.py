@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tierline import __version__, cli_doctor, cli_history
+from tierline import __version__, cli_doctor, cli_history, cli_stats
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     help="Tierline decides what a language model sees when you chat about code.",
 )
 app.add_typer(cli_history.app)
+app.add_typer(cli_stats.app)
 app.add_typer(cli_doctor.app)
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)

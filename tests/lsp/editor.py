@@ -49,6 +49,7 @@ class Editor:
         self.workspace = workspace
         self.events: list[p.Event] = []
         self._changed = asyncio.Event()
+        self._stopped = False
         self.client = LanguageClient(protocol_cls=ClientProtocol, converter_factory=make_converter)
         self.process: asyncio.subprocess.Process | None = None
 
@@ -110,7 +111,10 @@ class Editor:
         raise TimeoutError("the TCP server did not start")
 
     async def stop(self) -> None:
-        """Say goodbye; the server must be gone within two seconds."""
+        """Say goodbye; the server must be gone within two seconds. Once is enough."""
+        if self._stopped:
+            return
+        self._stopped = True
         await self.client.shutdown_session()
         if self.process is not None:
             await asyncio.wait_for(self.process.wait(), 5)

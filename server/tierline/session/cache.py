@@ -179,6 +179,7 @@ class CacheService:
         rows = await asyncio.to_thread(self.store.last, session_id)
         if params.which == "last":
             return self._last(rows[0] if rows else None, facts)
+        await self._session.files.refresh(everything=True)
         composed = await self._session.composer.preview()
         return await asyncio.to_thread(
             self._next, composed, facts, session_id, rows[0] if rows else None
@@ -203,7 +204,7 @@ class CacheService:
 
     def _stats(self, session_id: str) -> p.Stats:
         history = self._session.conversation.store
-        titles = {s.session_id: s.title or s.preview for s in history.list_sessions(0)}
+        titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
         table = self._session.counters.table
         found = stats(
             self.store.all(session_id), lambda name, kind: table.facts(name, provider=kind), titles

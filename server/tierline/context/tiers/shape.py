@@ -150,7 +150,10 @@ def overlap(before: Shape, now: Shape, prices: Tariff) -> Overlap:
         (n for n, (old, new) in enumerate(pairs) if old.sha != new.sha),
         min(len(before.parts), len(now.parts)),
     )
-    totals = _totals(before)
+    totals, counted = _totals(before), _totals(now)
+    if totals[common]:
+        # Counts improve with experience: the same bytes were counted otherwise before.
+        totals = [round(total * counted[common] / totals[common]) for total in totals]
     if not prices.explicit:
         stable = min(before.stable, len(before.parts))
         offered = totals[stable] if totals[stable] >= prices.minimum else 0

@@ -1,0 +1,130 @@
+"""``tierline stats``: what the prompt cache gave and what it was worth. Reads, never writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from attrs import asdict
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from tierline.lsp import protocol as p
+
+app = typer.Typer()
+out = Console(highlight=False)
+
+_Root = Annotated[
+    Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")]
+
+
+@app.command()
+def stats(
+    root: _Root = Path(),
+    session: Annotated[str, typer.Option(help="Only this session's.")] = "",
+    limit: _Limit = 20,
+    as_json: _Json = False,
+) -> None:
+    """Show requests, cache hits and money by session and in total."""
+    found = collect(root.resolve(), session)
+    if session and not found.sessions:
+        Console(stderr=True, highlight=False).print(
+            f"No request of session {session} is known. List them with tierline stats.",
+            style="red",
+        )
+        raise typer.Exit(1)
+    if as_json:
+        print(json.dumps(asdict(found), ensure_ascii=False))  # noqa: T201
+        return
+    if not found.sessions:
+        out.print("No requests have been recorded here yet.")
+        return
+    out.print(_table(found, limit))
+    for line in _notes(found):
+        out.print(line, style="dim")
+
+
+def collect(root: Path, session: str = "") -> p.Stats:
+    """The statistics of a workspace; empty where there are none."""
+    from tierline.session.counting import make_counters
+    from tierline.session.usage_stats import stats as sums
+    from tierline.store.sessions import FOLDER, HistoryStore
+    from tierline.store.usage import UsageStore
+
+    home = root / FOLDER
+    titles: dict[str, str] = {}
+    rows = []
+    if (home / "usage.sqlite3").exists():  # looking must not leave a folder behind
+        store = UsageStore(home / "usage.sqlite3")
+        history = HistoryStore(root)
+        try:
+            rows = store.all(session)
+            titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
+        finally:
+            store.close()
+            history.close()
+    table = make_counters(home).table
+    return sums(rows, lambda name, kind: table.facts(name, provider=kind), titles)
+
+
+def _table(found: p.Stats, limit: int) -> Table:
+    table = Table(title="Prompt cache by session", title_justify="left")
+    table.add_column("session", no_wrap=True, overflow="ellipsis", max_width=34)
+    for name in ("requests", "input", "cached", "written", "hits", "cost", "saved"):
+        table.add_column(name, justify="right")
+    for one in found.sessions[:limit]:
+        table.add_row(*_cells(one, one.title.split("\n")[0] or one.session_id))
+    table.add_section()
+    table.add_row(*_cells(found.total, f"total of {len(found.sessions)}"))
+    return table
+
+
+def _cells(one: p.SessionStats, name: str) -> list[Text]:
+    unknown = "–"
+    cells = [
+        name,
+        f"{one.requests:,}",
+        f"{one.input_tokens:,}",
+        f"{one.read_tokens:,}" if one.reported else unknown,
+        f"{one.written_tokens:,}" if one.reported else unknown,
+        f"{100 * one.hit_rate:.0f} %" if one.reported else unknown,
+        money(one.cost) if one.priced else unknown,
+        money(one.saved) if one.priced else unknown,
+    ]
+    return [Text(cell) for cell in cells]
+
+
+def money(dollars: float) -> str:
+    """``$1.23``, with more digits where the amount is small."""
+    sign = "-" if dollars < 0 else ""
+    amount = abs(dollars)
+    return f"{sign}${amount:.2f}" if amount >= 1 or amount == 0 else f"{sign}${amount:.4f}"
+
+
+def _notes(found: p.Stats) -> list[str]:
+    total = found.total
+    notes = []
+    if total.causes:
+        ordered = sorted(total.causes.items(), key=lambda pair: (-pair[1], pair[0]))
+        listed = ", ".join(f"{count} {cause}" for cause, count in ordered)
+        notes.append(f"Requests that did not read all that was cached: {listed}.")
+    if total.keep_alive.requests:
+        alive = total.keep_alive
+        notes.append(
+            f"Keep-alive: {alive.requests:,} requests for {money(alive.cost)}, "
+            f"which averted {money(alive.saved)}."
+        )
+    if total.reported < total.requests:
+        silent = total.requests - total.reported
+        notes.append(f"{silent:,} requests whose provider said nothing of its cache.")
+    if total.priced < total.requests:
+        notes.append(f"{total.requests - total.priced:,} requests without known prices.")
+    notes.append("Saved: against the same requests without any cache, by the table's prices.")
+    return notes

@@ -1,0 +1,73 @@
+"""``tierline stats``, on a workspace whose requests went to a provider that caches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lsp.conftest import environment
+from tierline.cli import app
+from tierline.cli_stats import money
+from wire.caching import CachingServer
+
+LONG = "".join(f"def function_{n}() -> int:\n    return {n}\n\n\n" for n in range(300))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one long file; nothing of this machine's settings is in force."""
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "long.py").write_text(LONG, encoding="utf-8")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return root
+
+
+def run(workspace: Path, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [arguments[0], "--root", str(workspace), *arguments[1:]])
+    return result.exit_code, result.stdout + result.stderr
+
+
+def test_stats_of_two_sessions(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, text = run(workspace, "stats")
+    assert (code, list(workspace.iterdir())) == (0, [workspace / "long.py"]), "nothing was written"
+    assert "No requests have been recorded" in text
+    with CachingServer() as model:
+        for name, value in environment(model).items():
+            monkeypatch.setenv(name, value)
+        file = str(workspace / "long.py")
+        assert run(workspace, "chat", "What is this?", "--file", file)[0] == 0
+        assert run(workspace, "chat", "And that?", "--continue")[0] == 0
+        assert run(workspace, "chat", "Something else?")[0] == 0
+        outcomes = list(model.outcomes)
+    code, text = run(workspace, "stats", "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert [s["title"] for s in found["sessions"]] == ["Something else?", "What is this?"]
+    assert [s["requests"] for s in found["sessions"]] == [1, 2]
+    assert found["total"]["read_tokens"] == sum(round(o.read) for o in outcomes) > 1024
+    assert found["total"]["saved"] == pytest.approx(sum(s["saved"] for s in found["sessions"]))
+    code, text = run(workspace, "stats")
+    assert code == 0
+    assert "What is this?" in text
+    assert "total of 2" in text
+    assert f"{found['total']['read_tokens']:,}" in text
+    one = found["sessions"][1]["session_id"]
+    code, text = run(workspace, "stats", "--json", "--session", one)
+    assert [s["session_id"] for s in json.loads(text)["sessions"]] == [one]
+    code, text = run(workspace, "stats", "--session", "nobody")
+    assert code == 1
+    assert "No request of session nobody is known" in text
+
+
+@pytest.mark.parametrize(
+    ("dollars", "words"), [(0, "$0.00"), (1.234, "$1.23"), (0.00123, "$0.0012"), (-2, "-$2.00")]
+)
+def test_money(dollars: float, words: str) -> None:
+    assert money(dollars) == words
