@@ -136,6 +136,8 @@ describe('the status bar', () => {
       cacheReadTokens: 1000,
       cacheWriteTokens: 100,
       estimated: false,
+      cost: 0,
+      saved: 0,
     };
     expect(breakdown(budget({ lastReported }))).toContain(
       '1,200 in (1,000 read from cache, 100 written), 50 out',

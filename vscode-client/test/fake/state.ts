@@ -115,6 +115,7 @@ export function finished(
     code: '',
     error: '',
     advice: '',
+    cache: null,
     ...changes,
   };
 }
