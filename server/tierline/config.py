@@ -102,14 +102,39 @@ class CompactionConfig:
 class HistoryConfig:
     """How the conversation is kept and selected."""
 
-    strategy: Literal["full", "window", "ranked"] = "full"
-    """full: all of it; window: the newest groups; ranked: the most relevant ones."""
+    strategy: Literal["full", "window", "ranked", "levels"] = "full"
+    """full: all of it; window: the newest groups; ranked: the most relevant ones; levels: the
+    newest turns in full, older ones as summaries, more when a prompt asks for it."""
     window: int = field(default=0, validator=_NOT_NEGATIVE)
     """Groups in the window or the ranked selection; 0 for all."""
     state_anchor: Literal["auto", "on", "off"] = "auto"
     """Ask the model to keep a STATE block; auto: only with windows of 16,000 tokens and more."""
     restore: bool = True
     """Open the newest session at start, with its files and pins."""
+
+
+@frozen
+class MemoryConfig:
+    """Memory levels (seed 002, "Configuration"), memos, embeddings. Budgets are token counts; a
+    smaller window shrinks them in proportion.
+    """
+
+    permanent_tokens: int = field(default=2_000, validator=_POSITIVE)
+    """Standing rules and what was marked as important."""
+    session_tokens: int = field(default=4_000, validator=_POSITIVE)
+    """Summaries of finished tasks."""
+    working_tokens: int = field(default=8_000, validator=_POSITIVE)
+    """The newest turns in full, and what the present task has compressed."""
+    total_tokens: int = field(default=16_000, validator=_POSITIVE)
+    """All levels; tool output has what the others leave."""
+    session_minutes: float = field(default=30.0, validator=_NOT_NEGATIVE)
+    """Summaries older than this may be compressed further."""
+    working_minutes: float = field(default=5.0, validator=_NOT_NEGATIVE)
+    """Turns older than this may be compressed."""
+    trigger_percent: float = field(default=80.0, validator=[_POSITIVE, validators.le(100)])
+    """Compression begins above this share of a budget."""
+    inject_memos: bool = True
+    """Send up to five memos that fit a prompt with it; context mode off sends none either way."""
 
 
 @frozen
@@ -129,6 +154,7 @@ class Settings:
     cache: CacheConfig = field(factory=CacheConfig)
     compaction: CompactionConfig = field(factory=CompactionConfig)
     history: HistoryConfig = field(factory=HistoryConfig)
+    memory: MemoryConfig = field(factory=MemoryConfig)
     privacy: PrivacyConfig = field(factory=PrivacyConfig)
 
 
@@ -138,6 +164,7 @@ SECTIONS: dict[str, type] = {
     "cache": CacheConfig,
     "compaction": CompactionConfig,
     "history": HistoryConfig,
+    "memory": MemoryConfig,
     "privacy": PrivacyConfig,
 }
 

@@ -378,7 +378,7 @@ export interface WindowParams {
 
 /** How history is selected. */
 export interface StrategyParams {
-  name: 'full' | 'window' | 'ranked';
+  name: 'full' | 'window' | 'ranked' | 'levels';
 }
 
 /** A new branch from a message (the newest when empty); it becomes the current one. */
@@ -559,6 +559,51 @@ export interface ScratchpadSetParams {
 /** Text for the end of the scratchpad. */
 export interface ScratchpadAppendParams {
   text: string;
+}
+
+/** One level and how full it is. Token counts; volatile has what the others leave. */
+export interface MemoryLevel {
+  level: 'permanent' | 'session' | 'working' | 'volatile';
+  tokens: number;
+  budget: number;
+}
+
+/** A summary with its provenance. */
+export interface MemorySummaryInfo {
+  id: string;
+  level: 'permanent' | 'session' | 'working' | 'volatile';
+  title: string;
+  text: string;
+  tokens: number;
+  originalTokens: number;
+  /** Ids of the messages that it was made from. */
+  sources: string[];
+  /** It is no longer sent, but can be retrieved. */
+  archived: boolean;
+}
+
+/** The memory as it is now, also under other strategies (seed 002, "Metrics"). */
+export interface MemoryStats {
+  /** The history strategy is ``levels``. */
+  active: boolean;
+  used: number;
+  total: number;
+  messages: number;
+  levels: MemoryLevel[];
+  summaries: MemorySummaryInfo[];
+  /** How many times shorter summaries are, on average; 0 before the first. */
+  ratio: number;
+  originalTokens: number;
+  compressedTokens: number;
+  tasks: number;
+  task: string;
+  /** What went with the last prompt, e.g. ``task-2``, ``error-17``, ``turn-8``. */
+  retrieved: string[];
+  lastCompressionMinutes: number | null;
+  /** Summaries are too detailed (under 2x on average); empty if all is well. */
+  warning: string;
+  /** The same as text, in the seed's layout. */
+  lines: string[];
 }
 
 /** The context mode; empty cycles off, light, heavy. */
@@ -969,6 +1014,10 @@ export interface Requests {
   'tierline/cache/tiers': [CacheTiersParams, CacheTiers];
   /** Requests, cache figures and money. */
   'tierline/stats/get': [StatsParams, Stats];
+  /** Levels, summaries, ratio. */
+  'tierline/memory/stats': [NoParams, MemoryStats];
+  /** Compress working memory now. */
+  'tierline/memory/compress': [NoParams, MemoryStats];
   /** Memos, the newest first. */
   'tierline/memo/list': [MemoListParams, MemoListResult];
   /** Save a memo. */

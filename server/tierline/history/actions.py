@@ -107,6 +107,14 @@ def strategy(name: str) -> Action:
     return Action(EventKind.STRATEGY, {"name": name})
 
 
+def compress(now: Timeline) -> Action:
+    """Compress the memory levels now, up to the newest turn."""
+    turns = now.groups()
+    if not turns:
+        raise _not_found("turn", "to compress")
+    return Action(EventKind.COMPRESS, {"after": turns[-1].id})
+
+
 def state(text: str, group: str = "", message: str = "") -> Action:
     """Store a STATE block, the group that it was derived from, and the message that it ended."""
     data = {"text": text, "group": group}

@@ -47,6 +47,8 @@ class EventKind(StrEnum):
     """The file selection and pins, for the next start [``files``: list of paths or objects]."""
     DELETE = "delete"
     """The whole session was deleted by the user []."""
+    COMPRESS = "compress"
+    """The memory levels were compressed by hand [``after``: the newest group]."""
     STATUS = "status"
     """A message's status changed [``id``, ``status``]."""
 

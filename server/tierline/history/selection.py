@@ -1,8 +1,9 @@
 """Selection strategies: which turns of the conversation are sent.
 
 ``full`` sends all (compaction keeps it in bounds); ``window`` the newest N groups (seed 000,
-section 1); ``ranked`` the N groups that fit the prompt best (seed 001, "FTS_RANKED Mode"). Order is
-always chronological, the current group and system messages are always in.
+section 1); ``ranked`` the N groups that fit the prompt best (seed 001, "FTS_RANKED Mode");
+``levels`` is the hierarchical memory of seed 002. Order is always chronological, the current group
+and system messages are always in.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Search = Callable[[Sequence[str]], Sequence[str]]
 
 RRF_K = 60
 BM25_WEIGHT = 1.5
+SEMANTIC_WEIGHT = 1.5
 RECENCY_WEIGHT = 1.0
 SLIDE_SHARE = 4
 """The window slides by this fraction (a quarter of N), so that the prefix survives in between."""
@@ -30,6 +32,8 @@ class Strategy(StrEnum):
     FULL = "full"
     WINDOW = "window"
     RANKED = "ranked"
+    LEVELS = "levels"
+    """Memory levels (seed 002); :mod:`tierline.memory` carries it out."""
 
 
 def select(
@@ -89,10 +93,14 @@ def ranked(
     return _only(messages, [current, *chosen[: size - 1]])
 
 
-def fuse(bm25: Sequence[str], recency: Sequence[str]) -> list[str]:
-    """Groups by falling fused score; ranks count from 1, ties go to the better BM25 rank."""
+def fuse(bm25: Sequence[str], recency: Sequence[str], semantic: Sequence[str] = ()) -> list[str]:
+    """Groups by falling fused score; ranks count from 1, ties go to the better BM25 rank.
+
+    ``semantic`` ranks by meaning, where embeddings are installed, and weighs as much as BM25.
+    """
     scores: dict[str, float] = {}
-    for weight, ranking in ((BM25_WEIGHT, bm25), (RECENCY_WEIGHT, recency)):
+    weighted = ((BM25_WEIGHT, bm25), (SEMANTIC_WEIGHT, semantic), (RECENCY_WEIGHT, recency))
+    for weight, ranking in weighted:
         for rank, group in enumerate(ranking, start=1):
             scores[group] = scores.get(group, 0.0) + weight / (RRF_K + rank)
     return sorted(scores, key=lambda group: -scores[group])

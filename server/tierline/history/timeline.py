@@ -58,6 +58,8 @@ class _Line:
     summaries: list[Summary] = field(factory=list)
     states: list[tuple[str, str, str]] = field(factory=list)
     """(group that it was derived from, text, message that ended with it), oldest first."""
+    compressed: list[str] = field(factory=list)
+    """Groups after which the memory levels were compressed by hand."""
 
 
 @frozen
@@ -85,6 +87,8 @@ class Timeline:
     """Records that repeated an id; the first one counts."""
     hidden: Mapping[str, str] = field(factory=dict)
     """Group id to what hides it: undo, remove or drop."""
+    compressed: tuple[str, ...] = ()
+    """Groups after which the memory levels were compressed by hand."""
 
     def visible(self) -> tuple[Message, ...]:
         """What a client shows: everything on the branch that is not hidden."""
@@ -191,7 +195,7 @@ class _Replay:
         else:
             self._event(entry, line)
 
-    def _event(self, event: Event, line: _Line) -> None:
+    def _event(self, event: Event, line: _Line) -> None:  # noqa: PLR0912 - one per kind
         data = event.data
         match event.kind:
             case EventKind.UNDO | EventKind.DROP:
@@ -218,6 +222,8 @@ class _Replay:
             case EventKind.SWITCH:
                 if _word(data, "branch") in self.lines:
                     self.current = _word(data, "branch")
+            case EventKind.COMPRESS:
+                line.compressed.append(_word(data, "after"))
             case _:
                 self._setting(event)
 
@@ -265,6 +271,7 @@ class _Replay:
             dict(source.hidden),
             [s for s in source.summaries if s.covers <= inherited],
             [s for s in source.states if not s[0] or s[0] in inherited],
+            [g for g in source.compressed if g in inherited],
         )
 
     def result(self, session_id: str, branch: str) -> Timeline:
@@ -289,6 +296,7 @@ class _Replay:
             strategy=self.strategy,
             files=self.files,
             deleted=self.deleted,
+            compressed=tuple(g for g in line.compressed if g in present),
             duplicates=self.duplicates,
             hidden=hidden,
         )

@@ -505,7 +505,7 @@ class WindowParams:
 class StrategyParams:
     """How history is selected."""
 
-    name: Literal["full", "window", "ranked"]
+    name: Literal["full", "window", "ranked", "levels"]
 
 
 @define
@@ -741,6 +741,60 @@ class ScratchpadAppendParams:
     """Text for the end of the scratchpad."""
 
     text: str
+
+
+# --- memory levels -------------------------------------------------------------------------------
+
+
+@define
+class MemoryLevel:
+    """One level and how full it is. Token counts; volatile has what the others leave."""
+
+    level: Literal["permanent", "session", "working", "volatile"]
+    tokens: int
+    budget: int
+
+
+@define
+class MemorySummaryInfo:
+    """A summary with its provenance."""
+
+    id: str
+    level: Literal["permanent", "session", "working", "volatile"]
+    title: str
+    text: str
+    tokens: int
+    original_tokens: int
+    sources: list[str]
+    """Ids of the messages that it was made from."""
+    archived: bool = False
+    """It is no longer sent, but can be retrieved."""
+
+
+@define
+class MemoryStats:
+    """The memory as it is now, also under other strategies (seed 002, "Metrics")."""
+
+    active: bool
+    """The history strategy is ``levels``."""
+    used: int
+    total: int
+    messages: int
+    levels: list[MemoryLevel]
+    summaries: list[MemorySummaryInfo]
+    ratio: float
+    """How many times shorter summaries are, on average; 0 before the first."""
+    original_tokens: int
+    compressed_tokens: int
+    tasks: int
+    task: str
+    retrieved: list[str]
+    """What went with the last prompt, e.g. ``task-2``, ``error-17``, ``turn-8``."""
+    last_compression_minutes: float | None = None
+    warning: str = ""
+    """Summaries are too detailed (under 2x on average); empty if all is well."""
+    lines: list[str] = field(factory=list)
+    """The same as text, in the seed's layout."""
 
 
 # --- mode and provider ---------------------------------------------------------------------------
@@ -1206,6 +1260,8 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/cache/explain", CacheExplainParams, CacheExplainResult, "Why did it miss?"),
     Method("tierline/cache/tiers", CacheTiersParams, CacheTiers, "A request's tiers and cache."),
     Method("tierline/stats/get", StatsParams, Stats, "Requests, cache figures and money."),
+    Method("tierline/memory/stats", NoParams, MemoryStats, "Levels, summaries, ratio."),
+    Method("tierline/memory/compress", NoParams, MemoryStats, "Compress working memory now."),
     Method("tierline/memo/list", MemoListParams, MemoListResult, "Memos, the newest first."),
     Method("tierline/memo/save", MemoSaveParams, MemoInfo, "Save a memo."),
     Method("tierline/memo/edit", MemoEditParams, MemoInfo, "Change a memo."),

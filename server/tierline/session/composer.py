@@ -31,11 +31,13 @@ from tierline.context.tiers.base import Arrangement, Moment, Sent, Signals, Tari
 from tierline.history.groups import atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
-from tierline.history.selection import select
+from tierline.history.selection import Strategy, select
 from tierline.history.truncation import truncate
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
 from tierline.session.anchor import note_items
+from tierline.session.contextline import context_line
+from tierline.session.memory import MemoryView
 from tierline.session.memos import memo_items
 from tierline.session.tiering import SentState, policy
 from tierline.store.group_search import GroupSearch
@@ -86,6 +88,8 @@ class Snapshot:
     """Keys of files whose buffers are not saved."""
     notes: tuple[Item, ...] = ()
     """History guidelines, Global Anchor, scratchpad."""
+    memory: MemoryView | None = None
+    """What the ``levels`` selection makes of the conversation."""
 
 
 @frozen
@@ -223,6 +227,11 @@ class Composer:
             for m in session.conversation.context()
             if m.group_id == active or m.group_id not in hidden
         ]
+        selection = _selection(session.strategy, session.window)
+        memory = None
+        if selection == Strategy.LEVELS:
+            isolated = isolate(messages, session.models.strategy)
+            memory = await session.memory.view(isolated, turn, limits.max_input_tokens)
         return Snapshot(
             facts=facts,
             strategy=session.models.strategy,
@@ -243,7 +252,8 @@ class Composer:
             session_id=session.conversation.session_id,
             branch=session.conversation.branch,
             after_overflow=after_overflow,
-            selection=_selection(session.strategy, session.window),
+            selection=selection,
+            memory=memory,
             window=session.window,
             query=turn.text if turn else "",
             search=self._search,
@@ -264,7 +274,8 @@ class Composer:
 
     def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
         """Memos that fit the prompt, for this request alone: in the tail they break no prefix."""
-        if turn is None or self._session.mode == "off":
+        settings = self._session.settings.memory
+        if turn is None or self._session.mode == "off" or not settings.inject_memos:
             return ()
         counter = self._session.counters.counter(self._session.models.facts())
         return memo_items(self._session.memos.relevant(turn.text), counter.count)
@@ -301,7 +312,7 @@ class Composer:
             plan=decided,
             prompt=prompt,
             budget=self._budget(decided, snapshot, counter),
-            context_line=_context_line(decided, snapshot.mode),
+            context_line=context_line(decided, snapshot.mode),
             notices=(*decided.notices, *image_notices),
             arrangement=arranged,
             rendered=rendered,
@@ -399,6 +410,8 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         required=True,
     )
     messages: Sequence[Message] = isolate(snapshot.messages, snapshot.strategy)
+    if snapshot.memory is not None:
+        messages = snapshot.memory.messages
     messages = select(
         messages,
         strategy=snapshot.selection,
@@ -422,7 +435,8 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         for block in snapshot.tail
         if isinstance(block.block, Text)
     ]
-    return [head, *snapshot.notes, *snapshot.files, *history, *snapshot.memos, *tail]
+    recalled = snapshot.memory.items(counter.count) if snapshot.memory is not None else ()
+    return [head, *snapshot.notes, *snapshot.files, *history, *snapshot.memos, *recalled, *tail]
 
 
 def _selection(strategy: str, window: int) -> str:
@@ -447,22 +461,3 @@ def _absent(entry: FileEntry) -> Absent:
         reason=entry.sentence,
         path=entry.key,
     )
-
-
-def _context_line(decided: ContextPlan, mode: ContextMode) -> str:
-    """``2 files · 2.1k tokens · CTX light`` (seed 003, "Budget Meter")."""
-    files = [e for e in decided.included if e.section is Section.FILES]
-    cards = [e for e in decided.included if e.section in (Section.RETRIEVED, Section.SYMBOLS)]
-    parts = []
-    memos = sum(e.key.startswith("memo:") for e in decided.included)
-    if memos:
-        parts.append(f"+{memos} memo{'s' * (memos != 1)}")
-    if cards:
-        parts.append(f"+{len(cards)} card{'s' * (len(cards) != 1)}")
-    parts.append(f"{len(files)} file{'s' * (len(files) != 1)}")
-    parts.append(f"{_short(decided.tokens)} tokens")
-    return " · ".join([*parts, f"CTX {mode.value}"])
-
-
-def _short(tokens: int) -> str:
-    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)

@@ -23,6 +23,7 @@ from tierline.session.events import EventBus
 from tierline.session.files import FileService
 from tierline.session.history import HistoryService
 from tierline.session.keepalive import KeepAliveService
+from tierline.session.memory import MemoryService
 from tierline.session.memos import MemoService
 from tierline.session.models import ModelService, problems
 from tierline.session.plans import PlanService
@@ -85,6 +86,7 @@ class Session:
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
         self.memos = MemoService(self)
+        self.memory = MemoryService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
 
@@ -116,6 +118,7 @@ class Session:
         await self.turns.close()
         await self.cache.close()
         await self.models.close()
+        self.memory.close()
         self.composer.close()
         self.conversation.store.close()
 

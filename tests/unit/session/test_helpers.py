@@ -15,7 +15,8 @@ from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.lsp import protocol as p
-from tierline.session.composer import _selection, _short
+from tierline.session.composer import _selection
+from tierline.session.contextline import short
 from tierline.session.events import EventBus
 from tierline.session.models import problems
 from tierline.session.tiering import SentState, policy
@@ -26,7 +27,7 @@ from tierline.session.tiering import SentState, policy
     [(0, "0"), (999, "999"), (1000, "1.0k"), (2149, "2.1k"), (128_000, "128.0k")],
 )
 def test_token_counts_are_short(tokens: int, shown: str) -> None:
-    assert _short(tokens) == shown
+    assert short(tokens) == shown
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,229 @@
+"""What of the past a prompt asks for: summaries of old tasks, errors that repeat, past topics.
+
+It goes to the end of the request, for this request alone, so that it costs no cached prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from tierline.context.fences import fence
+from tierline.context.text import clip
+from tierline.history.extract import Kind, digest
+from tierline.history.parser import text_of
+from tierline.history.selection import Search, fuse, search_words
+from tierline.memory import tasks
+from tierline.memory.levels import Summary
+from tierline.memory.situations import Action, Facts, decide
+from tierline.memory.state import Memory
+from tierline.memory.turns import Turn, is_summary
+from tierline.memory.words import Weights, lexical, terms
+
+COVERAGE = 0.3
+"""A turn is about a prompt's topic if it holds this share of what the prompt says, by weight."""
+SAME_ERROR = 0.6
+"""Similarity of two error messages, without their numbers, that makes them the same."""
+MAX_TURNS = 4
+MAX_SUMMARIES = 2
+_CLOSE = 0.15
+TURN_CHARACTERS = 1_600
+"""Of one turn that is retrieved and expanded."""
+
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
+_QUOTED = re.compile(r"(['\"`]).{0,80}?\1")
+_ERROR_NAME = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b|\b[A-Z]\d{3,5}\b")
+
+
+@frozen
+class Recalled:
+    """One retrieved piece. ``name`` is what statistics call it (``task-2``, ``error-1``)."""
+
+    name: str
+    kind: str
+    """``summary``, ``error`` or ``topic``."""
+    text: str
+    sources: tuple[str, ...]
+    """Ids of the messages that it comes from."""
+    why: str
+
+
+def recall(
+    memory: Memory,
+    prompt: str,
+    *,
+    search: Search | None = None,
+    semantic: Sequence[str] = (),
+    result: str = "",
+) -> tuple[Recalled, ...]:
+    """What the rules retrieve for a prompt. ``search`` ranks turns by BM25; ``semantic`` are turns
+    by falling similarity of embeddings, if there are any; ``result`` is the newest tool output,
+    whose errors count as well.
+    """
+    away = {g: t for g, t in memory.turns.items() if g not in memory.in_full}
+    if not away:
+        return ()
+    words = search_words(prompt)
+    errors = _repeated(memory, prompt, result)
+    found = _about(memory, prompt, away, search, semantic) if words else []
+    summaries = _summaries(memory, prompt, found) if tasks.refers_back(prompt) and words else []
+    facts = Facts(
+        refers_to_old_task=bool(summaries),
+        error_repeats=bool(errors),
+        names_past_topic=bool(found),
+    )
+    pieces: list[Recalled] = []
+    for action in decide(facts):
+        if action is Action.RETRIEVE_SUMMARY:
+            pieces += [_summary(s) for s in summaries]
+        elif action is Action.RETRIEVE_ERRORS:
+            pieces += errors
+        elif action is Action.EXPAND_TOPIC:
+            pieces += [_topic(memory, turn, why) for turn, why in found[:MAX_TURNS]]
+    return tuple(pieces)
+
+
+def render(piece: Recalled) -> str:
+    """A piece as it stands in the prompt: labelled, and in a fence that it cannot close."""
+    body = piece.text.rstrip("\n") + "\n"
+    return f"{_LABELS[piece.kind]} ({piece.name}):\n{fence(body)}"
+
+
+_LABELS = {
+    "summary": "Recalled from this conversation, the summary of an earlier task",
+    "error": "Recalled from this conversation, this error has occurred before",
+    "topic": "Recalled from this conversation, an earlier turn about this",
+}
+
+
+def _about(
+    memory: Memory,
+    prompt: str,
+    away: dict[str, Turn],
+    search: Search | None,
+    semantic: Sequence[str],
+) -> list[tuple[Turn, str]]:
+    """Turns about the prompt's topic that are not in the context, the best first."""
+    asked = terms(prompt)
+    weights = Weights.over([turn.terms for turn in memory.turns.values()])
+    total = sum(weights.weight(term) for term in asked)
+    if not total:
+        return []
+    shares = {
+        g: sum(weights.weight(term) for term in asked if term in turn.terms) / total
+        for g, turn in away.items()
+    }
+    if search is not None:
+        ranking = [g for g in search(search_words(prompt)) if g in away]
+    else:
+        ranking = sorted((g for g in shares if shares[g]), key=lambda g: -shares[g])
+    known = set(ranking) | set(semantic)
+    recent = [g for g in reversed(memory.turns) if g in known and g in away]
+    order = fuse(ranking, recent, [g for g in semantic if g in away])
+    close = set(semantic[:MAX_TURNS])
+    chosen: list[tuple[Turn, str]] = []
+    for group in order:
+        if shares[group] >= COVERAGE or group in close:
+            shared = [t for t in asked if t in away[group].terms][:4]
+            chosen.append((away[group], f"shares {', '.join(shared)}" if shared else "similar"))
+    return chosen
+
+
+def _summaries(memory: Memory, prompt: str, found: Sequence[tuple[Turn, str]]) -> list[Summary]:
+    """Summaries of old tasks that the prompt refers to and that are not in the context."""
+    rank = {turn.id: place for place, (turn, _) in enumerate(found)}
+    scored: list[tuple[int, float, Summary]] = []
+    for summary in memory.archived:
+        place = min((rank[g] for g in summary.groups if g in rank), default=MAX_TURNS)
+        close = lexical(prompt, f"{summary.title}\n{summary.text}")
+        if not summary.id.startswith("tasks-") and (place < MAX_TURNS or close > _CLOSE):
+            scored.append((place, -close, summary))
+    scored.sort(key=lambda entry: entry[:2])
+    about = [summary for place, _, summary in scored if place < MAX_TURNS]
+    return (about or [summary for *_, summary in scored])[:MAX_SUMMARIES]
+
+
+def _repeated(memory: Memory, prompt: str, result: str) -> list[Recalled]:
+    """What is known of the errors in a prompt or a tool's output, from turns that were compressed.
+
+    Whether the error was seen in a turn that is still in the context makes no difference to its
+    being a repetition, but only what is no longer there is retrieved.
+    """
+    seen = _errors_of(prompt) + _errors_of(result)
+    if not seen:
+        return []
+    pieces: list[Recalled] = []
+    for number, turn in enumerate(memory.turns.values(), start=1):
+        if turn.id in memory.in_full:
+            continue
+        lines = [line for line in turn.errors if any(_same(line, error) for error in seen)]
+        if lines:
+            text = "\n".join([*lines, *_after(turn, lines)])
+            pieces.append(
+                Recalled(f"error-{number}", "error", text, turn.message_ids, "the error repeats")
+            )
+    fixed = [p for p in pieces if "→" in p.text]
+    return (fixed or pieces)[-2:]
+
+
+def _errors_of(text: str) -> list[str]:
+    if not text.strip():
+        return []
+    from tierline.context.blocks import Text
+    from tierline.history.messages import Message
+
+    message = Message("", "", "", "", "user", (Text(text),))
+    return list(digest([message]).of(Kind.ERROR))
+
+
+def _after(turn: Turn, lines: Sequence[str]) -> list[str]:
+    """How the turn ended, if the error line does not say it."""
+    if any("→" in line for line in lines):
+        return []
+    reply = next((text_of(m.content) for m in reversed(turn.messages) if m.role == "assistant"), "")
+    return [clip(" ".join(reply.split()), 400)] if reply.strip() else []
+
+
+def _same(known: str, new: str) -> bool:
+    a, b = _bare(known.split("→", maxsplit=1)[0]), _bare(new)
+    names = set(_ERROR_NAME.findall(a)), set(_ERROR_NAME.findall(b))
+    if names[0] and names[1] and not names[0] & names[1]:
+        return False
+    close = lexical(a, b)
+    return close >= SAME_ERROR or bool(names[0] & names[1] and close >= SAME_ERROR / 2)
+
+
+def _bare(error: str) -> str:
+    return _NUMBER.sub("0", _QUOTED.sub("''", error))
+
+
+def _summary(summary: Summary) -> Recalled:
+    return Recalled(
+        summary.id.rsplit("-", 1)[0], "summary", summary.text, summary.sources, "an old task"
+    )
+
+
+def _topic(memory: Memory, turn: Turn, why: str) -> Recalled:
+    number = memory.places[turn.id] + 1
+    parts: list[str] = []
+    if is_summary(turn.messages):
+        parts.append(turn.text)
+    else:
+        replies = [text_of(m.content) for m in turn.messages if m.role == "assistant"]
+        said = "\n".join(r for r in replies if r.strip())
+        parts.append(f"User: {_short(turn.prompt)}")
+        if said:
+            parts.append(f"Assistant: {_short(said)}")
+    return Recalled(f"turn-{number}", "topic", "\n".join(parts), turn.message_ids, why)
+
+
+def _short(text: str) -> str:
+    whole = text.strip()
+    cut = clip(whole, TURN_CHARACTERS // 2)
+    return cut if len(cut) == len(whole) else f"{cut} …"
+
+
+Rank = Callable[[str], Sequence[str]]
+"""Turns by falling similarity of meaning to a text; empty where no embeddings are there."""

@@ -1,0 +1,54 @@
+"""When to compress and when to retrieve, as a table (seed 002:138-146)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from attrs import frozen
+
+
+class Action(StrEnum):
+    """What the memory does in a situation."""
+
+    COMPRESS_OLDEST = "compress oldest working memory"
+    RETRIEVE_SUMMARY = "retrieve summary"
+    RETRIEVE_ERRORS = "retrieve relevant error history"
+    COMPRESS_TASK = "compress previous task, clear volatile, promote its summary to session"
+    EXPAND_TOPIC = "retrieve and expand that topic"
+
+
+@frozen
+class Facts:
+    """What is the case when a prompt arrives."""
+
+    fill: float = 0.0
+    """The fullest of total and working memory, as a share of its budget."""
+    trigger: float = 0.8
+    refers_to_old_task: bool = False
+    error_repeats: bool = False
+    new_task: bool = False
+    names_past_topic: bool = False
+
+
+@frozen
+class Rule:
+    """One row: the seed's words, the test, and what follows."""
+
+    situation: str
+    when: Callable[[Facts], bool]
+    then: Action
+
+
+TABLE = (
+    Rule("Context > 80% full", lambda f: f.fill > f.trigger, Action.COMPRESS_OLDEST),
+    Rule("Referencing old task", lambda f: f.refers_to_old_task, Action.RETRIEVE_SUMMARY),
+    Rule("Error repeating", lambda f: f.error_repeats, Action.RETRIEVE_ERRORS),
+    Rule("New task started", lambda f: f.new_task, Action.COMPRESS_TASK),
+    Rule("User mentions past topic", lambda f: f.names_past_topic, Action.EXPAND_TOPIC),
+)
+
+
+def decide(facts: Facts) -> tuple[Action, ...]:
+    """The actions that are due, in the table's order."""
+    return tuple(rule.then for rule in TABLE if rule.when(facts))

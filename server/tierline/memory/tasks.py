@@ -1,0 +1,120 @@
+"""Where one task ends and the next begins, as far as words, files and time can tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from tierline.history.extract import file_names
+from tierline.memory.words import similarity, terms
+
+_NEW = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|great|thanks?|thank you|good|perfect|done|alright|now)[\s,.!;:-]+)*"
+    r"(?:now let's|now (?:for |on to )?something (?:else|different|new)"
+    r"|new (?:task|topic|question)\b"
+    r"|next (?:task|topic|up|thing)\b|different (?:task|topic|question)|forget (?:that|it|about)"
+    r"|let's (?:move on|switch|turn|change (?:the )?(?:topic|subject))|moving on|switching"
+    r"|change of (?:topic|plan)|unrelated|separate(?:ly| question)|another (?:thing|task|topic)"
+    r"|on (?:a|an)other (?:note|topic)|by the way|neues thema|etwas anderes)",
+    re.IGNORECASE,
+)
+_BACK = re.compile(
+    r"\b(?:as (?:before|earlier|previously)|(?:we|you|i) (?:did|had|fixed|said|decided|discussed|"
+    r"agreed|talked|used|wrote|made|added|changed|chose|set|called|did) (?:\w+ ){0,6}(?:earlier|"
+    r"before|previously|last time|back then|at the (?:start|beginning)|yesterday)|"
+    r"(?:earlier|previous|former|old|first|original) (?:task|topic|problem|bug|issue|fix|change|"
+    r"discussion|question|plan|decision|error|approach|solution|version)|last time|remember "
+    r"(?:when|how|what|the|that)|back to|(?:what|which|why|how|where|when) did (?:we|you|i)|"
+    r"(?:what|which) (?:\w+ )?(?:was|were)|"
+    r"(?:did|have) we (?:\w+ )?(?:decide|agree|settle|choose|fix)\w*|again\?|"
+    r"(?:like|similar to) (?:the one )?(?:before|last time)|(?:mentioned|told you) (?:\w+ )?"
+    r"(?:before|earlier))",
+    re.IGNORECASE,
+)
+_FINISHED = re.compile(
+    r"^\W*(?:(?:thanks?|thank you|great|perfect|works?|it works|that works|nice|awesome|done|lgtm|"
+    r"all (?:good|done|set|green)|that'?s (?:it|all)|ship it|merged|super|danke)\b[\s,.!-]*)+",
+    re.IGNORECASE,
+)
+COHESION = 0.05
+"""Below this cosine a prompt has next to nothing in common with the task."""
+LONG_PAUSE_MINUTES = 30.0
+_FEW_WORDS = 3
+"""A prompt with fewer words that say something leans on what was said before."""
+
+
+@frozen
+class Task:
+    """What is known of the current task."""
+
+    bag: Mapping[str, float] = field(factory=dict)
+    """How often each term occurred, recent turns counting more."""
+    files: frozenset[str] = frozenset()
+    prompts: int = 0
+    last: float = 0.0
+    """Minutes since 1970 of its newest turn."""
+    title: str = ""
+    finished: bool = False
+    """The user said that it is done."""
+
+    def with_turn(self, prompt: str, text: str, files: frozenset[str], when: float) -> Task:
+        """The task after one more turn: ``prompt`` as asked, ``text`` all that was said."""
+        bag = {term: weight * _FADE for term, weight in self.bag.items() if weight > _LEAST}
+        for term in terms(text):
+            bag[term] = bag.get(term, 0.0) + 1.0
+        for term in terms(prompt):
+            bag[term] = bag.get(term, 0.0) + 1.0
+        title = self.title or " ".join(prompt.split())[:80]
+        return Task(bag, self.files | files, self.prompts + 1, when, title, self.finished)
+
+
+_FADE, _LEAST = 0.8, 0.05
+
+
+@frozen
+class Change:
+    """Whether a prompt begins a new task, and why."""
+
+    new: bool
+    reason: str
+
+
+def change(task: Task, prompt: str, when: float) -> Change:  # noqa: PLR0911 - one per reason
+    """Whether the prompt begins another task.
+
+    Fillers and short prompts go on with the present one, and so does whatever refers back. A cue
+    ("now let's", "forget that") is enough; otherwise nothing in common, neither words nor files,
+    together with a file of its own, a pause, or the end of the task before.
+    """
+    if not task.prompts:
+        return Change(True, "the first prompt")
+    if _NEW.search(prompt):
+        return Change(True, "the user says so")
+    asked = terms(prompt)
+    if len(asked) < _FEW_WORDS:
+        return Change(False, "too short to tell")
+    cohesion = similarity(dict.fromkeys(asked, 1.0), task.bag)
+    if cohesion >= COHESION or len(set(asked) & task.bag.keys()) > 1:
+        return Change(False, f"it shares words with the task ({cohesion:.2f})")
+    files = frozenset(file_names(prompt))
+    if files & task.files:
+        return Change(False, "it names a file of the task")
+    if files and task.files:
+        return Change(True, "other words and other files")
+    if when - task.last > LONG_PAUSE_MINUTES:
+        return Change(True, "other words after a pause")
+    if task.finished:
+        return Change(True, "other words after the task was finished")
+    return Change(False, "no sign of another task")
+
+
+def finished(prompt: str) -> bool:
+    """Whether a prompt says that what was asked before is done ("thanks, that works")."""
+    return bool(_FINISHED.match(prompt))
+
+
+def refers_back(prompt: str) -> bool:
+    """Whether a prompt refers to something from before ("the bug we fixed last time")."""
+    return bool(_BACK.search(prompt))

@@ -1,0 +1,137 @@
+"""Turns as the memory sees them: what was said, what is tool output, what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TypeAlias
+
+import attrs
+from attrs import frozen
+
+from tierline.context.blocks import Text, ToolResult, ToolUse, visible
+from tierline.context.prompt import PromptMessage
+from tierline.history.extract import Kind, digest, file_names, identifiers, standing_rules
+from tierline.history.groups import Group, content_hash, is_prompt, to_prompt
+from tierline.history.messages import Message, Status
+from tierline.history.parser import full_text, text_of
+from tierline.memory.clock import begun
+from tierline.memory.words import terms
+
+Count: TypeAlias = Callable[[Sequence[PromptMessage]], int]
+
+_MARKED = ("important:", "wichtig:", "remember:", "note:")
+
+
+@frozen
+class Turn:
+    """One turn. Token counts are those of the messages as they are rendered.
+
+    What takes time to find is found when it is asked for: most turns are only counted.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+    sha256: str
+    prompt: str
+    text: str
+    """All that was said and done, for finding it again."""
+    when: float
+    """Minutes since 1970."""
+    prompt_tokens: int
+    """The prompt alone: what is known when it arrives, and all that decisions may depend on."""
+    talk_tokens: int
+    """Prompt and replies: working memory."""
+    tool_tokens: int
+    """Calls and results: volatile."""
+    important: bool = False
+    dead_end: bool = False
+    """It was stopped or failed."""
+
+    @property
+    def tokens(self) -> int:
+        """All of it."""
+        return self.talk_tokens + self.tool_tokens
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        """The provenance of whatever is made from it."""
+        return tuple(message.id for message in self.messages)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """What it is about."""
+        return frozenset(terms(self.text[:_LOOKED_AT]))
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """Files that it names."""
+        return frozenset(file_names(self.text[:_LOOKED_AT]))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Files and identifiers that it mentions."""
+        return self.files | frozenset(identifiers(self.text[:_LOOKED_AT]))
+
+    @cached_property
+    def errors(self) -> tuple[str, ...]:
+        """Errors and, behind an arrow, what fixed them."""
+        return digest(self.messages).of(Kind.ERROR)
+
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        """Rules that its prompt lays down for what follows."""
+        return tuple(rule for m in self.messages if is_prompt(m) for rule in standing_rules(m))
+
+
+_LOOKED_AT = 20_000
+"""Characters of a turn."""
+
+
+def is_summary(messages: Sequence[Message]) -> bool:
+    """Whether these are a summary that compaction put in place of turns."""
+    return bool(messages) and all(message.meta.get("summary") for message in messages)
+
+
+def look(group: Group, count: Count, before: float = 0.0) -> Turn:
+    """A group of messages as a turn. ``before``: when the turn before it was."""
+    messages = group.messages
+    prompts = [m for m in messages if is_prompt(m)]
+    prompt = "\n".join(text_of(m.content) for m in prompts)
+    text = "\n".join(full_text(m.content) for m in messages)
+    total = count([to_prompt(m) for m in messages])
+    spoken = spoken_only(messages)
+    talk = (
+        total
+        if len(spoken) == len(messages) and spoken == messages
+        else count([to_prompt(m) for m in spoken])
+    )
+    marked = any(m.meta.get("important") for m in messages)
+    if prompt.strip().lower().startswith(_MARKED):
+        marked = True
+    return Turn(
+        id=group.id,
+        messages=messages,
+        sha256=content_hash(messages),
+        prompt=prompt,
+        text=text,
+        when=begun(messages, before),
+        prompt_tokens=count([to_prompt(m) for m in prompts]) if prompts else 0,
+        talk_tokens=min(talk, total),
+        tool_tokens=max(total - talk, 0),
+        important=marked,
+        dead_end=any(m.status in (Status.INTERRUPTED, Status.ERROR) for m in messages),
+    )
+
+
+def spoken_only(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The turn without its tool calls and results: they go together or stay together."""
+    kept: list[Message] = []
+    for message in messages:
+        if not any(isinstance(b, ToolUse | ToolResult) for b in message.content):
+            kept.append(message)
+            continue
+        said = tuple(b for b in message.content if isinstance(b, Text) and visible(b))
+        if said and message.role != "tool":
+            kept.append(attrs.evolve(message, content=said, status=Status.OK))
+    return tuple(kept)

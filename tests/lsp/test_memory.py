@@ -1,0 +1,105 @@
+"""The ``levels`` strategy through a real server: what it sends, its figures, compression."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pygls.exceptions import JsonRpcException
+
+from lsp.conftest import Start
+from memories import FILLER
+from tierline.lsp import protocol as p
+from wire.scripts import o_reply
+from wire.servers import WireServer, wire_server
+
+LEVELS = {"history": {"strategy": "levels"}}
+
+
+def said(body: dict[str, Any]) -> str:
+    return json.dumps(body["messages"], ensure_ascii=False)
+
+
+async def test_a_new_task_sends_the_old_one_as_a_summary_and_recalls_it(start: Start) -> None:
+    """Seed 002:145 and 002:146, in the bodies that the provider received."""
+    replies = [
+        o_reply(f"The cause was an empty row. I fixed split_row() in parser.py. {FILLER * 8}"),
+        o_reply("Added a test to test_parser.py. All tests pass."),
+        *[o_reply("Done.")] * 4,
+    ]
+    with wire_server("openai", replies) as model:
+        editor = await start(model, **LEVELS)
+        await editor.chat("Fix the crash in parser.py: IndexError in split_row()")
+        await editor.chat("and write a test")
+        await editor.chat("Now let's write the docs for the web server in server.md")
+        await editor.chat("Next task: tidy up the Makefile")
+        body = said(model.bodies[-1])
+        assert "line by line" not in body, "the old task is no longer there word for word"
+        assert "[Finished: Fix the crash in parser.py" in body and "empty row" in body
+        assert "Next task: tidy up the Makefile" in body
+        await editor.chat("what was wrong in split_row?")
+        tail = json.dumps(model.bodies[-1]["messages"][-1])
+        assert "Recalled from this conversation" in tail and "The cause was an empty row" in tail
+        head = said(model.bodies[-2])[:-400]
+        assert said(model.bodies[-1]).startswith(head), "what was recalled is behind the prefix"
+        stats = await editor.ask("memory/stats")
+        assert stats.active and stats.tasks == 3 and stats.retrieved == ["turn-1"]
+        sources = [s.sources for s in stats.summaries]
+        state = await editor.ask("state/get")
+        ids = [m.id for m in state.messages]
+        assert sources == [ids[:4], ids[4:6]], "a summary knows the messages that it is made from"
+        line = next(m.context_line for m in reversed(state.messages) if m.role == "user")
+        assert "+1 recalled" in line
+        await editor.chat("continue")
+        assert "Recalled from" not in said(model.bodies[-1])
+
+
+async def test_the_log_keeps_everything_and_the_strategy_can_be_changed_back(
+    start: Start, model: WireServer
+) -> None:
+    """Levels are derived: with ``full`` every message is sent again."""
+    editor = await start(model)
+    await editor.ask("history/strategy", p.StrategyParams("levels"))
+    for text in ("first ALPHA", "Now let's do BRAVO", "Next task: CHARLIE", "Next task: DELTA"):
+        await editor.chat(text)
+    assert '"first ALPHA"' not in said(model.bodies[-1])
+    status = await editor.ask("history/strategy", p.StrategyParams("full"))
+    assert status.strategy == "full"
+    await editor.chat("go on")
+    assert all(w in said(model.bodies[-1]) for w in ('"first ALPHA"', "BRAVO", "CHARLIE", "DELTA"))
+
+
+async def test_compression_by_hand_is_an_event_and_can_be_undone(
+    start: Start, model: WireServer
+) -> None:
+    """Seed 002:234 "Force compression"."""
+    editor = await start(model, **LEVELS)
+    with pytest.raises(JsonRpcException, match="no turn to compress"):
+        await editor.ask("memory/compress")
+    for n in range(1, 6):
+        await editor.chat(f"explain client.py part {n}: {FILLER * 10}")
+    stats = await editor.ask("memory/compress")
+    (summary,) = stats.summaries
+    assert len(summary.sources) == 6 and stats.last_compression_minutes < 5
+    assert any("Compression ratio:" in line for line in stats.lines)
+    await editor.chat("continue")
+    assert "part 1" not in said(model.bodies[-1]).split("[Earlier in this task]")[0]
+    assert "part 5" in said(model.bodies[-1])
+    again = await start(model, **LEVELS)
+    assert (await again.ask("memory/stats")).summaries[0].sources == summary.sources
+    state = await editor.ask("state/get")
+    turns = list(dict.fromkeys(m.group_id for m in state.messages))
+    await editor.ask("history/undo", p.UndoParams(to=turns[3]))
+    assert (await editor.ask("memory/stats")).summaries == []
+
+
+async def test_stats_are_there_under_every_strategy(start: Start, model: WireServer) -> None:
+    editor = await start(model)
+    await editor.chat("hello")
+    stats = await editor.ask("memory/stats")
+    assert not stats.active and stats.messages == 2
+    assert [(level.level, level.budget) for level in stats.levels] == [
+        ("permanent", 2000), ("session", 4000), ("working", 8000), ("volatile", 2000)
+    ]  # fmt: skip
+    assert sum(level.tokens for level in stats.levels) == stats.used > 0
