@@ -28,9 +28,9 @@ class ProviderConfig:
     not be able to send your prompts, or your key, to a server of its choice.
     """
 
-    name: Literal["auto", "anthropic", "openai", "local"] = "auto"
+    name: Literal["auto", "anthropic", "openai", "local", "editor"] = "auto"
     """auto: a key from the environment or the editor, else a server found on this machine that you
-    agreed to, else the embedded model."""
+    agreed to, else the embedded model. editor: a model that the editor itself offers."""
     model: str = ""
     """Model name; empty for the provider's default."""
     base_url: str = ""

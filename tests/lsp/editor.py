@@ -69,6 +69,7 @@ class Editor:
         env: dict[str, str] | None = None,
         settings: dict[str, Any] | None = None,
         folders: list[Path] | None = None,
+        capabilities: lsp.ClientCapabilities | None = None,
     ) -> None:
         """Start the server and shake hands."""
         clean = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
@@ -86,7 +87,7 @@ class Editor:
         result = await self.client.initialize_session(
             lsp.InitializeParams(
                 process_id=os.getpid(),
-                capabilities=lsp.ClientCapabilities(),
+                capabilities=capabilities or lsp.ClientCapabilities(),
                 workspace_folders=[lsp.WorkspaceFolder(f.as_uri(), f.name) for f in roots],
                 initialization_options={"settings": settings or {}},
             )

@@ -906,6 +906,50 @@ export interface Event {
   body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
 }
 
+/** A model that the editor offers to extensions. */
+export interface EditorModelInfo {
+  id: string;
+  name?: string;
+  vendor?: string;
+  family?: string;
+  /** 0 if the editor does not say. */
+  maxInputTokens?: number;
+}
+
+/** What the editor offers now. */
+export interface EditorModelsResult {
+  models?: EditorModelInfo[];
+}
+
+/** A request to one of the editor's models. */
+export interface EditorChatParams {
+  requestId: string;
+  model: string;
+  /** Messages and tools in the form of OpenAI's Chat Completions. */
+  body: Record<string, unknown>;
+}
+
+/** The reply is whole: all its parts have been sent before this answer. */
+export interface EditorChatResult {
+  inputTokens?: number | null;
+  outputTokens?: number | null;
+}
+
+/** A part of a reply: text, or a whole tool call. */
+export interface EditorPartParams {
+  requestId: string;
+  text?: string;
+  callId?: string;
+  callName?: string;
+  /** The arguments of a tool call as JSON text. */
+  callArguments?: string;
+}
+
+/** The reply is no longer wanted. */
+export interface EditorCancelParams {
+  requestId: string;
+}
+
 export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
 
 export const EVENT = 'tierline/chat/event';
@@ -1029,6 +1073,19 @@ export interface Requests {
   /** Search the memos. */
   'tierline/memo/search': [MemoSearchParams, MemoListResult];
 }
+
+/** The same for requests from server to client. */
+export interface ClientRequests {
+  /** Which models does the editor offer? */
+  'tierline/editor/models': [NoParams, EditorModelsResult];
+  /** Ask one of the editor's models. */
+  'tierline/editor/chat': [EditorChatParams, EditorChatResult];
+}
+
+export const EDITOR_MODELS = 'tierline/editor/models';
+export const EDITOR_CHAT = 'tierline/editor/chat';
+export const EDITOR_PART = 'tierline/editor/part';
+export const EDITOR_CANCEL = 'tierline/editor/cancel';
 
 export const ERRORS = {
   invalid_params: -32602,

@@ -58,7 +58,14 @@ def field_docs(module: types.ModuleType = protocol) -> dict[str, dict[str, str]]
 
 def ts_type(hint: Any) -> str:
     """The TypeScript spelling of a type annotation."""
-    simple = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+    simple = {
+        str: "string",
+        int: "number",
+        float: "number",
+        bool: "boolean",
+        type(None): "null",
+        Any: "unknown",
+    }
     origin = typing.get_origin(hint)
     args = typing.get_args(hint)
     if hint in simple:
@@ -100,7 +107,16 @@ def typescript() -> str:
     for method in protocol.METHODS:
         out.append(f"  /** {method.doc} */")
         out.append(f"  '{method.name}': [{method.params.__name__}, {method.result.__name__}];")
-    out += ["}", "", "export const ERRORS = {"]
+    out += ["}", "", "/** The same for requests from server to client. */"]
+    out += ["export interface ClientRequests {"]
+    for method in protocol.CLIENT_METHODS:
+        out.append(f"  /** {method.doc} */")
+        out.append(f"  '{method.name}': [{method.params.__name__}, {method.result.__name__}];")
+    out += ["}", "", f"export const EDITOR_MODELS = '{protocol.EDITOR_MODELS.name}';"]
+    out += [f"export const EDITOR_CHAT = '{protocol.EDITOR_CHAT.name}';"]
+    out += [f"export const EDITOR_PART = '{protocol.EDITOR_PART}';"]
+    out += [f"export const EDITOR_CANCEL = '{protocol.EDITOR_CANCEL}';"]
+    out += ["", "export const ERRORS = {"]
     out += [f"  {error.code}: {error.number}," for error in protocol.ERRORS]
     out += ["} as const;", ""]
     return "\n".join(out)
@@ -120,6 +136,9 @@ def input_classes() -> set[type]:
 
     for method in protocol.METHODS:
         visit(method.params)
+    for method in protocol.CLIENT_METHODS:
+        visit(method.result)
+    visit(protocol.EditorPartParams)
     return seen
 
 
@@ -161,6 +180,25 @@ def markdown() -> str:
             f"| [`{attrs.fields(cls).kind.default}`](#{cls.__name__.lower()}) "
             f"| {_one_line(cls.__doc__)} |"
         )
+    out += [
+        "",
+        "## Requests to the client",
+        "",
+        "The server asks these of a client that declares",
+        "`capabilities.experimental.tierline.languageModels`; no other client sees them. It",
+        f"sends each part of a reply as a `{protocol.EDITOR_PART}` notification with",
+        "[EditorPartParams](#editorpartparams) and answers the request when the reply is whole. A",
+        f"`{protocol.EDITOR_CANCEL}` notification ([EditorCancelParams](#editorcancelparams)) says",
+        "that the reply is no longer wanted. An error's `data.code` is `auth`, `unavailable`,",
+        "`overflow`, `rate_limited` or `bad_request`.",
+        "",
+        "| request | parameters | result | what it does |",
+        "| --- | --- | --- | --- |",
+    ]
+    out += [
+        f"| `{m.name}` | {_link(m.params)} | {_link(m.result)} | {m.doc} |"
+        for m in protocol.CLIENT_METHODS
+    ]
     out += [
         "",
         "## Errors",

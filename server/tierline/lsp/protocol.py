@@ -8,7 +8,7 @@ single argument is the same parameters object, so that an editor needs no code o
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from attrs import define, field
 
@@ -1187,6 +1187,65 @@ class Event:
     body: EventBody
 
 
+# --- the editor's own language models ------------------------------------------------------------
+
+
+@define
+class EditorModelInfo:
+    """A model that the editor offers to extensions."""
+
+    id: str
+    name: str = ""
+    vendor: str = ""
+    family: str = ""
+    max_input_tokens: int = 0
+    """0 if the editor does not say."""
+
+
+@define
+class EditorModelsResult:
+    """What the editor offers now."""
+
+    models: list[EditorModelInfo] = field(factory=list)
+
+
+@define
+class EditorChatParams:
+    """A request to one of the editor's models."""
+
+    request_id: str
+    model: str
+    body: dict[str, Any]
+    """Messages and tools in the form of OpenAI's Chat Completions."""
+
+
+@define
+class EditorChatResult:
+    """The reply is whole: all its parts have been sent before this answer."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@define
+class EditorPartParams:
+    """A part of a reply: text, or a whole tool call."""
+
+    request_id: str
+    text: str = ""
+    call_id: str = ""
+    call_name: str = ""
+    call_arguments: str = ""
+    """The arguments of a tool call as JSON text."""
+
+
+@define
+class EditorCancelParams:
+    """The reply is no longer wanted."""
+
+    request_id: str
+
+
 # --- registry ------------------------------------------------------------------------------------
 
 
@@ -1207,6 +1266,20 @@ class Method:
 
 EVENT = "tierline/chat/event"
 """The one notification from server to client."""
+
+EDITOR_MODELS = Method(
+    "tierline/editor/models", NoParams, EditorModelsResult, "Which models does the editor offer?"
+)
+EDITOR_CHAT = Method(
+    "tierline/editor/chat", EditorChatParams, EditorChatResult, "Ask one of the editor's models."
+)
+CLIENT_METHODS: tuple[Method, ...] = (EDITOR_MODELS, EDITOR_CHAT)
+"""Requests from server to client, only to clients that declare them in
+``capabilities.experimental.tierline.languageModels``."""
+EDITOR_PART = "tierline/editor/part"
+"""Notification from client to server: a part of a reply."""
+EDITOR_CANCEL = "tierline/editor/cancel"
+"""Notification from server to client."""
 
 METHODS: tuple[Method, ...] = (
     Method("tierline/chat/send", ChatSendParams, ChatSendResult, "Send a prompt."),

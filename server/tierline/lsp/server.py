@@ -19,6 +19,7 @@ from tierline import __version__
 from tierline.errors import TierlineError
 from tierline.lsp import documents, parent, protocol
 from tierline.lsp.codec import make_converter
+from tierline.lsp.editor import EditorModels
 from tierline.lsp.handlers import HANDLERS
 from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
@@ -49,6 +50,7 @@ class TierlineServer(LanguageServer):
             ),
         )
         self.session: Session | None = None
+        self.editor_models = EditorModels(self)
         self._opening: asyncio.Task[Session] | None = None
         self._editor_settings: Mapping[str, Any] = {}
 
@@ -79,6 +81,7 @@ class TierlineServer(LanguageServer):
             publish=lambda event: self.protocol.notify(protocol.EVENT, event),
             text_documents=lambda: documents.text_documents(self),
             notebook_documents=lambda: documents.notebook_documents(self),
+            editor=self.editor_models,
         )
         await session.start()
         self.session = session
@@ -104,6 +107,7 @@ def build() -> TierlineServer:
 
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
+        server.editor_models.declared(params.capabilities)
         options = params.initialization_options
         if isinstance(options, Mapping):
             server._editor_settings = options.get("settings") or {}
@@ -134,6 +138,10 @@ def build() -> TierlineServer:
             section = settings.get("tierline", settings)
             server._editor_settings = section if isinstance(section, Mapping) else {}
             (await server.ready()).configure(server._editor_settings)
+
+    @server.feature(protocol.EDITOR_PART)
+    def editor_part(params: protocol.EditorPartParams) -> None:
+        server.editor_models.part(params)
 
     for method in protocol.METHODS:
         answer = _answer(server, method, HANDLERS[method.name])

@@ -55,7 +55,16 @@ class TierlineProtocol(LanguageServerProtocol):
                     "jsonrpc": attrs.field(type=str),
                 },
             )
-        for ours in protocol.METHODS:
+        if method == protocol.EDITOR_PART:
+            return attrs.make_class(
+                "EditorPartNotification",
+                {
+                    "params": attrs.field(type=protocol.EditorPartParams),
+                    "method": attrs.field(type=str),
+                    "jsonrpc": attrs.field(type=str),
+                },
+            )
+        for ours in (*protocol.METHODS, *protocol.CLIENT_METHODS):
             if ours.name == method:
                 return attrs.make_class(
                     f"{ours.params.__name__}Request",
@@ -67,6 +76,21 @@ class TierlineProtocol(LanguageServerProtocol):
                     },
                 )
         return super().get_message_type(method)
+
+    @lru_cache  # noqa: B019 - one instance per process
+    def get_result_type(self, method: str) -> type[Any] | None:
+        """The attrs class of a client's answer to one of our requests."""
+        for ours in protocol.CLIENT_METHODS:
+            if ours.name == method:
+                return attrs.make_class(
+                    f"{ours.result.__name__}Response",
+                    {
+                        "id": attrs.field(type=_ID),
+                        "result": attrs.field(type=ours.result),
+                        "jsonrpc": attrs.field(type=str),
+                    },
+                )
+        return super().get_result_type(method)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Parse one message. A request that does not parse is answered, not dropped.

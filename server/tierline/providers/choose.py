@@ -10,6 +10,7 @@ from typing import Literal
 from attrs import field, frozen
 
 from tierline.providers.base import Provider, ProviderError
+from tierline.providers.editor import NAME, EditorModel, EditorPort, EditorProvider
 from tierline.providers.gguf import INSTALL, LocalModel, find_model
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.transport import Endpoint, is_loopback
@@ -27,7 +28,7 @@ _PROBE_BYTES = 1_000_000
 class ProviderSettings:
     """What the user set. Times in seconds; ``max_retries`` counts attempts after the first."""
 
-    kind: Literal["auto", "anthropic", "openai", "local"] | str = "auto"
+    kind: Literal["auto", "anthropic", "openai", "local", "editor"] | str = "auto"
     model: str = ""
     base_url: str = ""
     model_path: str = ""
@@ -51,7 +52,8 @@ class Choice:
     """What will be used, and why. Equal choices need no new provider."""
 
     kind: str
-    """``anthropic``, ``openai`` (any compatible server) or ``local`` (the embedded model)."""
+    """``anthropic``, ``openai`` (any compatible server), ``local`` (the embedded model) or
+    ``editor`` (a model of the editor's own)."""
     model: str
     base_url: str
     strategy: str
@@ -62,17 +64,21 @@ class Choice:
     """What the model itself says it can read, in tokens; None if nobody asked it."""
     endpoint: Endpoint = field(factory=Endpoint, repr=False)
     embedded: LocalModel | None = None
+    offered: EditorModel | None = None
 
 
-def choose(
+def choose(  # noqa: PLR0911 - one line per way
     settings: ProviderSettings,
     env: Mapping[str, str],
     secrets: Mapping[str, str],
     found: Sequence[Found],
+    offered: Sequence[EditorModel] = (),
 ) -> Choice:
     """The first that can be used: the explicit setting, else a key in the environment or in the
     editor's secret storage (``secrets``: provider to key), else a server in ``found`` if the user
-    agreed, else the embedded model. Pure but for a look at the disk for the embedded model's file.
+    agreed, else the embedded model. The editor's own models (``offered``) are used only where they
+    are named: they may cost, and are somebody else's. Pure but for a look at the disk for the
+    embedded model's file.
 
     Raises:
         ProviderError: ``unavailable``, with the ways to get one.
@@ -81,6 +87,8 @@ def choose(
     match settings.kind:
         case "local":
             return _embedded(settings, "The settings name the embedded model.")
+        case "editor":
+            return _of_the_editor(settings, offered)
         case "anthropic" | "openai" as named:
             return _explicit(named, settings, env, secrets, found)
     if settings.base_url:
@@ -110,8 +118,15 @@ def choose(
         ) from error
 
 
-def make(choice: Choice) -> Provider:
+def make(choice: Choice, editor: EditorPort | None = None) -> Provider:
     """The provider of a choice. Connects to nothing and loads nothing yet."""
+    if choice.offered is not None and editor is not None:
+        return EditorProvider(
+            editor,
+            choice.offered.id,
+            first_byte_seconds=choice.endpoint.first_byte_seconds,
+            stall_seconds=choice.endpoint.stall_seconds,
+        )
     if choice.kind == "anthropic":
         from tierline.providers.anthropic import AnthropicProvider
 
@@ -237,6 +252,33 @@ def _on_loopback(server: Found, settings: ProviderSettings, why: str) -> Choice:
         why,
         found=server.name,
         endpoint=_endpoint(settings, server.base_url, ""),
+    )
+
+
+def _of_the_editor(settings: ProviderSettings, offered: Sequence[EditorModel]) -> Choice:
+    wanted = [m for m in offered if settings.model in ("", m.id, m.label, m.family)]
+    if not wanted:
+        names = ", ".join(m.label for m in offered)
+        raise ProviderError(
+            "unavailable",
+            f"The editor offers no model called {settings.model}."
+            if offered
+            else "The editor offers no language model.",
+            f"Choose one of these: {names}."
+            if offered
+            else "Install an extension that brings one "
+            "into the editor, or choose another provider.",
+        )
+    model = wanted[0]
+    return Choice(
+        NAME,
+        model.label,
+        "",
+        "openai",
+        f"You chose {model.name or model.id}, which the editor offers.",
+        window=model.max_input_tokens or None,
+        endpoint=_endpoint(settings, "", ""),
+        offered=model,
     )
 
 

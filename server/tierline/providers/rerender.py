@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from attrs import field, frozen
 
 from tierline.context.prompt import Prompt
-from tierline.providers import render_anthropic, render_local, render_openai
+from tierline.providers import editor, render_anthropic, render_local, render_openai
 from tierline.providers.base import RenderedRequest
 from tierline.providers.canonical import dumps, rendered
 
@@ -31,6 +31,7 @@ DIALECTS = (
     Dialect("openai", "openai", lambda prompt: render_openai.body(prompt, official=True)),
     Dialect("openai", "openai", lambda prompt: render_openai.body(prompt, official=False)),
     Dialect("local", "openai", render_local.body),
+    Dialect(editor.NAME, "openai", editor.body),
 )
 
 

@@ -14,6 +14,7 @@ from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
+from tierline.providers.editor import NAME, EditorModel, EditorPort
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 class ModelService:
     """Chooses lazily: nothing is connected or loaded before the first prompt."""
 
-    def __init__(self, session: Session, table: ModelTable) -> None:
+    def __init__(
+        self, session: Session, table: ModelTable, editor: EditorPort | None = None
+    ) -> None:
+        self._editor = editor
+        self._offered: tuple[EditorModel, ...] = ()
         self._session = session
         self._table = table
         self._secrets: dict[str, str] = {}
@@ -31,6 +36,11 @@ class ModelService:
         self._found: tuple[Found, ...] | None = None
         self._provider: Provider | None = None
         self._made_for: Choice | None = None
+
+    async def start(self) -> None:
+        """Ask the editor for its models if the settings want one of them."""
+        if self._settings().kind == NAME:
+            await self._ask_editor()
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -55,6 +65,19 @@ class ModelService:
                     base_url=choice.base_url,
                 )
             )
+        if self._offered:
+            chosen = active.model if active is not None and active.kind == NAME else ""
+            labels = [model.label for model in self._offered]
+            infos.append(
+                p.ProviderInfo(
+                    NAME,
+                    True,
+                    chosen or labels[0],
+                    "The editor offers these models.",
+                    models=labels,
+                    active=bool(chosen),
+                )
+            )
         infos += [
             p.ProviderInfo(
                 found.name,
@@ -77,6 +100,8 @@ class ModelService:
         if params.consent:
             self._consent = True
             await self._probe()
+        if params.name == NAME:
+            await self._ask_editor()
         self._override = params if params.name or params.model or params.base_url else None
         try:
             self._choose(self._settings())
@@ -108,7 +133,7 @@ class ModelService:
             raise TierlineError("no_provider", error.message, error.advice) from error
         if self._provider is None or choice != self._made_for:
             await self.close()
-            self._provider, self._made_for = make(choice), choice
+            self._provider, self._made_for = make(choice, self._editor), choice
         return self._provider
 
     @property
@@ -191,12 +216,12 @@ class ModelService:
 
     def _kind(self, override: p.ProviderSelectParams) -> str:
         """The wire format that a choice means; a server found on this machine speaks OpenAI's."""
-        if override.name in ("anthropic", "openai", "local", "auto"):
+        if override.name in ("anthropic", "openai", "local", "editor", "auto"):
             return override.name
         return "openai" if override.name else self._session.settings.provider.name
 
     def _choose(self, settings: ProviderSettings) -> Choice:
-        return choose(settings, os.environ, self._secrets, self._found or ())
+        return choose(settings, os.environ, self._secrets, self._found or (), self._offered)
 
     def _choice_or_none(self) -> Choice | None:
         try:
@@ -207,6 +232,12 @@ class ModelService:
     async def _probe(self) -> None:
         """Look for servers on loopback; a connection to this machine, no prompt goes out."""
         self._found = tuple(await probe_loopback())
+        await self._ask_editor()
+
+    async def _ask_editor(self) -> None:
+        """Which models the editor offers now; they come and go with its extensions."""
+        if self._editor is not None and self._editor.available:
+            self._offered = tuple(await self._editor.models())
 
     async def _changed(self) -> p.ProviderInfo:
         info = self.info()

@@ -13,9 +13,13 @@ from tierline import __version__, config
 from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
+<<<<<<< HEAD
 from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
+=======
+from tierline.providers.editor import EditorPort
+>>>>>>> 241a2f2 (Ask the editor's own language models, by requests from server to client)
 from tierline.session.composer import Composer
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
@@ -53,6 +57,7 @@ class Session:
         publish: Callable[[p.Event], None],
         text_documents: Callable[[], Mapping[str, Any]] = dict,
         notebook_documents: Callable[[], Mapping[str, Any]] = dict,
+        editor: EditorPort | None = None,
     ) -> None:
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
@@ -77,7 +82,7 @@ class Session:
             max_bytes=self.settings.context.max_file_bytes,
         )
         self.conversation = Conversation(store)
-        self.models = ModelService(self, self.counters.table)
+        self.models = ModelService(self, self.counters.table, editor)
         self.composer = Composer(self, PlanStore(self.home / "plans.sqlite3"))
         self.files = FileService(self, loader, self.composer.file_tokens)
         self.plans = PlanService(self, self.composer.store)
@@ -105,6 +110,7 @@ class Session:
                 log.warning("The last session was not restored", exc_info=True)
                 self.notice("warning", f"The last session was not restored: {error}", "restore")
         self.bus.session_id = self.conversation.session_id
+        await self.models.start()
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         for text in problems(self.settings):

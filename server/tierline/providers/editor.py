@@ -1,0 +1,153 @@
+"""The editor's own language models: the request goes to the client, which asks its model API.
+
+VS Code offers these models to extensions as ``vscode.lm`` (its documentation: "Language Model
+API"). The body is that of Chat Completions, which every part of Tierline knows already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, Protocol, TypeAlias
+
+from attrs import frozen
+
+from tierline.context.prompt import Prompt
+from tierline.providers import render_openai
+from tierline.providers.base import (
+    ProviderError,
+    RenderedRequest,
+    Stop,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from tierline.providers.calls import tool_call
+from tierline.providers.canonical import rendered
+
+NAME = "editor"
+_WITHOUT = ("stream", "stream_options", "max_tokens")
+
+
+@frozen
+class EditorModel:
+    """A model that the editor offers. ``max_input_tokens`` is 0 if the editor does not say."""
+
+    id: str
+    name: str = ""
+    vendor: str = ""
+    family: str = ""
+    max_input_tokens: int = 0
+
+    @property
+    def label(self) -> str:
+        """The vendor's name and the model's id: unique, and never taken for a provider's own model,
+        whose prices would not hold here.
+        """
+        return f"{self.vendor}:{self.id}" if self.vendor else self.id
+
+
+@frozen
+class Piece:
+    """A part of a reply: text, or a whole call with its arguments as JSON text."""
+
+    text: str = ""
+    call_id: str = ""
+    call_name: str = ""
+    call_arguments: str = ""
+
+
+@frozen
+class Finished:
+    """The client says that the reply is whole."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+Answer: TypeAlias = Piece | Finished
+
+
+class EditorPort(Protocol):
+    """The way to the client. The protocol edge implements it."""
+
+    @property
+    def available(self) -> bool:
+        """True if the client declared that it has language models."""
+        ...
+
+    async def models(self) -> list[EditorModel]:
+        """What the editor offers now; empty if there is nothing or nobody to ask."""
+        ...
+
+    def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[Answer, None]:
+        """Send and stream; raises ProviderError. Closing the iterator cancels at the client."""
+        ...
+
+
+class EditorProvider:
+    """Sends through the editor. No key, no address: the editor asks the user for consent itself."""
+
+    name = NAME
+    strategy = "openai"
+
+    def __init__(
+        self,
+        port: EditorPort,
+        model_id: str,
+        *,
+        first_byte_seconds: float = 300.0,
+        stall_seconds: float = 60.0,
+    ) -> None:
+        self._port = port
+        self._model = model_id
+        self._first_byte_seconds = first_byte_seconds
+        self._stall_seconds = stall_seconds
+
+    def render(self, prompt: Prompt) -> RenderedRequest:
+        """See ``Provider.render``."""
+        return rendered(self.name, self.strategy, prompt.model, body(prompt))
+
+    async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
+        """See ``Provider.stream``. One attempt: the editor retries as it sees fit."""
+        calls = 0
+        answered = False
+        async with aclosing(self._port.chat(self._model, request.body)) as answers:
+            while True:
+                limit = self._stall_seconds if answered else self._first_byte_seconds
+                try:
+                    answer = await asyncio.wait_for(anext(answers), limit)
+                except StopAsyncIteration:
+                    yield Stop("incomplete")
+                    return
+                except TimeoutError as error:
+                    raise ProviderError(
+                        "stalled",
+                        f"The editor's model sent nothing for {limit:.0f} s.",
+                        "Retry, or choose another model.",
+                    ) from error
+                answered = True
+                if isinstance(answer, Finished):
+                    if answer.input_tokens is not None or answer.output_tokens is not None:
+                        yield Usage(answer.input_tokens, answer.output_tokens)
+                    yield Stop("tool_use" if calls else "end")
+                    return
+                if answer.call_name:
+                    calls += 1
+                    yield tool_call(answer.call_id, answer.call_name, answer.call_arguments)
+                elif answer.text:
+                    yield TextDelta(answer.text)
+
+    async def count_tokens(self, request: RenderedRequest) -> int | None:  # noqa: ARG002
+        """None: the API counts single texts only, not requests."""
+        return None
+
+    async def close(self) -> None:
+        """See ``Provider.close``. Nothing is held."""
+
+
+def body(prompt: Prompt) -> dict[str, Any]:
+    """Chat Completions without what only a server understands."""
+    shape = render_openai.body(prompt, official=False)
+    return {key: value for key, value in shape.items() if key not in _WITHOUT}
