@@ -144,19 +144,23 @@ def free_port() -> int:
 
 
 def install_extension(vsix: Path, user_data: Path, extensions: Path) -> None:
-    """Install the packaged extension, replacing an older one."""
+    """Install a packaged extension, replacing an older one."""
+    _extensions(user_data, extensions, "--force", "--install-extension", str(vsix))
+
+
+def uninstall_extension(identifier: str, user_data: Path, extensions: Path) -> None:
+    """Remove an extension that ``install_extension`` brought."""
+    _extensions(user_data, extensions, "--uninstall-extension", identifier)
+
+
+def _extensions(user_data: Path, extensions: Path, *arguments: str) -> None:
     command = [
-        str(part)
-        for part in (
-            _node(), code_server(), "--user-data-dir", user_data, "--extensions-dir", extensions,
-            "--force", "--install-extension", vsix,
-        )
+        str(_node()), str(code_server()), "--user-data-dir", str(user_data),
+        "--extensions-dir", str(extensions), *arguments,
     ]  # fmt: skip
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemExit(f"The extension was not installed: {done.stderr or done.stdout}")
+        raise SystemExit(f"{' '.join(arguments)} failed: {done.stderr or done.stdout}")
 
 
 @contextlib.contextmanager

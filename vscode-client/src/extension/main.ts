@@ -7,6 +7,7 @@ import { Decorations } from './decorations';
 import { VirtualDocuments } from './documents';
 import { Files } from './files';
 import { Keys } from './keys';
+import { LanguageModels } from './languageModels';
 import { Models } from './models';
 import { ServerController } from './server/controller';
 import { describeError } from './server/errors';
@@ -37,6 +38,8 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
   );
   controller.beforeReady = () => keys.sendAll();
+  const editorModels = new LanguageModels();
+  controller.onClient = (client) => editorModels.attach(client);
   context.subscriptions.push(
     ...[log, controller, session, keys, documents, chat],
     new StatusBar(session),

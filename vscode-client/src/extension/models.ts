@@ -8,7 +8,7 @@ const AGREED = 'tierline.agreedServers';
 const REFUSED = 'tierline.refusedServers';
 
 const REMOTE = ['anthropic', 'openai'];
-const BUILT_IN = [...REMOTE, 'local'];
+const BUILT_IN = [...REMOTE, 'local', 'editor'];
 
 interface Item extends vscode.QuickPickItem {
   run?: () => Thenable<unknown>;

@@ -177,3 +177,37 @@ export function fakeLog(): Record<string, ReturnType<typeof vi.fn>> {
     ]),
   );
 }
+
+export const lm = {
+  selectChatModels: vi.fn(async (_selector?: unknown): Promise<unknown[]> => []),
+};
+export class LanguageModelTextPart {
+  constructor(readonly value: string) {}
+}
+export class LanguageModelToolCallPart {
+  constructor(
+    readonly callId: string,
+    readonly name: string,
+    readonly input: object,
+  ) {}
+}
+export class LanguageModelToolResultPart {
+  constructor(
+    readonly callId: string,
+    readonly content: unknown[],
+  ) {}
+}
+export const LanguageModelChatMessage = {
+  User: (content: unknown[]) => ({ role: 'user', content }),
+  Assistant: (content: unknown[]) => ({ role: 'assistant', content }),
+};
+export const LanguageModelError = {
+  NotFound: (text: string) => Object.assign(new Error(text), { code: 'NotFound' }),
+};
+export class CancellationTokenSource {
+  readonly token = { isCancellationRequested: false };
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+  }
+  dispose(): void {}
+}

@@ -39,6 +39,8 @@ export class ServerController implements vscode.Disposable {
   readonly onEvent = this.received.event;
   /** What is to happen between the connection and the first question, e.g. handing over keys. */
   beforeReady: () => Promise<void> = async () => {};
+  /** What is to be registered on each new client before it starts. */
+  onClient: (client: LanguageClient) => void = () => {};
 
   constructor(
     private readonly extension: vscode.ExtensionContext,
@@ -158,6 +160,7 @@ export class ServerController implements vscode.Disposable {
         if (event === null) this.log.warn('The server sent an event that is not understood.');
         else this.received.fire(event);
       });
+      this.onClient(client);
       this.client = client;
       await client.start();
       await this.beforeReady();

@@ -1,0 +1,59 @@
+"""A model that another extension brings into the editor answers in Tierline's chat."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+import workbench as server
+from e2e.workbench import Workbench
+
+pytestmark = pytest.mark.e2e
+ROOT = Path(__file__).resolve().parents[2]
+VSCE = ROOT / "vscode-client" / "node_modules" / ".bin" / "vsce"
+
+
+@pytest.fixture
+def acme(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[None]:
+    """An extension that registers a language model as any other would."""
+    vsix = tmp_path / "models.vsix"
+    subprocess.run(
+        [VSCE, "package", "--no-dependencies", "--allow-missing-repository", "--skip-license",
+         "-o", vsix],
+        cwd=Path(__file__).with_name("models-extension"), check=True, capture_output=True,
+    )  # fmt: skip
+    user_data, extensions = installed
+    server.install_extension(vsix, user_data, extensions)
+    yield
+    server.uninstall_extension("acme.models", user_data, extensions)
+
+
+@pytest.mark.usefixtures("acme")
+def test_the_editors_own_model_answers(vscode: Workbench) -> None:
+    chat = vscode.show_chat()
+    expect(vscode.status).to_contain_text("/", timeout=30_000)
+    vscode.page.keyboard.press("Control+Shift+E")
+    vscode.context_menu("convert.py", "Pin to Tierline Context")
+
+    vscode.command("Tierline: Select Model")
+    row = vscode.page.locator(".quick-input-list .monaco-list-row", has_text="acme:parrot")
+    expect(row).to_be_visible(timeout=30_000)
+    row.click()
+    expect(vscode.status).to_contain_text("/ 20k", timeout=30_000)
+
+    vscode.command("Tierline: Open Chat")
+    box = chat.get_by_test_id("chat-input")
+    box.fill("What is in the file?")
+    box.press("Enter")
+    # The editor asks once whether Tierline may use another extension's model.
+    allow = vscode.page.locator(".monaco-dialog-box .monaco-button", has_text="Allow")
+    reply = chat.locator("[data-testid=message][data-role=assistant]").last
+    expect(allow.or_(reply).first).to_be_visible(timeout=30_000)
+    if allow.is_visible():
+        allow.click()
+    expect(reply).to_contain_text("Parrot heard true about the file.", timeout=60_000)
+    expect(reply).to_have_attribute("data-status", "ok", timeout=20_000)
