@@ -13,13 +13,10 @@ from tierline import __version__, config
 from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
-<<<<<<< HEAD
+from tierline.providers.editor import EditorPort
 from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
-=======
-from tierline.providers.editor import EditorPort
->>>>>>> 241a2f2 (Ask the editor's own language models, by requests from server to client)
 from tierline.session.composer import Composer
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
