@@ -24,7 +24,7 @@ from tierline.providers.base import (
     Usage,
 )
 from tierline.providers.calls import tool_call
-from tierline.providers.canonical import rendered
+from tierline.providers.canonical import dumps, rendered
 
 NAME = "editor"
 _WITHOUT = ("stream", "stream_options", "max_tokens")
@@ -107,7 +107,7 @@ class EditorProvider:
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
-        return rendered(self.name, self.strategy, prompt.model, body(prompt))
+        return rendered(self.name, self.strategy, prompt.model, dumps(body(prompt)))
 
     async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """See ``Provider.stream``. One attempt: the editor retries as it sees fit."""
