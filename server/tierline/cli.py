@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tierline import __version__, cli_doctor, cli_history, cli_stats
+from tierline import __version__, cli_doctor, cli_history, cli_memory, cli_stats
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(cli_history.app)
 app.add_typer(cli_stats.app)
+app.add_typer(cli_memory.app)
 app.add_typer(cli_doctor.app)
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -131,7 +132,7 @@ async def _chat(
         sent = await session.turns.send(p.ChatSendParams(text=text))
         for notice in sent.notices:
             err.print(notice, style="yellow")
-        return await _print_reply(events, sent.turn_id, as_json)
+        return await print_reply(events, sent.turn_id, as_json)
     except TierlineError as error:
         err.print(f"{error.message} {error.advice}", style="red")
         return EXIT_NO_PROVIDER if error.code == "no_provider" else EXIT_ERROR
@@ -151,7 +152,7 @@ async def _add_files(session: Any, files: list[Path]) -> bool:
     return True
 
 
-async def _print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
+async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
     """Print the turn's events as they come. Returns the exit code."""
     while True:
         body = (await events.get()).body

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tierline.cli_memory import memory_lines
+
 if TYPE_CHECKING:
     from tierline.lsp import protocol as p
 
@@ -32,7 +34,7 @@ def stats(
     limit: _Limit = 20,
     as_json: _Json = False,
 ) -> None:
-    """Show requests, cache hits and money by session and in total."""
+    """Show requests, cache hits and money by session, and the memory of the newest session."""
     found = collect(root.resolve(), session)
     if session and not found.sessions:
         Console(stderr=True, highlight=False).print(
@@ -43,12 +45,14 @@ def stats(
     if as_json:
         print(json.dumps(asdict(found), ensure_ascii=False))  # noqa: T201
         return
-    if not found.sessions:
+    if found.sessions:
+        out.print(_table(found, limit))
+        for line in _notes(found):
+            out.print(line, style="dim")
+    else:
         out.print("No requests have been recorded here yet.")
-        return
-    out.print(_table(found, limit))
-    for line in _notes(found):
-        out.print(line, style="dim")
+    if not session and (memory := memory_lines(root)):
+        out.print("\n".join(["", *memory]), markup=False)
 
 
 def collect(root: Path, session: str = "") -> p.Stats:

@@ -192,9 +192,10 @@ export interface FilesResult {
   notices: string[];
 }
 
-/** A plan by id; the newest when empty. */
+/** A plan by id; the newest when empty. Showing the context without an id shows that of the next request: without a prompt, or as it would be with this one. */
 export interface PlanParams {
   planId?: string;
+  prompt?: string;
 }
 
 /** How many plans, newest first. */

@@ -266,9 +266,12 @@ class FilesResult:
 
 @define
 class PlanParams:
-    """A plan by id; the newest when empty."""
+    """A plan by id; the newest when empty. Showing the context without an id shows that of the next
+    request: without a prompt, or as it would be with this one.
+    """
 
     plan_id: str = ""
+    prompt: str = ""
 
 
 @define

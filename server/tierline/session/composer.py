@@ -137,9 +137,17 @@ class Composer:
         snapshot = await self._snapshot(turn, after_overflow)
         return await self._build(snapshot, provider)
 
-    async def preview(self) -> Composed:
-        """The next request as it would be sent now, without a prompt."""
-        return await self._build(await self._snapshot(None, False), None)
+    async def preview(self, prompt: str = "") -> Composed:
+        """The next request as it would be sent now, without a prompt or with this one, which is
+        written down nowhere.
+        """
+        if not prompt.strip():
+            return await self._build(await self._snapshot(None, False), None)
+        from tierline.session.turn import Turn
+
+        pending = self._session.conversation.store.make("user", prompt)
+        turn = Turn(pending.group_id, pending.id, prompt)
+        return await self._build(await self._snapshot(turn, False, pending), None)
 
     async def sending(self, composed: Composed, turn_id: str) -> None:
         """The request is on its way: keep its plan and prompt, so that it can be rendered again."""
@@ -203,7 +211,9 @@ class Composer:
 
     # --- the work --------------------------------------------------------------------------------
 
-    async def _snapshot(self, turn: Turn | None, after_overflow: bool) -> Snapshot:
+    async def _snapshot(
+        self, turn: Turn | None, after_overflow: bool, pending: Message | None = None
+    ) -> Snapshot:
         session = self._session
         settings = session.settings
         facts = session.models.facts()
@@ -227,6 +237,7 @@ class Composer:
             for m in session.conversation.context()
             if m.group_id == active or m.group_id not in hidden
         ]
+        messages += [pending] if pending is not None else []
         selection = _selection(session.strategy, session.window)
         memory = None
         if selection == Strategy.LEVELS:

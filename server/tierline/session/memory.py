@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from attrs import frozen
 
 from tierline.config import MemoryConfig
-from tierline.context.blocks import Text, ToolResult
+from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Item, Section
 from tierline.context.text import sha256
 from tierline.history import actions
 from tierline.history.isolation import isolate
-from tierline.history.messages import Message
+from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.selection import Strategy
 from tierline.lsp import protocol as p
 from tierline.memory import view as views
@@ -126,6 +126,31 @@ class MemoryService:
             raise TierlineError("storage", problem, "Nothing was changed.")
         session.budget_soon()
         return await self.stats(params)
+
+    async def add(self, role: str, text: str, *, important: bool = False) -> str:
+        """Append a message without asking a model (seed 002:225-226). Returns its id.
+
+        A prompt or a system message begins a turn, a reply or a tool's output belongs to the newest
+        one. Tool output is written as a call with its result, as every provider wants them.
+        """
+        store = self._session.conversation.store
+        groups = self._session.conversation.groups()
+        group = groups[-1] if groups and role in ("assistant", "tool") else ""
+        facts: dict[str, Any] = {"meta": {"important": True}} if important else {}
+        strategy = self._session.models.strategy
+        if role == "tool":
+            call = f"call_{store.new_id().replace('-', '_')}"
+            use = (ToolUse(call, "external", {}),)
+            asked = store.make(
+                "assistant", use, group_id=group, status=Status.TOOL_CALL, strategy=strategy
+            )
+            result = (ToolResult(call, (Text(text),)),)
+            answer = store.make("tool", result, group_id=asked.group_id, strategy=strategy, **facts)
+            made = [asked, answer]
+        else:
+            made = [store.make(cast(HistoryRole, role), text, group_id=group, **facts)]
+        stored = await asyncio.to_thread(store.append_all, made, durable=True)
+        return stored[-1].id
 
     def close(self) -> None:
         """Free the search table."""

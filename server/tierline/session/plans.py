@@ -65,7 +65,7 @@ class PlanService:
             stored = await self._find(params.plan_id)
             prompt = await asyncio.to_thread(self.store.load_prompt, stored.plan.plan_id)
             return p.PromptTextResult(text=readable(prompt), plan_id=params.plan_id)
-        composed = await self._session.composer.preview()
+        composed = await self._session.composer.preview(params.prompt)
         return p.PromptTextResult(text=readable(composed.prompt), plan_id=composed.plan.plan_id)
 
     async def _find(self, plan_id: str) -> StoredPlan:

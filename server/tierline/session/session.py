@@ -61,6 +61,8 @@ class Session:
         self.settings, self._problems = config.load(self.home.parent, editor_settings)
         self.bus = EventBus(publish)
         self.mode: p.ContextMode = self.settings.context.mode
+        self.strategy_now = ""
+        """A history selection for this run alone (``tierline build --strategy``)."""
         self.compacting = False
         self._budget_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -185,7 +187,8 @@ class Session:
     @property
     def strategy(self) -> str:
         """The history selection: the session's own choice, else the setting."""
-        return self.conversation.timeline().strategy or self.settings.history.strategy
+        own = self.strategy_now or self.conversation.timeline().strategy
+        return own or self.settings.history.strategy
 
     @property
     def window(self) -> int:

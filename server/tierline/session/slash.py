@@ -14,6 +14,7 @@ from attrs import frozen
 
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
+from tierline.session import slash_memory
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -239,6 +240,16 @@ COMMANDS: tuple[Command, ...] = (
     Command("branch fork", "[name]", "Begin a branch here.", _fork),
     Command("branch switch", "<branch>", "Go to another branch.", _switch),
     Command("branch compare", "<branch> [branch]", "Compare two branches and plans.", _compare),
+    Command("memory stats", "", "Show the memory levels and summaries.", slash_memory.stats),
+    Command("memory compress", "", "Compress working memory now.", slash_memory.compress),
+    Command("memory on", "", "Send this conversation as levels.", slash_memory.switch_on),
+    Command("memory off", "", "Send this conversation in full.", slash_memory.switch_off),
+    Command("memo save", "<text #tag …>", "Save a memo for this project.", slash_memory.save_memo),
+    Command(
+        "memo user", "<text #tag …>", "Save a memo for all projects.", slash_memory.save_user_memo
+    ),
+    Command("memo list", "[words #tag]", "List or search the memos.", slash_memory.list_memos),
+    Command("memo delete", "<id>", "Delete a memo.", slash_memory.delete_memo),
     Command("query", "<SELECT …>", "Read the history with SQL.", _query),
     Command("help", "", "List the commands.", _help),
 )
