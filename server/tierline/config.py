@@ -146,6 +146,31 @@ class PrivacyConfig:
 
 
 @frozen
+class ToolsConfig:
+    """What the model may do by itself (docs/tools.md). Never taken from the workspace's own file: a
+    repository must not be able to give itself leave to act.
+    """
+
+    enabled: Literal["auto", "on", "off"] = "auto"
+    """Offer tools to the model; auto: to every model but the embedded one, which is too small to
+    use them well."""
+    max_rounds: int = field(default=25, validator=_POSITIVE)
+    """Requests that one prompt may lead to; then the turn ends, and you may let it go on."""
+    edits: Literal["ask", "apply"] = "ask"
+    """Proposed edits wait for you to accept them, or are applied at once (undo works as usual)."""
+    save_edits: bool = True
+    """Save a file after an edit was applied to it, unless it had unsaved changes before."""
+    commands: Literal["ask", "off"] = "ask"
+    """Commands are run after you agreed to the very command line, or not offered at all."""
+    command_seconds: float = field(default=120.0, validator=_POSITIVE)
+    """A command that runs longer is stopped, in seconds."""
+    command_output_chars: int = field(default=100_000, validator=_POSITIVE)
+    """So much of a command's output is kept, its beginning and its end; in characters."""
+    workspace_trusted: bool = True
+    """False: no command is run and no edit is applied. VS Code sets it from its workspace trust."""
+
+
+@frozen
 class Settings:
     """All settings."""
 
@@ -156,6 +181,7 @@ class Settings:
     history: HistoryConfig = field(factory=HistoryConfig)
     memory: MemoryConfig = field(factory=MemoryConfig)
     privacy: PrivacyConfig = field(factory=PrivacyConfig)
+    tools: ToolsConfig = field(factory=ToolsConfig)
 
 
 SECTIONS: dict[str, type] = {
@@ -166,7 +192,13 @@ SECTIONS: dict[str, type] = {
     "history": HistoryConfig,
     "memory": MemoryConfig,
     "privacy": PrivacyConfig,
+    "tools": ToolsConfig,
 }
+PROTECTED = {
+    "provider": "a workspace may not choose where prompts go",
+    "tools": "a workspace may not give itself leave to act",
+}
+"""Sections that the workspace's own file cannot set, and why."""
 
 
 @frozen
@@ -205,12 +237,12 @@ def load(
     untrusted = str(workspace / ".tierline" / "config.toml") if workspace is not None else ""
     for where, values in layers:
         for section, name, value in _flatten(values, where, problems):
-            if where == untrusted and section == "provider":
+            if where == untrusted and section in PROTECTED:
                 problems.append(
                     Problem(
                         where,
-                        f"provider.{name} is ignored here: a workspace may not choose where "
-                        "prompts go. Set it in your own configuration file or in the editor.",
+                        f"{section}.{name} is ignored here: {PROTECTED[section]}. "
+                        "Set it in your own configuration file or in the editor.",
                     )
                 )
                 continue

@@ -65,7 +65,7 @@ async def test_br_005_a_new_chat_explains_every_token(
 ) -> None:
     """BR-005: an empty file costs its wrapper, what is off costs nothing, all of it adds up."""
     (workspace / "empty.py").write_bytes(b"")
-    editor = await start(model)
+    editor = await start(model, tools={"enabled": "off"})
     before = await editor.ask("budget/get")
     await editor.ask("files/add", p.FileParams(path="empty.py"))
     after = await editor.ask("budget/get")

@@ -49,7 +49,8 @@ def strings(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
-        return [text for inner in value.values() for text in strings(inner)]
+        held = (inner for name, inner in value.items() if name != "cache_control")
+        return [text for inner in held for text in strings(inner)]
     if isinstance(value, list):
         return [text for inner in value for text in strings(inner)]
     return []

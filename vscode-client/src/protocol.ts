@@ -84,6 +84,25 @@ export interface Budget {
   lifetimeOutputTokens: number;
 }
 
+/** One call of a tool, as a foldable row shows it. */
+export interface ToolCallInfo {
+  /** Unique within its message. */
+  id: string;
+  /** The assistant message that holds the call. */
+  messageId: string;
+  name: string;
+  /** What it does, in a few words (``src/a.py, lines 1 to 40``). */
+  title: string;
+  status: 'waiting' | 'running' | 'asking' | 'ok' | 'error' | 'interrupted';
+  /** What came of it, in a few words (``42 lines``). */
+  note: string;
+  /** JSON, cut to what a person reads. */
+  arguments: string;
+  /** The beginning of what the model was told. */
+  result: string;
+  milliseconds: number;
+}
+
 /** One message as a client shows it. */
 export interface ChatMessage {
   id: string;
@@ -104,6 +123,8 @@ export interface ChatMessage {
   contextLine: string;
   /** The STATE block that a reply ended with, without its heading; not part of ``text``. */
   state: string;
+  /** The tools that an assistant's message calls, with what came of them. Messages with the role ``tool`` hold the results; a client that shows these rows need not show them. */
+  calls: ToolCallInfo[];
 }
 
 /** A provider and whether it can be used now. */
@@ -844,6 +865,20 @@ export interface Notice {
   kind: 'notice';
 }
 
+/** A reply that calls tools is complete. The turn goes on: what streams next is new. */
+export interface MessageAdded {
+  turnId: string;
+  message: ChatMessage;
+  kind: 'messageAdded';
+}
+
+/** A call of a tool began, waits for the user, or has ended. */
+export interface ToolChanged {
+  turnId: string;
+  call: ToolCallInfo;
+  kind: 'toolChanged';
+}
+
 /** The reply is complete, stopped or failed; the message holds what there is. */
 export interface TurnFinished {
   turnId: string;
@@ -904,7 +939,7 @@ export interface NotesChanged {
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
 }
 
 /** A model that the editor offers to extensions. */
@@ -951,7 +986,7 @@ export interface EditorCancelParams {
   requestId: string;
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
 
 export const EVENT = 'tierline/chat/event';
 

@@ -19,6 +19,7 @@ Accuracy: TypeAlias = Literal["exact", "calibrated", "estimated"]
 MessageStatus: TypeAlias = Literal["ok", "tool_call", "dropped", "interrupted", "error"]
 TurnOutcome: TypeAlias = Literal["ok", "interrupted", "error"]
 CacheOutcome: TypeAlias = Literal["hit", "partial", "miss", "first", "unknown", "uncached"]
+CallStatus: TypeAlias = Literal["waiting", "running", "asking", "ok", "error", "interrupted"]
 
 
 def camel(name: str) -> str:
@@ -128,6 +129,27 @@ class Budget:
 
 
 @define
+class ToolCallInfo:
+    """One call of a tool, as a foldable row shows it."""
+
+    id: str
+    """Unique within its message."""
+    message_id: str
+    """The assistant message that holds the call."""
+    name: str
+    title: str = ""
+    """What it does, in a few words (``src/a.py, lines 1 to 40``)."""
+    status: CallStatus = "waiting"
+    note: str = ""
+    """What came of it, in a few words (``42 lines``)."""
+    arguments: str = ""
+    """JSON, cut to what a person reads."""
+    result: str = ""
+    """The beginning of what the model was told."""
+    milliseconds: int = 0
+
+
+@define
 class ChatMessage:
     """One message as a client shows it."""
 
@@ -149,6 +171,9 @@ class ChatMessage:
     """Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``."""
     state: str = ""
     """The STATE block that a reply ended with, without its heading; not part of ``text``."""
+    calls: list[ToolCallInfo] = field(factory=list)
+    """The tools that an assistant's message calls, with what came of them. Messages with the role
+    ``tool`` hold the results; a client that shows these rows need not show them."""
 
 
 @define
@@ -1093,6 +1118,24 @@ class Notice:
 
 
 @define
+class MessageAdded:
+    """A reply that calls tools is complete. The turn goes on: what streams next is new."""
+
+    turn_id: str
+    message: ChatMessage
+    kind: Literal["messageAdded"] = "messageAdded"
+
+
+@define
+class ToolChanged:
+    """A call of a tool began, waits for the user, or has ended."""
+
+    turn_id: str
+    call: ToolCallInfo
+    kind: Literal["toolChanged"] = "toolChanged"
+
+
+@define
 class TurnFinished:
     """The reply is complete, stopped or failed; the message holds what there is."""
 
@@ -1170,6 +1213,8 @@ EventBody: TypeAlias = (
     | ReasoningDelta
     | Waiting
     | Notice
+    | MessageAdded
+    | ToolChanged
     | TurnFinished
     | BudgetChanged
     | FilesChanged

@@ -24,7 +24,7 @@ from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import Absent, ContextPlan, plan
-from tierline.context.prompt import Prompt, PromptBlock
+from tierline.context.prompt import Prompt, PromptBlock, ToolSpec
 from tierline.context.strict import strict
 from tierline.context.text import sha256
 from tierline.context.tiers.base import Arrangement, Moment, Sent, Signals, Tariff
@@ -40,11 +40,12 @@ from tierline.session.contextline import context_line
 from tierline.session.memory import MemoryView
 from tierline.session.memos import memo_items
 from tierline.session.tiering import SentState, policy
+from tierline.session.toolbox import tools_hash, tools_items
 from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
-    from tierline.session.turn import Turn
+    from tierline.session.turnstate import Turn
     from tierline.store.plans import PlanStore
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,8 @@ class Snapshot:
     """History guidelines, Global Anchor, scratchpad."""
     memory: MemoryView | None = None
     """What the ``levels`` selection makes of the conversation."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may call, in canonical order."""
 
 
 @frozen
@@ -230,6 +233,7 @@ class Composer:
         if after_overflow:
             smaller = max(1, int(limits.max_input_tokens * AFTER_OVERFLOW))
             limits = evolve(limits, max_input_tokens=smaller)
+        tools = session.tools.specs()
         hidden = set(session.turns.queued_groups)
         active = turn.group_id if turn else ""
         messages = [
@@ -276,11 +280,12 @@ class Composer:
                 note_items(
                     session.conversation.timeline(),
                     enabled=session.anchor.enabled,
-                    tools=False,
+                    tools=bool(tools),
                     volatile=settings.cache.policy != "log_structured",
                     count=counter.count,
                 )
             ),
+            tools=tools,
         )
 
     def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
@@ -359,6 +364,7 @@ class Composer:
                 model=snapshot.facts.name,
                 active_group=snapshot.active_group,
                 signals={key: Signals(dirty=True) for key in snapshot.dirty},
+                tools=tools_hash(snapshot.tools),
             ),
             Tariff.of(
                 snapshot.facts,
@@ -367,7 +373,11 @@ class Composer:
             ),
         )
         prompt = assemble(
-            arranged, facts=snapshot.facts, count=counter.count, cache_key=snapshot.session_id
+            arranged,
+            facts=snapshot.facts,
+            tools=snapshot.tools,
+            count=counter.count,
+            cache_key=snapshot.session_id,
         )
         frame = counter.count(prompt) - sum(item.tokens for item in items)
         return arranged, prompt, max(frame, 1)
@@ -420,9 +430,10 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         priority=100,
         required=True,
     )
-    messages: Sequence[Message] = isolate(snapshot.messages, snapshot.strategy)
-    if snapshot.memory is not None:
-        messages = snapshot.memory.messages
+    # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
+    strategy = snapshot.strategy if snapshot.tools else "text"
+    chosen = snapshot.messages if snapshot.memory is None else snapshot.memory.messages
+    messages: Sequence[Message] = isolate(chosen, strategy)
     messages = select(
         messages,
         strategy=snapshot.selection,
@@ -447,7 +458,9 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         if isinstance(block.block, Text)
     ]
     recalled = snapshot.memory.items(counter.count) if snapshot.memory is not None else ()
-    return [head, *snapshot.notes, *snapshot.files, *history, *snapshot.memos, *recalled, *tail]
+    definitions = tools_items(snapshot.tools, counter)
+    documents = (*snapshot.notes, *snapshot.files)
+    return [head, *definitions, *documents, *history, *snapshot.memos, *recalled, *tail]
 
 
 def _selection(strategy: str, window: int) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tierline.context.blocks import Block, Image, Reasoning, Text, ToolUse, visible
+from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action
@@ -17,6 +17,7 @@ from tierline.history.parser import text_of
 from tierline.history.state import extract
 from tierline.history.timeline import Timeline
 from tierline.lsp import protocol as p
+from tierline.session.callrows import Answers, Title, call_rows, results_of
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 
@@ -35,6 +36,7 @@ class Conversation:
         self._lines: dict[str, str] = {}
         self.keeps_state: Callable[[], bool] = lambda: False
         """Whether replies are searched for a STATE block."""
+        self.title: Title = lambda _name, _arguments: ""
 
     @property
     def session_id(self) -> str:
@@ -93,11 +95,13 @@ class Conversation:
         known = list(messages)
         states = (now or self.timeline()).states
         weights = {g.id: g.tokens for g in groups(known)}
+        answers = results_of(known)
         return {
             m.id: self._as_shown(
                 m,
                 states.get(m.id, ""),
                 weights[m.group_id] if m.role in ("assistant", "tool") else m.tokens,
+                answers,
             )
             for m in known
         }
@@ -172,6 +176,31 @@ class Conversation:
             message, self.store.event(actions.state(state, group_id, message.id))
         )
 
+    async def add_result(
+        self,
+        group_id: str,
+        result: ToolResult,
+        *,
+        strategy: str,
+        facts: Mapping[str, Any],
+        files_modified: Sequence[str] = (),
+        edit_results: Sequence[Mapping[str, Any]] = (),
+    ) -> tuple[Message, str]:
+        """Write down what a call gave, whole. One record per result, so that the hint behind a cut
+        result names the very record that holds it. Returns as ``add_user`` does.
+        """
+        message = self.store.make(
+            "tool",
+            (result,),
+            group_id=group_id,
+            status=Status.OK,
+            strategy=strategy,
+            files_modified=tuple(files_modified),
+            edit_results=tuple(edit_results),
+            meta=dict(facts),
+        )
+        return await self._append(message)
+
     def no_reply(self, group_id: str, note: str) -> None:
         """Remember for this run why a prompt got no reply."""
         self._notes[group_id] = note
@@ -243,7 +272,9 @@ class Conversation:
         order = {g: i for i, g in enumerate(dict.fromkeys(m.group_id for m in messages))}
         return sorted(messages, key=lambda message: order[message.group_id])
 
-    def _as_shown(self, message: Message, state: str, weight: int) -> p.ChatMessage:
+    def _as_shown(
+        self, message: Message, state: str, weight: int, answers: Answers
+    ) -> p.ChatMessage:
         note = str(message.meta.get("note", ""))
         if message.role == "user":
             note = self._notes.get(message.group_id, note)
@@ -267,6 +298,7 @@ class Conversation:
             files=list(message.files),
             note=note,
             context_line=self._lines.get(message.group_id, "") if message.role == "user" else "",
+            calls=call_rows(message, answers, self.title),
         )
 
 

@@ -36,6 +36,11 @@ class FileService:
         self.context = FileContext()
         self.tiers: dict[str, str] = {}
 
+    @property
+    def loader(self) -> Loader:
+        """The one way in for files."""
+        return self._loader
+
     # --- requests --------------------------------------------------------------------------------
 
     async def add(self, params: p.FileParams) -> p.FilesResult:

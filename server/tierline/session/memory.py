@@ -32,7 +32,7 @@ from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
-    from tierline.session.turn import Turn
+    from tierline.session.turnstate import Turn
 
 SHARE_OF_WINDOW = 0.5
 """The levels shrink so that they take at most this share of the model's input."""

@@ -176,6 +176,12 @@ class ModelService:
             needs_consent=waiting,
         )
 
+    @property
+    def embedded(self) -> bool:
+        """True if the embedded model would answer."""
+        choice = self._choice_or_none()
+        return choice is not None and choice.kind == "local" and not choice.found
+
     def waiting_text(self) -> str:
         """What to show until the first token arrives."""
         choice = self._choice_or_none()

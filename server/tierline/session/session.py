@@ -27,8 +27,10 @@ from tierline.session.keepalive import KeepAliveService
 from tierline.session.memory import MemoryService
 from tierline.session.memos import MemoService
 from tierline.session.models import ModelService, problems
+from tierline.session.notetools import note_tools
 from tierline.session.plans import PlanService
 from tierline.session.scratchpad import ScratchpadService
+from tierline.session.toolbox import ToolService
 from tierline.session.turn import TurnRunner
 from tierline.store.plans import PlanStore
 from tierline.store.sessions import HistoryStore
@@ -87,12 +89,15 @@ class Session:
         self.plans = PlanService(self, self.composer.store)
         self.cache = CacheService(self, UsageStore(self.home / "usage.sqlite3"))
         self.keep_alive = KeepAliveService(self)
+        self.tools = ToolService(self)
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
         self.memos = MemoService(self)
         self.memory = MemoryService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
+        for tool in note_tools(self):
+            self.tools.registry.add(tool)
 
     # --- life ------------------------------------------------------------------------------------
 

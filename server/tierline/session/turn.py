@@ -5,78 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from attrs import define, field
-
-from tierline.context.blocks import Block, Reasoning, Text, ToolUse, visible
+from tierline.context.blocks import Block, Text, visible
 from tierline.errors import TierlineError
 from tierline.history.messages import Status
-from tierline.history.state import StreamFilter
 from tierline.lsp import protocol as p
-from tierline.providers.base import (
-    Malformed,
-    ProviderError,
-    ReasoningDelta,
-    ReasoningDone,
-    Retrying,
-    Stop,
-    TextDelta,
-    ToolCall,
-    Usage,
-)
+from tierline.providers.base import ProviderError
+from tierline.session.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
+from tierline.session.turnstate import Turn
 
 if TYPE_CHECKING:
-    from tierline.session.composer import Composed
     from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
-
-_LIMIT_NOTICE = (
-    "The reply was cut at the output limit of {limit} tokens. Ask it to go on, or raise "
-    "context.max_output_tokens."
-)
-_INCOMPLETE_NOTICE = "The connection closed before the reply was complete. Retry asks again."
-
-
-@define
-class Turn:
-    """One prompt on its way. ``group_id`` is the turn's id everywhere."""
-
-    group_id: str
-    message_id: str
-    text: str
-    selection: str = ""
-    active_uri: str = ""
-    reply: list[str] = field(factory=list)
-    blocks: list[Block] = field(factory=list)
-    usage: Usage = field(factory=Usage)
-    stop: Stop | None = None
-    cancelled: bool = False
-    malformed: int = 0
-    shown: list[str] = field(factory=list)
-    """What of the reply clients have been given; the STATE block is not among it."""
-    screen: StreamFilter | None = None
-    """Hides the STATE block while the reply streams; None if none is asked for."""
-
-    @property
-    def partial(self) -> str:
-        """What has streamed so far."""
-        return "".join(self.reply)
-
-    def show(self, piece: str) -> str:
-        """The part of a new piece of the reply that may be shown now; may be empty."""
-        text = self.screen.feed(piece) if self.screen is not None else piece
-        self.shown.append(text)
-        return text
-
-    def content(self) -> tuple[Block, ...]:
-        """The reply's blocks; text with nothing to see in it is left out."""
-        blocks = [*self.blocks]
-        if self.partial:
-            blocks.insert(_reasoning_prefix(blocks), Text(self.partial))
-        return tuple(block for block in blocks if visible(block))
 
 
 class TurnRunner:
@@ -84,6 +26,7 @@ class TurnRunner:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._rounds = Rounds(session)
         self._queue: deque[Turn] = deque()
         self.current: Turn | None = None
         self._task: asyncio.Task[None] | None = None
@@ -211,142 +154,14 @@ class TurnRunner:
             await self._session.after_turn(turn.group_id)
 
     async def _run(self, turn: Turn) -> None:
-        session = self._session
         try:
-            provider = await session.models.provider()
-            composed = await session.composer.compose(turn)
-            self._announce(turn, composed)
-            try:
-                await self._stream(turn, composed)
-            except ProviderError as error:
-                if error.code != "overflow" or turn.reply:
-                    raise
-                # The window was smaller than we believed: cut once, send once more, no loop.
-                composed = await session.composer.compose(turn, after_overflow=True)
-                for text in composed.notices:
-                    session.bus.publish(p.Notice("warning", text, "shed", turn.group_id))
-                await self._stream(turn, composed)
-        except TierlineError as error:
+            finished = await self._rounds.run(turn)
+        except (TierlineError, ProviderError) as error:
             await self._failed(turn, error.code, error.message, error.advice)
-            return
-        except ProviderError as error:
-            await self._failed(turn, error.code, error.message, error.advice)
-            return
-        await self._complete(turn, composed, provider.strategy)
-
-    def _announce(self, turn: Turn, composed: Composed) -> None:
-        session = self._session
-        session.conversation.describe(turn.group_id, composed.context_line)
-        message = session.conversation.show(turn.message_id)
-        session.bus.publish(
-            p.TurnStarted(
-                turn_id=turn.group_id, message=message, context_line=composed.context_line
-            )
-        )
-        for text in composed.notices:
-            session.bus.publish(p.Notice("warning", text, "shed", turn.group_id))
-        session.bus.publish(p.Waiting(turn.group_id, session.models.waiting_text()))
-
-    async def _stream(self, turn: Turn, composed: Composed) -> None:
-        session = self._session
-        provider = await session.models.provider()
-        turn.screen = StreamFilter() if session.anchor.enabled else None
-        await session.composer.sending(composed, turn.group_id)
-        async with aclosing(session.cache.watched(provider, composed, turn.group_id)) as events:
-            known = False
-            async for event in events:
-                if not known and not isinstance(event, Retrying):
-                    known = True
-                    await session.composer.accepted(composed)
-                match event:
-                    case TextDelta(text=text):
-                        turn.reply.append(text)
-                        if shown := turn.show(text):
-                            session.bus.publish(p.TextDelta(turn.group_id, shown))
-                    case ReasoningDelta(text=text):
-                        session.bus.publish(p.ReasoningDelta(turn.group_id, text))
-                    case ReasoningDone(data=data):
-                        turn.blocks.append(Reasoning(provider.strategy, data))
-                    case ToolCall():
-                        turn.blocks.append(ToolUse(event.id, event.name, event.input))
-                    case Usage():
-                        turn.usage = event
-                    case Retrying():
-                        session.bus.publish(
-                            p.Waiting(
-                                turn.group_id,
-                                f"{event.reason} Trying again in {event.wait_seconds:.0f} s "
-                                f"({event.attempt} of {event.of}).",
-                                event.wait_seconds,
-                            )
-                        )
-                    case Malformed():
-                        turn.malformed += 1
-                    case Stop():
-                        turn.stop = event
-
-    async def _complete(self, turn: Turn, composed: Composed, strategy: str) -> None:
-        session = self._session
-        stop = turn.stop or Stop("incomplete")
-        content = turn.content()
-        incomplete = stop.reason == "incomplete"
-        if turn.malformed:
-            what = (
-                "One damaged piece" if turn.malformed == 1 else f"{turn.malformed} damaged pieces"
-            )
-            session.bus.publish(
-                p.Notice("warning", f"{what} of the reply was skipped.", "malformed", turn.group_id)
-            )
-        if stop.reason == "output_limit":
-            limit = composed.prompt.max_output_tokens
-            session.bus.publish(
-                p.Notice(
-                    "warning", _LIMIT_NOTICE.format(limit=limit), "output_limit", turn.group_id
-                )
-            )
-        if stop.reason in ("filtered", "other"):
-            session.bus.publish(
-                p.Notice(
-                    "info",
-                    f"The provider ended the reply with “{stop.raw or stop.reason}”.",
-                    stop.reason,
-                    turn.group_id,
-                )
-            )
-        if not content:
-            await self._failed(
-                turn, "empty_reply", "The reply was empty.", "Retry, or ask in another way."
-            )
-            return
-        usage = session.composer.settle(composed, turn.usage, turn.partial)
-        cache = await session.cache.report(turn.group_id)
-        if cache is not None:
-            usage.cost, usage.saved = cache.cost, cache.saved
-        message, problem = await session.conversation.add_assistant(
-            turn.group_id,
-            content,
-            status=Status.INTERRUPTED if incomplete else Status.OK,
-            strategy=strategy,
-            usage=usage,
-            plan_id=composed.plan.plan_id,
-            note=_INCOMPLETE_NOTICE if incomplete else "",
-            cut=stop.reason == "output_limit",
-        )
-        if problem:
-            session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
-        if incomplete:
-            session.bus.publish(
-                p.Notice("warning", _INCOMPLETE_NOTICE, "incomplete", turn.group_id)
-            )
-        session.bus.publish(
-            p.TurnFinished(
-                turn.group_id,
-                "interrupted" if incomplete else "ok",
-                message=session.conversation.show(message.id),
-                usage=usage,
-                cache=cache,
-            )
-        )
+        except EmptyReplyError:
+            await self._failed(turn, *EMPTY_REPLY)
+        else:
+            self._session.bus.publish(finished)
 
     async def _interrupted(self, turn: Turn) -> None:
         await self._finish(turn, "interrupted", "Stopped.")
@@ -363,32 +178,34 @@ class TurnRunner:
         error: str = "",
         advice: str = "",
     ) -> None:
-        """Keep the partial text, marked; without any, remember only that there was no reply."""
+        """Keep what there is of the reply, marked; without any, remember only that there is none.
+
+        Calls that have not run get results that say so.
+        """
         session = self._session
+        why = "error" if outcome == "error" else "cancelled"
         shown = None
-        if content := turn.content():
-            record, _ = await session.conversation.add_assistant(
+        if not turn.recorded and (content := turn.content()):
+            turn.message, _ = await session.conversation.add_assistant(
                 turn.group_id,
-                tuple(b for b in content if not isinstance(b, ToolUse)) or content,
+                content,
                 status=Status.INTERRUPTED,
                 strategy=session.models.strategy,
                 usage=None,
                 plan_id="",
                 note=note,
             )
-            shown = session.conversation.show(record.id)
+            turn.recorded, turn.open = True, list(turn.calls)
+            await self._rounds.close_calls(turn, why)
+            shown = session.conversation.show(turn.message.id)
         else:
+            await self._rounds.close_calls(turn, why)
             session.conversation.no_reply(turn.group_id, note)
         session.bus.publish(
             p.TurnFinished(
                 turn.group_id, outcome, message=shown, code=code, error=error, advice=advice
             )
         )
-
-
-def _reasoning_prefix(blocks: list[Block]) -> int:
-    """Thinking comes before text, text before calls: the order in which providers take them."""
-    return sum(isinstance(block, Reasoning) for block in blocks)
 
 
 def _text(content: tuple[Block, ...]) -> str:

@@ -139,6 +139,23 @@ class Loader:
             return ""
         return self.buffers.open_keys(self.roots).get(key) or self.roots.uri_of(key)
 
+    def refusal(self, place: Resolved) -> Refusal | None:
+        """Why the model may not be shown this file, by its name and place; None if it may."""
+        leave = self._leave(place, "refuse", False)
+        return leave if isinstance(leave, Refusal) else None
+
+    def excluded(self, folder: str) -> bool:
+        """True if an ignore rule excludes a folder (a real path)."""
+        return bool(self._rule(folder, folder=True))
+
+    def current(self, place: Resolved, cap: int = 0) -> tuple[FileText, bool] | Refusal:
+        """The file's own text now, from the buffer or the disk, and whether the buffer is unsaved.
+
+        Credentials are still in it: for searching and editing, never to be sent as it is.
+        """
+        with self._lock:
+            return self.refusal(place) or self._text(place, cap or self.max_bytes)
+
     def is_folder(self, reference: str) -> bool:
         """True if the reference means a folder within the workspace."""
         place = self.roots.resolve(reference)

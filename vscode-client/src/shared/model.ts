@@ -12,6 +12,7 @@ import type {
   Notice,
   ProviderInfo,
   State,
+  ToolCallInfo,
   TurnFinished,
   UsageInfo,
 } from '../protocol';
@@ -159,6 +160,13 @@ function reduce(model: Model, body: EventBody): Step {
       return withTurn(model, body.turnId, (turn) => ({ ...turn, waiting: body.text }));
     case 'notice':
       return done({ notices: addNotice(model, body) });
+    case 'messageAdded':
+      return done({
+        messages: upsert(model.messages, shown(body.message)),
+        turn: { id: body.turnId, text: '', reasoning: '', waiting: '' },
+      });
+    case 'toolChanged':
+      return done({ messages: withCall(model.messages, body.call) });
     case 'turnFinished':
       return done(finish(model, body));
     case 'budgetChanged':
@@ -240,6 +248,7 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     note: '',
     contextLine: '',
     state: '',
+    calls: [],
     ...details(body),
   };
   return { ...rest, messages: upsert(model.messages, placeholder) };
@@ -258,6 +267,7 @@ function shown(
 ): ShownMessage {
   return {
     ...message,
+    calls: message.calls ?? [],
     key: message.key ?? previous?.key ?? message.id,
     contextLine: message.contextLine || previous?.contextLine || '',
     error: message.error ?? previous?.error ?? '',
@@ -271,6 +281,18 @@ function upsert(messages: readonly ShownMessage[], message: ShownMessage): Shown
   const at = messages.findIndex((known) => known.id === message.id);
   if (at < 0) return [...messages, message];
   return messages.map((known, index) => (index === at ? message : known));
+}
+
+/** The messages with what became of a call. */
+function withCall(messages: readonly ShownMessage[], call: ToolCallInfo): ShownMessage[] {
+  return messages.map((message) =>
+    message.id === call.messageId
+      ? {
+          ...message,
+          calls: message.calls.map((known) => (known.id === call.id ? call : known)),
+        }
+      : message,
+  );
 }
 
 function addNotice(model: Model, body: Notice): ShownNotice[] {

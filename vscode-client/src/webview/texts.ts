@@ -83,6 +83,14 @@ export const texts = {
   restart: 'Restart',
   showLog: 'Show log',
   settings: 'Open settings',
+  callStatus: {
+    waiting: 'waiting',
+    running: 'running',
+    asking: 'waits for you',
+    ok: 'done',
+    error: 'failed',
+    interrupted: 'not completed',
+  },
   compacting: 'Older messages are being summarised.',
   usage: (input: string, cached: string, output: string) =>
     cached === ''

@@ -58,6 +58,7 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     note: '',
     contextLine: '',
     state: '',
+    calls: [],
     ...changes,
   };
 }

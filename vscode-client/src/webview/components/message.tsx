@@ -9,6 +9,7 @@ import { isShowable } from '../attachments';
 import { MarkdownView } from '../markdown';
 import type { Store } from '../store';
 import { texts } from '../texts';
+import { Calls } from './calls';
 import { Box, Button, Icon, IconButton } from './parts';
 
 export function Markdown(props: { text: string; final: boolean; store: Store }): JSX.Element {
@@ -37,8 +38,9 @@ interface MessageProps {
   retry: string | null;
 }
 
-export const Message = memo(({ message, store, retry }: MessageProps): JSX.Element => {
-  if (message.role === 'tool' || message.role === 'system') return <Aside message={message} />;
+export const Message = memo(({ message, store, retry }: MessageProps): JSX.Element | null => {
+  if (message.role === 'tool') return null; // its call's row shows it
+  if (message.role === 'system') return <Aside message={message} />;
   return message.role === 'user' ? (
     <Prompt message={message} store={store} retry={retry} />
   ) : (
@@ -98,6 +100,7 @@ function Reply({ message, store, retry }: MessageProps): JSX.Element {
       aria-label={texts.tierline}
     >
       <Markdown text={message.text} final store={store} />
+      <Calls calls={message.calls} />
       {failed && (
         <Box level="error">
           <p>{message.error || message.note || texts.failed}</p>
@@ -182,7 +185,7 @@ function Aside({ message }: { message: ShownMessage }): JSX.Element {
     >
       <details>
         <summary>
-          {message.role === 'tool' ? texts.tool : texts.system}: {message.text.slice(0, 80)}
+          {texts.system}: {message.text.slice(0, 80)}
         </summary>
         <pre tabindex={0}>{message.text}</pre>
       </details>

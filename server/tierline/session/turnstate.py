@@ -1,0 +1,94 @@
+"""What is known of one prompt on its way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field
+
+from tierline.context.blocks import Block, Reasoning, Text, ToolUse, visible
+from tierline.history.messages import Message
+from tierline.history.state import StreamFilter
+from tierline.lsp import protocol as p
+from tierline.providers.base import Stop, ToolCall, Usage
+
+
+@define
+class Turn:
+    """One prompt on its way. ``group_id`` is the turn's id everywhere.
+
+    A turn takes several requests if the model calls tools; ``reply`` to ``malformed`` are those of
+    the present request, ``begin_round`` forgets them.
+    """
+
+    group_id: str
+    message_id: str
+    text: str
+    selection: str = ""
+    active_uri: str = ""
+    reply: list[str] = field(factory=list)
+    blocks: list[Block] = field(factory=list)
+    calls: list[ToolCall] = field(factory=list)
+    usage: Usage = field(factory=Usage)
+    stop: Stop | None = None
+    malformed: int = 0
+    cancelled: bool = False
+    rounds: int = 0
+    """Requests so far, the present one included."""
+    recorded: bool = False
+    """True once the present round's reply is in the history."""
+    message: Message | None = None
+    """The reply as it was recorded."""
+    open: list[ToolCall] = field(factory=list)
+    """Recorded calls whose results are not in the history yet."""
+    shown: list[str] = field(factory=list)
+    """What of the reply clients have been given; the STATE block is not among it."""
+    screen: StreamFilter | None = None
+    """Hides the STATE block while the reply streams; None if none is asked for."""
+    cache: p.CacheReport | None = None
+    """What the provider's cache gave the present request."""
+    trace: list[dict[str, Any]] = field(factory=list)
+    """What was called, in order, as JSON values."""
+
+    @property
+    def partial(self) -> str:
+        """What has streamed so far of the present reply."""
+        return "".join(self.reply)
+
+    def show(self, piece: str) -> str:
+        """The part of a new piece of the reply that may be shown now; may be empty."""
+        text = self.screen.feed(piece) if self.screen is not None else piece
+        self.shown.append(text)
+        return text
+
+    def begin_round(self) -> None:
+        """The next request of the turn."""
+        self.rounds += 1
+        self.recorded, self.message = False, None
+        self.reply.clear()
+        self.shown.clear()
+        self.blocks.clear()
+        self.calls.clear()
+        self.open.clear()
+        self.usage, self.stop, self.malformed, self.cache = Usage(), None, 0, None
+
+    def add_call(self, call: ToolCall) -> None:
+        """A whole call came. Ids are made unique within the reply: results are found by them."""
+        known = {c.id for c in self.calls}
+        unique, number = call.id or "call", 2
+        while unique in known:
+            unique, number = f"{call.id or 'call'}_{number}", number + 1
+        self.calls.append(ToolCall(unique, call.name, call.input, call.error))
+        self.blocks.append(ToolUse(unique, call.name, call.input))
+
+    def content(self) -> tuple[Block, ...]:
+        """The reply's blocks; text with nothing to see in it is left out."""
+        blocks = [*self.blocks]
+        if self.partial:
+            blocks.insert(_reasoning_prefix(blocks), Text(self.partial))
+        return tuple(block for block in blocks if visible(block))
+
+
+def _reasoning_prefix(blocks: list[Block]) -> int:
+    """Thinking comes before text, text before calls: the order in which providers take them."""
+    return next((i for i, b in enumerate(blocks) if not isinstance(b, Reasoning)), len(blocks))

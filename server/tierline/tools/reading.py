@@ -1,0 +1,158 @@
+"""``read_file`` and ``list_files``: what the workspace holds, in pages.
+
+A page is made so that it is not cut again when it is sent (``history.truncation``): whole lines,
+and a note that says how to get the next ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from tierline.context.fences import render_file
+from tierline.context.prompt import ToolSpec
+from tierline.context.refusals import Refusal
+from tierline.context.text import clip
+from tierline.history.truncation import DEFAULTS
+from tierline.tools.registry import Call, Output, Tool
+from tierline.workspace.loader import Loader
+from tierline.workspace.survey import readable
+
+PAGE = DEFAULTS.full - 400
+"""Characters of file text on one page; the rest is for path, fence and note."""
+MOST_NAMES = 400
+SECONDS = 10.0
+"""A listing that takes longer is ended, which is said."""
+
+READ_FILE = ToolSpec(
+    name="read_file",
+    description=(
+        "Read a text file of the workspace as the user sees it now (unsaved changes included). "
+        f"Returns a page of whole lines, up to {PAGE} characters; the note says which lines and "
+        "where the next page begins. Files that are given in full need not be read again."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "Path relative to the workspace."},
+            "start_line": {"type": "integer", "minimum": 1, "description": "Default 1."},
+            "end_line": {"type": "integer", "minimum": 1, "description": "Last line, inclusive."},
+        },
+        "required": ["path"],
+    },
+)
+LIST_FILES = ToolSpec(
+    name="list_files",
+    description=(
+        "List the workspace's files, without those that ignore rules exclude. With `pattern` "
+        "(a glob such as `*.py` or `src/**`) only matching paths."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "folder": {"type": "string", "description": "Folder to list; default: all."},
+            "pattern": {"type": "string", "description": "Glob over the path or the name."},
+        },
+    },
+)
+
+
+def tools(loader: Loader) -> tuple[Tool, ...]:
+    """Both tools over one workspace."""
+
+    async def read(call: Call) -> Output:
+        return await asyncio.to_thread(read_file, loader, call.arguments)
+
+    async def names(call: Call) -> Output:
+        return await asyncio.to_thread(list_files, loader, call.arguments)
+
+    return (
+        Tool(READ_FILE, read, title=_read_title),
+        Tool(LIST_FILES, names, title=lambda a: str(a.get("pattern") or a.get("folder") or "")),
+    )
+
+
+def read_file(loader: Loader, arguments: Mapping[str, Any]) -> Output:
+    """A page of a file. Blocking."""
+    loaded = loader.load(str(arguments["path"]))
+    if isinstance(loaded, Refusal):
+        return Output(told(loaded), error=True)
+    lines = loaded.content.text.splitlines(keepends=True)
+    first = int(arguments.get("start_line", 1))
+    last = min(int(arguments.get("end_line", len(lines))), len(lines))
+    if not lines:
+        return Output(f"{loaded.key} is empty.", note="empty")
+    if first > len(lines) or last < first:
+        return Output(f"{loaded.key} has {len(lines)} lines; there is no such range.", error=True)
+    page: list[str] = []
+    size = 0
+    for line in lines[first - 1 : last]:
+        if page and size + len(line) > PAGE:
+            break
+        page.append(clip(line, PAGE) if len(line) > PAGE else line)
+        size += len(page[-1])
+    end = first + len(page) - 1
+    note = "" if (first, end) == (1, len(lines)) else f"lines {first}-{end} of {len(lines)}"
+    if page and len(page[-1]) == PAGE:
+        note += ", a line was cut"
+    text = render_file(loaded.key, "".join(page), note)
+    if end < last:
+        text += f"(Next page: start_line={end + 1}.)"
+    for warning in loaded.warnings:
+        text += f"\n({warning})"
+    return Output(text, note=f"{len(page)} line{'s' * (len(page) != 1)}")
+
+
+def list_files(loader: Loader, arguments: Mapping[str, Any]) -> Output:
+    """Paths, one a line. Blocking."""
+    found = readable(loader, str(arguments.get("folder", "")))
+    if isinstance(found, Refusal):
+        return Output(told(found), error=True)
+    pattern = str(arguments.get("pattern", ""))
+    names: list[str] = []
+    more, size, deadline = "", 0, time.monotonic() + SECONDS
+    for place in found:
+        if not matches(place.key, pattern):
+            continue
+        size += len(place.key) + 1
+        if len(names) == MOST_NAMES or size > PAGE:
+            more = "(There are more files: name a folder or a pattern.)"
+            break
+        if time.monotonic() > deadline:
+            more = "(The listing took too long and was ended: name a folder.)"
+            break
+        names.append(place.key)
+    if not names:
+        return Output(more or "No files.", note="none")
+    count = f"{len(names)}{'+' if more else ''} file{'s' * (len(names) != 1)}"
+    return Output("\n".join([*names, *([more] if more else [])]), note=count)
+
+
+def matches(key: str, pattern: str) -> bool:
+    """True if a glob fits the path or its last component; an empty one fits all."""
+    if not pattern:
+        return True
+    plain = pattern.removeprefix("./")
+    return (
+        fnmatch.fnmatchcase(key, plain)
+        or fnmatch.fnmatchcase(key.rsplit("/", 1)[-1], plain)
+        or ("**/" in plain and fnmatch.fnmatchcase(key, plain.replace("**/", "")))
+    )
+
+
+def told(refusal: Refusal) -> str:
+    """A refusal in words for the model, who can confirm nothing."""
+    if refusal.confirmable:
+        return f"{refusal.message} Only the user can add it to the context."
+    return refusal.sentence
+
+
+def _read_title(arguments: Mapping[str, Any]) -> str:
+    path = str(arguments.get("path", ""))
+    first, last = arguments.get("start_line"), arguments.get("end_line")
+    if first or last:
+        return f"{path}, lines {first or 1} to {last or 'the end'}"
+    return path

@@ -1,0 +1,99 @@
+"""Arguments against a tool's JSON schema: the part of JSON Schema that our definitions use.
+
+Models leave out fields, invent others and write numbers as text. What is wrong is said to the model
+in words, so that its next call is right; nothing is guessed and nothing is converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_MOST = 5
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (Mapping,),
+}
+
+
+def problems(value: Any, schema: Mapping[str, Any], most: int = _MOST) -> list[str]:
+    """What is wrong with a value, at most ``most`` sentences; empty if it fits.
+
+    Understood: ``type``, ``properties``, ``required``, ``additionalProperties`` (false),
+    ``items``, ``enum``, ``minimum``, ``maximum``, ``minItems``, ``maxItems``, ``minLength``,
+    ``maxLength``. Anything else in a schema is for the model only.
+    """
+    found: list[str] = []
+    for problem in _problems(value, schema, ""):
+        found.append(problem)
+        if len(found) == most:
+            break
+    return found
+
+
+def _problems(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    name = place or "the arguments"
+    kind = schema.get("type")
+    if kind is None and "properties" in schema:
+        kind = "object"
+    if isinstance(kind, str) and not _is(value, kind):
+        yield f"{name} must be {_article(kind)}"
+        return
+    choices = schema.get("enum")
+    if choices is not None and value not in choices:
+        yield f"{name} must be one of {', '.join(map(str, choices))}"
+    yield from _bounds(value, schema, name)
+    if isinstance(value, Mapping):
+        yield from _object(value, schema, place)
+    elif isinstance(value, list | tuple) and isinstance(items := schema.get("items"), Mapping):
+        for index, item in enumerate(value):
+            yield from _problems(item, items, f"{place}[{index}]")
+
+
+def _object(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    known: Mapping[str, Any] = schema.get("properties") or {}
+    for name in schema.get("required") or ():
+        if name not in value:
+            yield f"{_join(place, name)} is missing"
+    for name, item in value.items():
+        if name in known:
+            yield from _problems(item, known[name], _join(place, name))
+        elif schema.get("additionalProperties") is False:
+            yield f"there is no {_join(place, str(name)[:50])}"
+
+
+def _bounds(value: Any, schema: Mapping[str, Any], name: str) -> Iterator[str]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if (least := schema.get("minimum")) is not None and value < least:
+            yield f"{name} must be at least {least}"
+        if (most := schema.get("maximum")) is not None and value > most:
+            yield f"{name} must be at most {most}"
+    for low, high, kinds, what in (
+        ("minItems", "maxItems", (list, tuple), "items"),
+        ("minLength", "maxLength", (str,), "characters"),
+    ):
+        if isinstance(value, kinds):
+            if (least := schema.get(low)) is not None and len(value) < least:
+                yield f"{name} must have at least {least} {what}"
+            if (most := schema.get(high)) is not None and len(value) > most:
+                yield f"{name} must have at most {most} {what}, not {len(value)}"
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return False
+    return isinstance(value, _TYPES.get(kind, (object,)))
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aio" else f"a {kind}"
+
+
+def _join(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name

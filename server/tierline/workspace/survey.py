@@ -1,0 +1,41 @@
+"""Which files the model may be shown, without reading them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from tierline.context.refusals import Reason, Refusal, refuse
+from tierline.workspace.folders import walk
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Resolved
+
+
+def readable(loader: Loader, reference: str = "") -> Iterator[Resolved] | Refusal:
+    """Files below a folder that are neither ignored nor secret, in a stable order; of all workspace
+    folders if ``reference`` is empty. Links that lead out of the workspace are left out.
+    """
+    if reference in ("", ".", "./", "/"):
+        return _below(loader, [root.real for root in loader.roots])
+    place = loader.roots.resolve(reference)
+    if isinstance(place, Refusal):
+        return place
+    if os.path.isfile(place.path):
+        return loader.refusal(place) or iter([place])
+    if not os.path.isdir(place.path):
+        return refuse(reference, Reason.NOT_FOUND)
+    if loader.excluded(place.path):
+        return refuse(reference, Reason.IGNORED)
+    return _below(loader, [place.path])
+
+
+def _below(loader: Loader, folders: list[str]) -> Iterator[Resolved]:
+    seen: set[str] = set()
+    for folder in folders:
+        for path in walk(folder, loader.excluded, lambda _refusal: None):
+            place = loader.roots.resolve(path)
+            if not isinstance(place, Resolved) or not place.key or place.key in seen:
+                continue
+            seen.add(place.key)
+            if loader.refusal(place) is None:
+                yield place

@@ -1,0 +1,192 @@
+"""The tool loop through a real server, over both providers' real wire formats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bugcases.bodies import violations
+from lsp.conftest import Start
+from tierline.lsp import protocol as p
+from wire.agents import Use, calls, results, says, tool_names
+from wire.scripts import a_start, a_texts, a_tool, o_call, o_texts
+from wire.servers import Hold, Kind, Reply, wire_server
+
+KINDS: list[Kind] = ["anthropic", "openai"]
+both = pytest.mark.parametrize("kind", KINDS)
+
+
+def records(workspace: Path) -> list[dict[str, Any]]:
+    lines = (workspace / ".tierline" / "history.jsonl").read_text("utf-8").splitlines()
+    return [r for r in map(json.loads, lines) if r["type"] == "message"]
+
+
+def sound(bodies: list[Any], kind: Kind) -> None:
+    for body in bodies:
+        assert violations(body, kind) == []
+
+
+@both
+async def test_several_rounds_with_calls_side_by_side(
+    start: Start, workspace: Path, kind: Kind
+) -> None:
+    script = [
+        calls(
+            kind,
+            Use("list_files", {"pattern": "*.py"}, "c1"),
+            Use("read_file", {"path": "src/a.py"}, "c2"),
+            Use("read_file", {"path": "../outside"}, "c3"),
+            text="Looking.",
+        ),
+        calls(kind, Use("search_code", {"query": "BETA"}, "c4")),
+        says(kind, "There are two files."),
+    ]
+    with wire_server(kind, script) as model:
+        editor = await start(model)
+        end = await editor.chat("Which files are there?")
+        assert end.outcome == "ok"
+        assert end.message and end.message.text == "There are two files."
+        first, second, third = model.bodies
+        sound(model.bodies, kind)
+        assert tool_names(first, kind) == sorted(tool_names(first, kind))
+        assert {"read_file", "list_files", "search_code"} <= set(tool_names(first, kind))
+        assert first["tools"] == second["tools"] == third["tools"], "the prefix stays"
+        told = results(third, kind)
+        assert told["c1"] == "src/a.py\nsrc/b.py"
+        assert "def alpha() -> int:" in told["c2"]
+        assert told["c3"].startswith("Error: ../outside")
+        assert told["c4"] == "src/b.py:1: BETA = 2"
+        state = await editor.ask("state/get")
+    shown = [m for m in state.messages if m.role == "assistant"]
+    assert [[(c.name, c.status) for c in m.calls] for m in shown] == [
+        [("list_files", "ok"), ("read_file", "ok"), ("read_file", "error")],
+        [("search_code", "ok")],
+        [],
+    ]
+    assert shown[0].calls[1].title == "src/a.py"
+    kept = records(workspace)
+    assert [r["role"] for r in kept] == [
+        "user",
+        "assistant",
+        *["tool"] * 3,
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert len({r["group_id"] for r in kept}) == 1
+    assert [r["status"] for r in kept if r["role"] == "assistant"] == [
+        "tool_call",
+        "tool_call",
+        "ok",
+    ]
+
+
+@both
+async def test_rounds_are_bounded_and_the_history_stays_whole(start: Start, kind: Kind) -> None:
+    with wire_server(kind, calls(kind, Use("list_files", {}, "again"))) as model:
+        editor = await start(model, tools={"maxRounds": 3})
+        end = await editor.chat("Go on for ever.")
+        assert end.outcome == "ok"
+        assert len(model.bodies) == 3
+        assert "max_rounds" in [n.code for n in editor.bodies(p.Notice)]
+        model.script[:] = [says(kind, "Done.")]
+        end = await editor.chat("continue")
+        assert end.message and end.message.text == "Done."
+        sound(model.bodies, kind)
+        assert any("limit of 3" in text for text in results(model.bodies[-1], kind).values())
+
+
+@both
+async def test_calls_that_cannot_be_run_are_answered(start: Start, kind: Kind) -> None:
+    script = [
+        calls(
+            kind,
+            Use("no_such_tool", {}, "c1"),
+            Use("read_file", {}, "c2"),
+            Use("read_file", {"path": 7}, "c3"),
+            Use("read_file", raw='{"path": "src/a', id="c4"),
+            Use("read_file", raw='["src/a.py"]', id="c5"),
+        ),
+        says(kind, "I see."),
+    ]
+    with wire_server(kind, script) as model:
+        editor = await start(model)
+        assert (await editor.chat("Try.")).outcome == "ok"
+        sound(model.bodies, kind)
+        told = results(model.bodies[1], kind)
+    assert "There is no tool 'no_such_tool'" in told["c1"]
+    assert "path is missing" in told["c2"]
+    assert "path must be a string" in told["c3"]
+    assert "not JSON" in told["c4"]
+    assert "not a JSON object" in told["c5"]
+    assert all(text.startswith("Error: ") for text in told.values())
+
+
+@both
+async def test_a_stop_while_the_reply_streams_completes_the_calls(
+    start: Start, workspace: Path, kind: Kind
+) -> None:
+    if kind == "anthropic":
+        parts = [a_start(), *a_texts(0, "Well"), *a_tool(1, "c1", "list_files", "{}")]
+    else:
+        parts = [*o_texts("Well"), *o_call(0, "c1", "list_files", "{}")]
+    with wire_server(kind, [Reply([*parts, Hold()]), says(kind, "Yes.")]) as model:
+        editor = await start(model)
+        sent = await editor.ask("chat/send", p.ChatSendParams(text="Begin."))
+        await editor.until(lambda: model.waiting.is_set() and editor.bodies(p.TextDelta))
+        await editor.ask("chat/cancel", p.ChatCancelParams(sent.turn_id))
+        end = await editor.finished(sent.turn_id)
+        assert end.outcome == "interrupted"
+        assert end.message and end.message.text == "Well"
+        assert (await editor.chat("And now?")).outcome == "ok"
+        sound(model.bodies, kind)
+        if kind == "anthropic":  # OpenAI's calls are whole only at the end of the reply
+            assert "stopped" in results(model.bodies[-1], kind)["c1"]
+            assert [r["role"] for r in records(workspace)][:3] == ["user", "assistant", "tool"]
+
+
+async def test_no_tools_where_they_are_switched_off(start: Start) -> None:
+    with wire_server("anthropic", says("anthropic", "Hello.")) as model:
+        editor = await start(model, tools={"enabled": "off"})
+        await editor.chat("Hi.")
+        assert "tools" not in model.bodies[0]
+        budget = await editor.ask("budget/get")
+        assert "tools" not in [s.name for s in budget.sections if s.tokens]
+
+
+async def test_tools_are_part_of_the_budget(start: Start) -> None:
+    with wire_server("openai", says("openai", "Hello.")) as model:
+        editor = await start(model)
+        budget = await editor.ask("budget/get")
+        section = next(s for s in budget.sections if s.name == "tools")
+        assert section.tokens > 200
+        assert sum(s.tokens for s in budget.sections) == budget.used
+
+
+@both
+async def test_notes_memos_and_history_are_tools(start: Start, tmp_path: Path, kind: Kind) -> None:
+    script = [
+        calls(
+            kind,
+            Use("manage_scratchpad", {"action": "update", "content": "1. look\n2. mend"}, "c1"),
+            Use("save_memo", {"content": "The parser is hand-made on purpose."}, "c2"),
+            Use("query_db", {"sql": "SELECT role FROM messages ORDER BY id"}, "c3"),
+            Use("retrieve_memos", {"query": "parser"}, "c4"),
+            Use("query_db", {"sql": "DELETE FROM messages"}, "c5"),
+        ),
+        says(kind, "Noted."),
+    ]
+    with wire_server(kind, script) as model:
+        editor = await start(model, env={"XDG_DATA_HOME": str(tmp_path / "data")})
+        assert (await editor.chat("Plan it.")).outcome == "ok"
+        told = results(model.bodies[1], kind)
+        assert told["c1"] == "Saved."
+        assert told["c2"].startswith("Saved as memo")
+        assert told["c3"].startswith("user")
+        assert "hand-made" in told["c4"]
+        assert told["c5"].startswith("Error: Not run")
+        pad = await editor.ask("scratchpad/get")
+    assert pad.text == "1. look\n2. mend"
