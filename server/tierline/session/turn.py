@@ -18,6 +18,8 @@ from tierline.session.turnstate import Turn
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
+__all__ = ["Turn", "TurnRunner"]
+
 log = logging.getLogger(__name__)
 
 
