@@ -18,6 +18,7 @@ from pygls.lsp.server import LanguageServer
 from tierline import __version__
 from tierline.errors import TierlineError
 from tierline.lsp import documents, parent, protocol
+from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.handlers import HANDLERS
@@ -51,6 +52,7 @@ class TierlineServer(LanguageServer):
         )
         self.session: Session | None = None
         self.editor_models = EditorModels(self)
+        self.chat_documents = ChatDocuments(self)
         self._opening: asyncio.Task[Session] | None = None
         self._editor_settings: Mapping[str, Any] = {}
 
@@ -78,7 +80,7 @@ class TierlineServer(LanguageServer):
         session = Session(
             folders=self.folders(),
             editor_settings=self._editor_settings,
-            publish=lambda event: self.protocol.notify(protocol.EVENT, event),
+            publish=self._publish,
             text_documents=lambda: documents.text_documents(self),
             notebook_documents=lambda: documents.notebook_documents(self),
             editor=self.editor_models,
@@ -86,6 +88,10 @@ class TierlineServer(LanguageServer):
         await session.start()
         self.session = session
         return session
+
+    def _publish(self, event: protocol.Event) -> None:
+        self.protocol.notify(protocol.EVENT, event)
+        self.chat_documents.heard(event)
 
     async def close_session(self) -> None:
         """Stop what runs and write down what is half done."""
@@ -142,6 +148,15 @@ def build() -> TierlineServer:
     @server.feature(protocol.EDITOR_PART)
     def editor_part(params: protocol.EditorPartParams) -> None:
         server.editor_models.part(params)
+
+    @server.command(COMMAND)
+    async def ask_in_document(*arguments: Any) -> Any:
+        given = arguments[0] if arguments else None
+        uri = given.get("uri", "") if isinstance(given, Mapping) else str(given or "")
+        try:
+            return await server.chat_documents.ask(uri)
+        except TierlineError as error:
+            raise MethodError(error) from error
 
     for method in protocol.METHODS:
         answer = _answer(server, method, HANDLERS[method.name])

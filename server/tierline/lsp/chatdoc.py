@@ -1,0 +1,187 @@
+"""A conversation in a document, for editors that show nothing but plain LSP.
+
+In any file called ``*.chat.md`` the text after the last ``## You`` is the prompt; the code action
+*Ask Tierline* (command ``tierline.document.ask``) sends it, and the reply grows at the end of the
+document through ``workspace/applyEdit``. Helix, Zed, JetBrains and Sublime need no code of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+from lsprotocol import types as lsp
+
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+
+if TYPE_CHECKING:
+    from tierline.lsp.server import TierlineServer
+
+log = logging.getLogger(__name__)
+
+SUFFIX = ".chat.md"
+YOU, REPLY = "## You", "## Tierline"
+COMMAND = "tierline.document.ask"
+PAUSE_SECONDS = 0.3
+"""Text is collected for this long: each edit is a step of the editor's undo."""
+
+
+@define
+class _Talk:
+    """A document that waits for its reply."""
+
+    uri: str
+    pending: list[str] = field(factory=list)
+    arrived: asyncio.Event = field(factory=asyncio.Event)
+    ended: bool = False
+
+
+class ChatDocuments:
+    """Sends what is written in chat documents and writes the replies there."""
+
+    def __init__(self, server: TierlineServer) -> None:
+        self._server = server
+        self._talks: dict[str, _Talk] = {}
+        self._asking: set[str] = set()
+        self._writing: dict[str, asyncio.Task[None]] = {}
+
+    def action(self, uri: str) -> lsp.CodeAction | None:
+        """*Ask Tierline*, in a chat document with something to ask."""
+        if not uri.endswith(SUFFIX) or uri in self._asking or not prompt(self._text(uri)):
+            return None
+        command = lsp.Command("Ask Tierline", COMMAND, arguments=[{"uri": uri}])
+        return lsp.CodeAction("Ask Tierline", kind="source.tierline.ask", command=command)
+
+    async def ask(self, uri: str) -> p.ChatSendResult:
+        """Send the document's prompt; the reply follows in the document.
+
+        Raises:
+            TierlineError: ``invalid_params`` if the document is not open here, ``empty_prompt``,
+                ``conflict`` if its last reply still streams; or what sending a prompt raises.
+        """
+        if uri not in self._server.workspace.text_documents:
+            raise TierlineError(
+                "invalid_params",
+                f"The document {uri} is not open in this server.",
+                f"Open a file called something{SUFFIX} and ask there.",
+            )
+        if any(talk.uri == uri and talk.ended for talk in self._talks.values()):
+            # The last words are in the document already; only their receipt is outstanding.
+            await asyncio.wait([self._writing[uri]])
+        if uri in self._asking:
+            raise TierlineError(
+                "conflict", "A reply is still being written here.", "Stop it first."
+            )
+        text = prompt(self._text(uri))
+        if not text:
+            raise TierlineError(
+                "empty_prompt", "There is nothing to send.", f"Write your question below {YOU}."
+            )
+        session = await self._server.ready()
+        self._asking.add(uri)
+        try:
+            sent = await session.turns.send(p.ChatSendParams(text=text))
+        except BaseException:
+            self._asking.discard(uri)
+            raise
+        talk = self._talks[sent.turn_id] = _Talk(uri, [f"\n\n{REPLY}\n\n"])
+        talk.pending += [f"*{notice}*\n\n" for notice in sent.notices]
+        talk.arrived.set()
+        self._writing[uri] = asyncio.ensure_future(self._write(sent.turn_id, talk))
+        return sent
+
+    def heard(self, event: p.Event) -> None:
+        """Take in an event; most are about turns that began elsewhere."""
+        body = event.body
+        talk = self._talks.get(getattr(body, "turn_id", ""))
+        if talk is None:
+            return
+        match body:
+            case p.TextDelta():
+                talk.pending.append(body.text)
+            case p.Notice():
+                talk.pending.append(f"\n\n*{body.text}*\n\n")
+            case p.TurnFinished():
+                if body.outcome != "ok":
+                    why = f"{body.error} {body.advice}".strip() or "Stopped."
+                    talk.pending.append(f"\n\n*{why}*")
+                talk.pending.append(f"\n\n{YOU}\n\n")
+                talk.ended = True
+            case _:
+                return
+        talk.arrived.set()
+
+    async def _write(self, turn_id: str, talk: _Talk) -> None:
+        try:
+            while True:
+                await talk.arrived.wait()
+                if not talk.ended:
+                    await asyncio.sleep(PAUSE_SECONDS)
+                talk.arrived.clear()
+                text, ended = "".join(talk.pending), talk.ended
+                talk.pending.clear()
+                if text and not await self._append(talk.uri, text):
+                    log.warning("The editor did not take the reply; it is in the history")
+                    return
+                if ended and not talk.pending:
+                    return
+        finally:
+            self._talks.pop(turn_id, None)
+            self._asking.discard(talk.uri)
+
+    async def _append(self, uri: str, text: str) -> bool:
+        """Put text at the document's end. False if the editor refuses or the document is closed."""
+        document = self._server.workspace.text_documents.get(uri)
+        if document is None:
+            return False
+        lines = document.lines
+        whole = not lines or lines[-1].endswith(("\n", "\r"))
+        end = (
+            lsp.Position(len(lines), 0)
+            if whole
+            else document.position_codec.position_to_client_units(
+                lines, lsp.Position(len(lines) - 1, len(lines[-1]))
+            )
+        )
+        if whole:
+            text = text.removeprefix("\n")
+        edit = lsp.TextEdit(lsp.Range(end, end), text)
+        try:
+            result = await self._server.workspace_apply_edit_async(
+                lsp.ApplyWorkspaceEditParams(
+                    label="Tierline", edit=lsp.WorkspaceEdit(changes={uri: [edit]})
+                )
+            )
+        except Exception as error:
+            log.warning("The editor failed to take the reply: %s", error)
+            return False
+        await self._seen(uri, document.version)
+        return bool(result.applied)
+
+    async def _seen(self, uri: str, version: int | None) -> None:
+        """Wait until the editor has told us of the edit: the next end is found in the new text."""
+        for _ in range(100):
+            document = self._server.workspace.text_documents.get(uri)
+            if document is None or document.version != version:
+                return
+            await asyncio.sleep(0.02)
+
+    def _text(self, uri: str) -> str:
+        document = self._server.workspace.text_documents.get(uri)
+        return document.source if document is not None else ""
+
+
+def prompt(text: str) -> str:
+    """What is to be asked: everything after the last ``## You``, or the whole document if nothing
+    has been answered in it yet.
+    """
+    lines = text.splitlines()
+    marks = [n for n, line in enumerate(lines) if line.rstrip() == YOU]
+    if marks:
+        return "\n".join(lines[marks[-1] + 1 :]).strip()
+    if any(line.rstrip() == REPLY for line in lines):
+        return ""
+    return text.strip()
