@@ -129,6 +129,14 @@ TARGETS = (
         "cache_cost", "Cost of `counter` over the log-structured policy, edit-heavy", 1.8, "",
         lambda f: f["counter_over_log_structured_edit_heavy"], at_most=False,
     ),
+    Target(
+        "segmentation", "Topic boundaries in programming chats: Pk relative to TextTiling's",
+        0.8, "", lambda f: f["pk_ratio"],
+    ),
+    Target(
+        "segmentation", "Topic boundaries: processor time for a message", 5, "ms",
+        lambda f: f["ms_per_message"],
+    ),
 )  # fmt: skip
 
 

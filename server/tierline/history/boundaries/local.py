@@ -1,0 +1,286 @@
+"""The local detector: no model, no network, well under a millisecond a message.
+
+Every prompt is a possible beginning of a new topic. What speaks for or against it: how much of its
+words, files and code names were there before, whether lexical cohesion dips at this place (Hearst's
+depth score), whether the kind of work changes, whether a cue phrase announces a switch or a
+follow-up. A logistic model weighs these signs; its weights were fitted by ``segmentation.py --fit``
+among the benchmarks on one half of real programming chats and are measured on the other half
+(docs/benchmarks.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from attrs import frozen
+
+from tierline.history.boundaries.base import SAFE_BOUNDARY, TopicBoundary
+from tierline.history.boundaries.signs import TurnSigns, turns
+from tierline.history.messages import Message
+
+LOOK_BACK = 6
+"""Turns before a place that count as what was talked about."""
+BLOCKS = (1, 2, 3)
+"""Turns on either side whose words are compared."""
+_KINDS = ("words", "rare_words", "prompts")
+FEATURES = (
+    "bias",
+    "unseen_words",
+    "new_files",
+    "old_files",
+    "new_names",
+    "old_names",
+    "work_shift",
+    "switch_cue",
+    "follow_cue",
+    "points_back",
+    "length",
+    *(
+        f"{kind}_{block}_{what}"
+        for kind in _KINDS
+        for block in BLOCKS
+        for what in ("dip", "low", "apart")
+    ),
+)
+# The switch cue's weight was set by hand: where people began a new chat they had none to announce.
+WEIGHTS: tuple[float, ...] = (
+    -4.16,  # bias
+    0.39,  # unseen_words
+    1.01,  # new_files
+    0.39,  # old_files
+    0.31,  # new_names
+    -0.64,  # old_names
+    0.60,  # work_shift
+    2.50,  # switch_cue
+    -0.19,  # follow_cue
+    -0.71,  # points_back
+    1.11,  # length
+    0.86,  # words_1_dip
+    0.27,  # words_1_low
+    0.64,  # words_1_apart
+    0.79,  # words_2_dip
+    0.21,  # words_2_low
+    0.88,  # words_2_apart
+    0.36,  # words_3_dip
+    -0.15,  # words_3_low
+    0.32,  # words_3_apart
+    0.52,  # rare_words_1_dip
+    0.69,  # rare_words_1_low
+    0.05,  # rare_words_1_apart
+    0.53,  # rare_words_2_dip
+    0.17,  # rare_words_2_low
+    0.32,  # rare_words_2_apart
+    0.84,  # rare_words_3_dip
+    -0.09,  # rare_words_3_low
+    0.16,  # rare_words_3_apart
+    0.04,  # prompts_1_dip
+    -0.04,  # prompts_1_low
+    -1.03,  # prompts_1_apart
+    0.18,  # prompts_2_dip
+    0.40,  # prompts_2_low
+    -0.33,  # prompts_2_apart
+    0.60,  # prompts_3_dip
+    0.34,  # prompts_3_low
+    -0.09,  # prompts_3_apart
+)
+FITTED_PRIOR = 0.25
+"""Share of prompts that began a new topic in the conversations that the weights were fitted on."""
+PRIOR = 0.1
+"""The same within a session."""
+SEGMENTS_AT = 0.4
+"""Probability from which :func:`segment` begins a new one, where it is higher than its neighbours'.
+"""
+
+
+@frozen
+class Gap:
+    """A place where a topic could begin: the index of the prompt, the probability that one does.
+    ``reasons`` are the signs that spoke loudest for it.
+    """
+
+    place: int
+    probability: float
+    reasons: tuple[str, ...] = ()
+
+
+def gaps(messages: Sequence[Message]) -> list[Gap]:
+    """Every prompt but the first, with its probability, in order."""
+    found = turns(messages)
+    return [_gap(turn, values) for turn, values in zip(found[1:], features(found), strict=True)]
+
+
+def detect(messages: Sequence[Message]) -> TopicBoundary:
+    """The most probable boundary; of equals, the latest.
+
+    Its confidence is the probability, corrected for how seldom the topic changes within a session:
+    among the chats that the weights were fitted on, laid end to end, every fourth prompt began a
+    new one.
+    """
+    best = max(gaps(messages), key=lambda gap: (round(gap.probability, 3), gap.place), default=None)
+    if best is None:
+        return SAFE_BOUNDARY
+    reason = ", ".join(best.reasons) or "cohesion dips here"
+    return TopicBoundary(best.place, reason, _corrected(best.probability))
+
+
+def segment(messages: Sequence[Message], threshold: float = SEGMENTS_AT) -> list[int]:
+    """All places at which a topic begins, the first message excluded. Topics have two turns or
+    more: of neighbouring places only the more probable one counts.
+    """
+    found = gaps(messages)
+    values = [gap.probability for gap in found]
+    return [
+        gap.place
+        for i, gap in enumerate(found)
+        if gap.probability >= threshold and gap.probability >= max(values[max(0, i - 1) : i + 2])
+    ]
+
+
+def features(found: Sequence[TurnSigns]) -> list[tuple[float, ...]]:
+    """One vector for every turn but the first, in the order of ``FEATURES``: shares of 0 to 1, and
+    dips of cohesion in thirds of a standard deviation of this conversation's.
+    """
+    rarity = _rarity(found)
+    columns = [
+        column
+        for kind in _KINDS
+        for block in BLOCKS
+        for column in _valleys(_cohesions(found, block, kind, rarity))
+    ]
+    return [
+        (*_own(found, i, rarity), *(column[i - 1] for column in columns))
+        for i in range(1, len(found))
+    ]
+
+
+def _own(found: Sequence[TurnSigns], i: int, rarity: dict[str, float]) -> tuple[float, ...]:
+    turn = found[i]
+    before = found[max(0, i - LOOK_BACK) : i]
+    said: set[str] = set().union(*(t.words for t in before))
+    files = frozenset[str]().union(*(t.files for t in before))
+    names = frozenset[str]().union(*(t.names for t in before))
+    weight = sum(rarity[w] for w in turn.prompt)
+    unseen = sum(rarity[w] for w in turn.prompt if w not in said)
+    mentioned = turn.prompt_files or turn.files
+    called = turn.prompt_names
+    works = {t.work for t in before[-2:]} - {None}
+    return (
+        1.0,
+        unseen / weight if weight else 0.5,
+        _share(mentioned - files, mentioned),
+        _share(mentioned & files, mentioned),
+        _share(called - names, called),
+        _share(called & names, called),
+        float(bool(works) and turn.work is not None and turn.work not in works),
+        float(turn.switches),
+        float(turn.follows and not turn.switches),
+        min(turn.points_back, 3) / 3,
+        min(math.log1p(turn.length) / 4, 1.0),
+    )
+
+
+def _corrected(probability: float) -> float:
+    odds = probability / (1 - probability) if probability < 1 else math.inf
+    odds *= (PRIOR / (1 - PRIOR)) / (FITTED_PRIOR / (1 - FITTED_PRIOR))
+    return 1.0 if math.isinf(odds) else odds / (1 + odds)
+
+
+def _share(part: frozenset[str], whole: frozenset[str]) -> float:
+    return len(part) / len(whole) if whole else 0.0
+
+
+def _rarity(found: Sequence[TurnSigns]) -> dict[str, float]:
+    """Inverse document frequency of stems over the turns."""
+    df: Counter[str] = Counter()
+    for turn in found:
+        df.update(turn.words.keys())
+    return {word: math.log(1 + len(found) / times) for word, times in df.items()}
+
+
+Vector: TypeAlias = dict[str, float]
+
+
+def _cohesions(
+    found: Sequence[TurnSigns], size: int, kind: str, rarity: dict[str, float]
+) -> list[float]:
+    """Cosine of the words of ``size`` turns before and behind every place."""
+    counted = [turn.prompt if kind == "prompts" else turn.words for turn in found]
+    weighed = None if kind == "words" else rarity
+    scores = []
+    for i in range(1, len(found)):
+        before = _block(counted[max(0, i - size) : i], weighed)
+        behind = _block(counted[i : i + size], weighed)
+        small, large = sorted((before, behind), key=len)
+        dot = sum(value * large[word] for word, value in small.items() if word in large)
+        norm = math.sqrt(_square(before) * _square(behind))
+        scores.append(dot / norm if norm else 0.0)
+    return scores
+
+
+def _block(counted: Sequence[Counter[str]], rarity: dict[str, float] | None) -> Vector:
+    total: Vector = {}
+    for words in counted:
+        for word, times in words.items():
+            total[word] = total.get(word, 0.0) + times
+    if rarity is None:
+        return total
+    return {word: math.log1p(times) * rarity[word] for word, times in total.items()}
+
+
+def _square(vector: Vector) -> float:
+    return sum(value * value for value in vector.values())
+
+
+_LEVEL = 0.05
+"""Deviation of cohesion that is no more than chance: a chat about one thing has dips too."""
+
+
+def _valleys(scores: Sequence[float]) -> tuple[list[float], ...]:
+    """For every place how deep its valley is, compared to the others, whether it is the lowest of
+    its neighbourhood, and how little there is in common at all.
+    """
+    if not scores:
+        return [], [], []
+    depths = [_depth(scores, i) for i in range(len(scores))]
+    mean = sum(depths) / len(depths)
+    deviation = math.sqrt(sum((d - mean) ** 2 for d in depths) / len(depths))
+    dips = [(depth - mean) / (deviation + _LEVEL) / 3 for depth in depths]
+    lowest = [float(s == min(scores[max(0, i - 1) : i + 2])) for i, s in enumerate(scores)]
+    return dips, lowest, [1.0 - score for score in scores]
+
+
+def _depth(scores: Sequence[float], i: int) -> float:
+    """How far cohesion rises on either side until it falls again (Hearst 1997)."""
+    left = right = scores[i]
+    for value in reversed(scores[:i]):
+        if value < left:
+            break
+        left = value
+    for value in scores[i + 1 :]:
+        if value < right:
+            break
+        right = value
+    return left + right - 2 * scores[i]
+
+
+def _gap(turn: TurnSigns, values: tuple[float, ...]) -> Gap:
+    total = sum(w * v for w, v in zip(WEIGHTS, values, strict=True))
+    return Gap(turn.place, 1 / (1 + math.exp(-max(-30.0, min(30.0, total)))), _reasons(values))
+
+
+_WORDS = {
+    "switch_cue": "a switch is announced",
+    "new_files": "other files",
+    "work_shift": "another kind of work",
+    "unseen_words": "other words",
+    "rare_words_2_dip": "little in common with what came before",
+    "new_names": "other names of code",
+}
+
+
+def _reasons(values: tuple[float, ...]) -> tuple[str, ...]:
+    named = dict(zip(FEATURES, values, strict=True))
+    return tuple(words for name, words in _WORDS.items() if named[name] > 0.6)[:3]
