@@ -26,7 +26,7 @@ const builds = [
   },
   {
     ...common,
-    entryPoints: { webview: 'src/webview/main.tsx' },
+    entryPoints: { webview: 'src/webview/main.tsx', cacheView: 'src/webview/cache/main.tsx' },
     outdir: 'dist',
     platform: 'browser',
     format: 'iife',

@@ -125,6 +125,27 @@ describe('a conversation', () => {
     expect(page.root.querySelectorAll('[data-testid=empty] li')).toHaveLength(3);
   });
 
+  it('shows what a reply took, and leads from there to the prompt cache', () => {
+    const usage = {
+      inputTokens: 617,
+      outputTokens: 170,
+      cacheReadTokens: 412,
+      cacheWriteTokens: 0,
+      estimated: false,
+      cost: 0.0021,
+      saved: 0.001,
+    };
+    page.ready();
+    page.emit(started('t1', 'u1'));
+    page.emit(
+      finished('t1', { message: message('a1', { role: 'assistant', text: 'Done.' }), usage }),
+    );
+    const line = page.get('[data-testid=usage]');
+    expect(line.textContent).toBe('617 in (412 cached) · 170 out · $0.0021');
+    page.click('[data-testid=usage]');
+    page.last('showCache');
+  });
+
   it('shows a prompt, its context line and a streaming reply', () => {
     page.ready();
     page.emit(started('t1', 'u1'), delta('t1', 'Hello **you**'));

@@ -1,5 +1,4 @@
 /** The sidebar: carries messages between the webview and the session. */
-import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { parseLink } from '../shared/links';
 import { type Connection, parseToHost, type ToHost, type ToWebview } from '../shared/messages';
@@ -8,6 +7,7 @@ import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 import type { Sessions } from './sessions';
+import { webviewPage } from './webviewPage';
 import type { WorkspaceFiles } from './workspaceFiles';
 
 export interface Selection {
@@ -53,7 +53,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.listening = false;
     const dist = vscode.Uri.joinPath(this.extension, 'dist');
     view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
-    view.webview.html = page(view.webview, dist);
+    view.webview.html = webviewPage(view.webview, dist, 'webview', 'Tierline');
     view.webview.onDidReceiveMessage((value: unknown) => {
       const message = parseToHost(value);
       if (message === null) this.log.warn('The chat view sent a message that is not understood.');
@@ -271,34 +271,4 @@ async function insert(text: string): Promise<void> {
     }
   });
   await vscode.window.showTextDocument(editor.document, editor.viewColumn);
-}
-
-function page(webview: vscode.Webview, dist: vscode.Uri): string {
-  const nonce = randomBytes(18).toString('base64');
-  const asset = (name: string): string =>
-    webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
-  const policy = [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src ${webview.cspSource}`,
-    `font-src ${webview.cspSource}`,
-    'img-src data:',
-    "form-action 'none'",
-    "base-uri 'none'",
-  ].join('; ');
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="${asset('codicon.css')}">
-<link rel="stylesheet" href="${asset('webview.css')}">
-<title>Tierline</title>
-</head>
-<body>
-<div id="root"></div>
-<script nonce="${nonce}" src="${asset('webview.js')}"></script>
-</body>
-</html>`;
 }

@@ -1,5 +1,6 @@
 /** The extension's entry: puts the parts together and registers the commands. */
 import * as vscode from 'vscode';
+import { CacheView } from './cacheView';
 import { ChatView } from './chatView';
 import { askAboutSelection, cycleMode } from './commands';
 import { ContextViews } from './contextViews';
@@ -29,6 +30,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const documents = new VirtualDocuments();
   const views = new ContextViews(session, documents);
   const sessions = new Sessions(session, documents);
+  const cache = new CacheView(context.extensionUri, session, documents, log);
   const chat = new ChatView(
     context.extensionUri,
     session,
@@ -41,7 +43,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const editorModels = new LanguageModels();
   controller.onClient = (client) => editorModels.attach(client);
   context.subscriptions.push(
-    ...[log, controller, session, keys, documents, chat],
+    ...[log, controller, session, keys, documents, chat, cache],
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
@@ -67,6 +69,8 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.askSelection': () => askAboutSelection(chat),
     'tierline.explainContext': (uri, uris) => views.explain(uri, uris),
     'tierline.showContext': () => views.showContext(),
+    'tierline.showCache': () => cache.show(),
+    'tierline.explainCache': () => cache.explain(),
     'tierline.cycleMode': () => cycleMode(session),
     'tierline.stop': () => controller.request('tierline/chat/cancel', {}),
     'tierline.showBudget': () => views.showBudget(),

@@ -12,6 +12,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   maxInputTokens: ['context', 'maxInputTokens'],
   maxOutputTokens: ['context', 'maxOutputTokens'],
   stabilityPolicy: ['cache', 'policy'],
+  cacheKeepAlive: ['cache', 'keepAlive'],
 };
 
 export type ServerSettings = Record<string, Record<string, unknown>>;

@@ -46,6 +46,7 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('selectModel') }),
   v.strictObject({ type: v.literal('showBudget') }),
   v.strictObject({ type: v.literal('showContext') }),
+  v.strictObject({ type: v.literal('showCache') }),
   v.strictObject({ type: v.literal('showLog') }),
   v.strictObject({ type: v.literal('restart') }),
   v.strictObject({ type: v.literal('openSettings') }),

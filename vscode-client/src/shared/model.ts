@@ -5,6 +5,7 @@
  */
 import type {
   Budget,
+  CacheReport,
   ChatMessage,
   Event,
   EventBody,
@@ -27,6 +28,7 @@ export interface ShownMessage extends ChatMessage {
   advice: string;
   code: string;
   usage: UsageInfo | null;
+  cache: CacheReport | null;
 }
 
 export interface RunningTurn {
@@ -256,9 +258,9 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
 
 function details(
   body: TurnFinished,
-): Pick<ShownMessage, 'key' | 'error' | 'advice' | 'code' | 'usage'> {
-  const { error, advice, code, usage } = body;
-  return { key: turnKey(body.turnId), error, advice, code, usage };
+): Pick<ShownMessage, 'key' | 'error' | 'advice' | 'code' | 'usage' | 'cache'> {
+  const { error, advice, code, usage, cache } = body;
+  return { key: turnKey(body.turnId), error, advice, code, usage, cache };
 }
 
 function shown(
@@ -274,6 +276,7 @@ function shown(
     advice: message.advice ?? previous?.advice ?? '',
     code: message.code ?? previous?.code ?? '',
     usage: message.usage ?? previous?.usage ?? null,
+    cache: message.cache ?? previous?.cache ?? null,
   };
 }
 

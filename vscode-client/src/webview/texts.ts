@@ -92,8 +92,12 @@ export const texts = {
     interrupted: 'not completed',
   },
   compacting: 'Older messages are being summarised.',
-  usage: (input: string, cached: string, output: string) =>
-    cached === ''
-      ? `${input} in · ${output} out`
-      : `${input} in (${cached} cached) · ${output} out`,
+  usage: (input: string, cached: string, output: string, cost: string) =>
+    [
+      cached === '' ? `${input} in` : `${input} in (${cached} cached)`,
+      `${output} out`,
+      ...(cost === '' ? [] : [cost]),
+    ].join(' · '),
+  showCache: 'Show the prompt cache.',
+  missed: 'cache miss',
 } as const;

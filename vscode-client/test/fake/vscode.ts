@@ -76,6 +76,7 @@ export class TabInputNotebook {
 
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const ProgressLocation = { Notification: 15 };
+export const ViewColumn = { Active: -1 };
 export const QuickPickItemKind = { Separator: -1, Default: 0 };
 
 export const statusBarItem = {

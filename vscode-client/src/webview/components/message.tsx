@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { tokens } from '../../shared/budget';
+import { money } from '../../shared/cache';
 import type { ToHost } from '../../shared/messages';
 import type { RunningTurn, ShownMessage } from '../../shared/model';
 import { isShowable } from '../attachments';
@@ -123,7 +124,9 @@ function Reply({ message, store, retry }: MessageProps): JSX.Element {
           label={texts.fork}
           onClick={() => act(store, 'fork', message)}
         />
-        {message.usage !== null && <Usage usage={message.usage} />}
+        {message.usage !== null && (
+          <Usage usage={message.usage} cache={message.cache} store={store} />
+        )}
       </footer>
     </article>
   );
@@ -157,12 +160,34 @@ function Tools({ message, store }: { message: ShownMessage; store: Store }): JSX
   );
 }
 
-function Usage({ usage }: { usage: NonNullable<ShownMessage['usage']> }): JSX.Element {
+interface UsageProps {
+  usage: NonNullable<ShownMessage['usage']>;
+  cache: ShownMessage['cache'];
+  store: Store;
+}
+
+/** What the reply took; leads to the cache viewer. */
+function Usage({ usage, cache, store }: UsageProps): JSX.Element {
   const cached = usage.cacheReadTokens > 0 ? tokens(usage.cacheReadTokens) : '';
+  const cost = usage.cost > 0 ? money(usage.cost) : '';
+  const lost = cache !== null && (cache.outcome === 'miss' || cache.outcome === 'partial');
   return (
-    <span class="usage">
-      {texts.usage(tokens(usage.inputTokens), cached, tokens(usage.outputTokens))}
-    </span>
+    <button
+      type="button"
+      class="usage"
+      data-testid="usage"
+      data-outcome={cache?.outcome ?? ''}
+      title={cache === null ? texts.showCache : `${cache.sentence} ${texts.showCache}`}
+      onClick={() => store.post({ type: 'showCache' })}
+    >
+      {texts.usage(tokens(usage.inputTokens), cached, tokens(usage.outputTokens), cost)}
+      {lost && (
+        <>
+          {' · '}
+          <Icon name="warning" /> {texts.missed}
+        </>
+      )}
+    </button>
   );
 }
 

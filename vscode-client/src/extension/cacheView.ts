@@ -1,0 +1,136 @@
+/** The cache viewer: a panel beside the editor, and "Why did the cache miss?". */
+import * as vscode from 'vscode';
+import type { CacheReport } from '../protocol';
+import type { Which } from '../shared/cache';
+import { type CacheToHost, type CacheToView, explanation, parseCacheToHost } from '../shared/cache';
+import type { VirtualDocuments } from './documents';
+import { openFileLink } from './openFile';
+import { describeError } from './server/errors';
+import type { Change, Session } from './session';
+import { webviewPage } from './webviewPage';
+
+/** Events after which other tiers may be shown. */
+const CHANGES = new Set(['turnFinished', 'filesChanged', 'stateChanged', 'providerChanged']);
+const QUIET_MS = 250;
+
+export class CacheView implements vscode.Disposable {
+  static readonly type = 'tierline.cacheViewer';
+
+  private panel: vscode.WebviewPanel | null = null;
+  private which: Which = 'next';
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly subscription: vscode.Disposable;
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly session: Session,
+    private readonly documents: VirtualDocuments,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.subscription = session.onChange((change) => this.changed(change));
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.subscription.dispose();
+    this.panel?.dispose();
+  }
+
+  show(): void {
+    if (this.panel !== null) {
+      this.panel.reveal();
+      void this.refresh();
+      return;
+    }
+    const dist = vscode.Uri.joinPath(this.extension, 'dist');
+    const panel = vscode.window.createWebviewPanel(
+      CacheView.type,
+      vscode.l10n.t('Prompt Cache'),
+      vscode.ViewColumn.Active,
+      { enableScripts: true, localResourceRoots: [dist] },
+    );
+    panel.iconPath = vscode.Uri.joinPath(this.extension, 'media', 'tierline.svg');
+    panel.webview.html = webviewPage(panel.webview, dist, 'cacheView', 'Prompt Cache');
+    panel.webview.onDidReceiveMessage((value: unknown) => {
+      const message = parseCacheToHost(value);
+      if (message === null) this.log.warn('The cache viewer sent what is not understood.');
+      else void this.handle(message);
+    });
+    panel.onDidChangeViewState(() => {
+      if (panel.visible) void this.refresh();
+    });
+    panel.onDidDispose(() => {
+      this.panel = null;
+    });
+    this.panel = panel;
+  }
+
+  /** One sentence about the newest request, with ways to more. */
+  async explain(): Promise<void> {
+    const t = vscode.l10n.t;
+    const { sentence, report, lastMiss } = await this.session.server.request(
+      'tierline/cache/explain',
+      {},
+    );
+    const [details, viewer] = [t('Show Details'), t('Show Prompt Cache')];
+    const choices = report === null ? [viewer] : [details, viewer];
+    const chosen = await vscode.window.showInformationMessage(
+      report === null ? sentence : told(report, lastMiss),
+      ...choices,
+    );
+    if (chosen === viewer) this.show();
+    if (chosen === details && report !== null) {
+      await this.documents.show('Prompt cache.md', async () => explanation(report, lastMiss));
+    }
+  }
+
+  private changed({ event }: Change): void {
+    if (this.panel?.visible !== true) return;
+    if (event !== null && !CHANGES.has(event.body.kind)) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.refresh(), QUIET_MS);
+  }
+
+  private async handle(message: CacheToHost): Promise<void> {
+    try {
+      if (message.type === 'show') {
+        this.which = message.which;
+        await this.refresh();
+      } else if (message.type === 'explain') {
+        await this.explain();
+      } else {
+        await openFileLink({ kind: 'file', path: message.path, line: null, column: null });
+      }
+    } catch (error) {
+      const { message: text, advice } = describeError(error);
+      this.log.warn(`cache viewer: ${text}`);
+      this.post({ type: 'error', text: `${text} ${advice}`.trim() });
+    }
+  }
+
+  private async refresh(): Promise<void> {
+    const { server } = this.session;
+    try {
+      const [tiers, stats] = await Promise.all([
+        server.request('tierline/cache/tiers', { which: this.which }),
+        server.request('tierline/stats/get', {}),
+      ]);
+      this.post({ type: 'tiers', tiers, stats: stats.sessions[0] ?? null });
+    } catch (error) {
+      const { message, advice } = describeError(error);
+      this.post({ type: 'error', text: `${message} ${advice}`.trim() });
+    }
+  }
+
+  private post(message: CacheToView): void {
+    void this.panel?.webview.postMessage(message);
+  }
+}
+
+/** A request that missed nothing is said to have missed nothing, and what was the last one. */
+function told(report: CacheReport, lastMiss: CacheReport | null): string {
+  const t = vscode.l10n.t;
+  if (report.outcome !== 'hit') return report.sentence;
+  const miss = lastMiss === null ? '' : ` ${t('The last miss: {0}', lastMiss.sentence)}`;
+  return `${t('It did not miss.')} ${report.sentence}${miss}`;
+}

@@ -1,0 +1,140 @@
+/** The cache viewer: what its webview and the host say to each other, and how figures read. */
+import * as v from 'valibot';
+import type { CacheReport, CacheTiers, SessionStats } from '../protocol';
+import { exact } from './budget';
+
+const MAX_NAME = 4_096;
+const name = v.pipe(v.string(), v.maxLength(MAX_NAME));
+const which = v.picklist(['next', 'last']);
+
+export type Which = v.InferOutput<typeof which>;
+
+const toHost = v.variant('type', [
+  /** The webview is drawn, or wants another request's tiers. */
+  v.strictObject({ type: v.literal('show'), which }),
+  v.strictObject({ type: v.literal('open'), path: name }),
+  v.strictObject({ type: v.literal('explain') }),
+]);
+
+export type CacheToHost = v.InferOutput<typeof toHost>;
+
+const item = v.looseObject({ key: v.string(), label: v.string(), tokens: v.number() });
+const tier = v.looseObject({
+  tier: v.string(),
+  name: v.string(),
+  tokens: v.number(),
+  items: v.array(item),
+});
+
+const toView = v.variant('type', [
+  v.strictObject({
+    type: v.literal('tiers'),
+    tiers: v.pipe(
+      v.looseObject({ which, tokens: v.number(), tiers: v.array(tier) }),
+      v.transform((value) => value as unknown as CacheTiers),
+    ),
+    stats: v.nullable(
+      v.pipe(
+        v.looseObject({ requests: v.number(), cost: v.number() }),
+        v.transform((value) => value as unknown as SessionStats),
+      ),
+    ),
+  }),
+  v.strictObject({ type: v.literal('error'), text: v.string() }),
+]);
+
+export type CacheToView = v.InferOutput<typeof toView>;
+
+export function parseCacheToHost(value: unknown): CacheToHost | null {
+  const result = v.safeParse(toHost, value);
+  return result.success ? result.output : null;
+}
+
+export function parseCacheToView(value: unknown): CacheToView | null {
+  const result = v.safeParse(toView, value);
+  return result.success ? result.output : null;
+}
+
+/** "$1.23", with more digits where the amount is small. */
+export function money(dollars: number): string {
+  const amount = Math.abs(dollars);
+  const sign = dollars < 0 ? '-' : '';
+  return `${sign}$${amount >= 1 || amount === 0 ? amount.toFixed(2) : amount.toFixed(4)}`;
+}
+
+/** "4:05", "1:02:03": time until something ends. */
+export function clock(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const rest = two(whole % 60);
+  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
+}
+
+/** Share of a whole in percent, 0 for nothing of nothing. */
+export function share(part: number, whole: number): number {
+  return whole > 0 ? (100 * part) / whole : 0;
+}
+
+export const OUTCOMES: Readonly<Record<CacheReport['outcome'], { label: string; icon: string }>> = {
+  hit: { label: 'Cache hit', icon: 'pass' },
+  partial: { label: 'Partial hit', icon: 'warning' },
+  miss: { label: 'Cache miss', icon: 'error' },
+  first: { label: 'First request', icon: 'circle-outline' },
+  unknown: { label: 'Not reported', icon: 'question' },
+  uncached: { label: 'Not cached', icon: 'circle-slash' },
+};
+
+/** A known figure, or a dash. */
+export function figure(value: number): string {
+  return value < 0 ? '–' : exact(value);
+}
+
+/** The explanation as a document. */
+export function explanation(report: CacheReport, lastMiss: CacheReport | null): string {
+  const lines = [`# ${OUTCOMES[report.outcome].label}`, '', report.sentence, ''];
+  lines.push(...details(report));
+  if (lastMiss !== null && lastMiss.planId !== report.planId) {
+    lines.push('', '## The last miss before it', '', lastMiss.sentence, '', ...details(lastMiss));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function details(report: CacheReport): string[] {
+  const rows: [string, string][] = [
+    ['Time', report.at],
+    ['Model', `${report.provider}: ${report.model}`],
+    ['Policy', report.policy],
+    ['Reason', report.code],
+    ['First item that differs', report.item === '' ? '' : `\`${report.item}\``],
+    ['Input', `${figure(report.inputTokens)} tokens`],
+    ['Read from the cache', figure(report.readTokens)],
+    ['Written to the cache', figure(report.writtenTokens)],
+    ['Neither', figure(report.uncachedTokens)],
+    ['Cached by the request before', figure(report.offeredTokens)],
+    ['The same bytes as before', figure(report.readableTokens)],
+    [
+      'Since the cache was used last',
+      report.idleSeconds > 0 ? `${exact(report.idleSeconds)} s` : '',
+    ],
+    ['Cost', report.cost > 0 ? money(report.cost) : ''],
+    ['Saved by the cache', report.cost > 0 ? money(report.saved) : ''],
+  ];
+  const table = rows
+    .filter(([, value]) => value !== '')
+    .map(([key, value]) => `| ${key} | ${value} |`);
+  const out = ['| | |', '| --- | --- |', ...table];
+  if (report.decisions.length > 0) {
+    out.push('', 'What the policy decided:', '');
+    for (const { sentence, numbers } of report.decisions) {
+      const parts = Object.entries(numbers).map(([key, value]) => `${key} ${round(value)}`);
+      out.push(`- ${sentence}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`);
+    }
+  }
+  return out;
+}
+
+/** Four digits that matter. */
+export function round(value: number): string {
+  return value !== 0 && Math.abs(value) < 1e15 ? String(Number(value.toPrecision(4))) : '0';
+}
