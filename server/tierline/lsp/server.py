@@ -22,6 +22,7 @@ from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.handlers import HANDLERS
+from tierline.lsp.launch import load_vocabulary, tidy
 from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
 
@@ -75,6 +76,8 @@ class TierlineServer(LanguageServer):
         return await asyncio.shield(self._opening)
 
     async def _open(self) -> Session:
+        tidy()
+        await asyncio.to_thread(load_vocabulary)
         from tierline.session.session import Session
 
         session = Session(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import importlib
 import importlib.resources
 import logging
 import types
+from binascii import a2b_base64
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import tiktoken
 
 log = logging.getLogger(__name__)
+
+
+COMMON = "o200k_base"
+"""The encoding of most models, and what is closest for those that do not publish theirs."""
 
 
 class VocabularyError(Exception):
@@ -102,13 +106,21 @@ def _ranks(url: str, expected_hash: str) -> dict[bytes, int]:
     """
     name = url.rsplit("/", 1)[-1]
     file = importlib.resources.files("tierline").joinpath("data", "vocabulary", name)
+    ranks: dict[bytes, int] = {}
+    digest = hashlib.sha256()
     try:
-        content = file.read_bytes()
+        # Line by line: the whole content and a list of its lines would be 15 MB for a moment, and a
+        # process rarely gives back what it once had.
+        with file.open("rb") as lines:
+            for line in lines:
+                digest.update(line)
+                token, _, rank = line.partition(b" ")
+                if rank:
+                    ranks[a2b_base64(token)] = int(rank)
     except OSError as error:
         raise VocabularyError(f"{name} is not in the package ({error.strerror}).") from error
-    if hashlib.sha256(content).hexdigest() != expected_hash:
+    except ValueError as error:
+        raise VocabularyError(f"{name} is damaged ({error}).") from error
+    if digest.hexdigest() != expected_hash:
         raise VocabularyError(f"{name} does not have the hash that tiktoken expects.")
-    return {
-        base64.b64decode(token): int(rank)
-        for token, rank in (line.split(b" ") for line in content.splitlines() if line)
-    }
+    return ranks
