@@ -138,6 +138,18 @@ class MemoryConfig:
 
 
 @frozen
+class SymbolsConfig:
+    """The symbol index, which the module map and retrieval are made from."""
+
+    enabled: bool = True
+    """False: no index, no module map, nothing is retrieved by itself."""
+    lenses: bool = True
+    """Code lenses on files and symbols that are in the context."""
+    wait_seconds: float = field(default=1.5, validator=_NOT_NEGATIVE)
+    """How long a prompt waits for an index that is just being built, before it goes without."""
+
+
+@frozen
 class PrivacyConfig:
     """What is written down."""
 
@@ -182,6 +194,7 @@ class Settings:
     memory: MemoryConfig = field(factory=MemoryConfig)
     privacy: PrivacyConfig = field(factory=PrivacyConfig)
     tools: ToolsConfig = field(factory=ToolsConfig)
+    symbols: SymbolsConfig = field(factory=SymbolsConfig)
 
 
 SECTIONS: dict[str, type] = {
@@ -193,6 +206,7 @@ SECTIONS: dict[str, type] = {
     "memory": MemoryConfig,
     "privacy": PrivacyConfig,
     "tools": ToolsConfig,
+    "symbols": SymbolsConfig,
 }
 PROTECTED = {
     "provider": "a workspace may not choose where prompts go",

@@ -25,7 +25,8 @@ def frame(message: dict[str, Any]) -> bytes:
 def clean_environment(workspace: Path, **more: str) -> dict[str, str]:
     """The environment without keys, and with settings of nobody."""
     kept = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
-    return kept | {"XDG_CONFIG_HOME": str(workspace / ".config")} | more
+    own = {"XDG_CONFIG_HOME": str(workspace / ".config"), "TIERLINE_SYMBOLS_ENABLED": "false"}
+    return kept | own | more
 
 
 class Pipe:

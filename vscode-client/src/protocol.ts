@@ -825,6 +825,145 @@ export interface Stats {
   total: SessionStats;
 }
 
+/** A language of the index. */
+export interface SymbolsLanguage {
+  name: string;
+  files: number;
+  available: boolean;
+  /** Why its symbols are not read: the grammar is not installed for this platform. */
+  why: string;
+}
+
+/** Files that are not indexed, by reason. */
+export interface SkippedFiles {
+  reason: string;
+  files: number;
+}
+
+/** Where the symbol index stands. */
+export interface SymbolsStatus {
+  state: 'off' | 'starting' | 'indexing' | 'ready' | 'failed';
+  files: number;
+  symbols: number;
+  done: number;
+  /** Files of the scan that runs, or of the last one. */
+  total: number;
+  languages: SymbolsLanguage[];
+  skipped: SkippedFiles[];
+  /** What the last whole scan took. */
+  seconds: number;
+  /** The most that the index's process has had resident. */
+  memoryBytes: number;
+  /** Why it is off or has failed, and what to do. */
+  why: string;
+}
+
+/** Look at every file again; ``fresh`` also chooses anew what the module map shows. */
+export interface ReindexParams {
+  fresh?: boolean;
+}
+
+/** A retrieval set by its id or by the turn that it was made for; the newest when both empty. */
+export interface RetrievalParams {
+  setId?: string;
+  turnId?: string;
+}
+
+/** A piece of code that was found for a prompt, in the request or not. */
+export interface RetrievalCandidate {
+  /** Key of the item (``card:src/a.py#Plan.entry``). */
+  key: string;
+  path: string;
+  uri: string;
+  symbol: string;
+  kind: string;
+  /** First line, from 1. */
+  line: number;
+  end: number;
+  /** 0 to 1, relative to the best. */
+  score: number;
+  why: string;
+  included: boolean;
+  /** Stable code of why it is out; empty if it is in. */
+  code: string;
+  reason: string;
+  tokens: number;
+  /** Reached through the reference graph, not by the prompt's words. */
+  hop: boolean;
+  activation: number;
+  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
+}
+
+/** What was retrieved for one turn, with reasons; the breakdown of the line under a prompt. */
+export interface RetrievalInfo {
+  setId: string;
+  turnId: string;
+  mode: 'off' | 'light' | 'heavy';
+  query: string;
+  /** The budget meter's line under the prompt. */
+  line: string;
+  /** Number of the query cluster (phase) that the prompt belongs to. */
+  cluster: number;
+  task: string;
+  candidates: RetrievalCandidate[];
+  /** Tokens of the module map in this request. */
+  mapTokens: number;
+  cardTokens: number;
+  /** Promotions and ended leases, in sentences. */
+  changes: string[];
+  note: string;
+}
+
+/** A symbol whose body is wanted: ``symbol`` (``Plan.entry``), ``path`` or both. */
+export interface CodeParams {
+  symbol?: string;
+  path?: string;
+  maxLines?: number;
+}
+
+/** The body, as the model is given it. */
+export interface CodeResult {
+  found: boolean;
+  text: string;
+  key: string;
+  path: string;
+  line: number;
+  end: number;
+}
+
+/** A file by ``path``, or a symbol of it. */
+export interface PinItemParams {
+  path: string;
+  symbol?: string;
+}
+
+/** A pin or a suggestion by the key of its item. */
+export interface PinKeyParams {
+  key: string;
+}
+
+/** Something that is held in the context, or that the model suggests to pin. */
+export interface PinInfo {
+  key: string;
+  path: string;
+  uri: string;
+  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
+  symbol: string;
+  line: number;
+  end: number;
+  tokens: number;
+  /** What a lease is scoped to: ``turn:<n>`` or ``task:<id>``. */
+  scope: string;
+  activation: number;
+  why: string;
+}
+
+/** What is held, and what is suggested. Suggestions hold nothing until they are accepted. */
+export interface PinsResult {
+  pins: PinInfo[];
+  suggested: PinInfo[];
+}
+
 /** The request is on its way. */
 export interface TurnStarted {
   turnId: string;
@@ -935,11 +1074,23 @@ export interface NotesChanged {
   kind: 'notesChanged';
 }
 
+/** The symbol index is in another state, or holds something else. */
+export interface SymbolsChanged {
+  status: SymbolsStatus;
+  kind: 'symbolsChanged';
+}
+
+/** What is held or suggested is another. */
+export interface PinsChanged {
+  pins: PinsResult;
+  kind: 'pinsChanged';
+}
+
 /** One step of what happens. ``seq`` grows by one; a gap means: ask for the state. */
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged;
 }
 
 /** A model that the editor offers to extensions. */
@@ -986,7 +1137,7 @@ export interface EditorCancelParams {
   requestId: string;
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged;
 
 export const EVENT = 'tierline/chat/event';
 
@@ -1082,6 +1233,26 @@ export interface Requests {
   'tierline/scratchpad/set': [ScratchpadSetParams, Scratchpad];
   /** Add to its end. */
   'tierline/scratchpad/append': [ScratchpadAppendParams, Scratchpad];
+  /** Where the symbol index stands. */
+  'tierline/symbols/status': [NoParams, SymbolsStatus];
+  /** Look at every file again. */
+  'tierline/symbols/reindex': [ReindexParams, SymbolsStatus];
+  /** What was found, and why. */
+  'tierline/retrieval/get': [RetrievalParams, RetrievalInfo];
+  /** The body of a symbol. */
+  'tierline/retrieval/code': [CodeParams, CodeResult];
+  /** What is held, and what is suggested. */
+  'tierline/pins/list': [NoParams, PinsResult];
+  /** What the model suggests to pin. */
+  'tierline/pins/suggested': [NoParams, PinsResult];
+  /** Pin a file or a symbol. */
+  'tierline/pins/add': [PinItemParams, PinsResult];
+  /** Take a pin or a lease away. */
+  'tierline/pins/remove': [PinKeyParams, PinsResult];
+  /** Pin what the model suggests. */
+  'tierline/pins/accept': [PinKeyParams, PinsResult];
+  /** Drop a suggestion. */
+  'tierline/pins/dismiss': [PinKeyParams, PinsResult];
   /** Begin a branch at a message. */
   'tierline/branch/fork': [ForkParams, State];
   /** Go to another branch. */

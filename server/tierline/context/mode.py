@@ -43,10 +43,20 @@ class ModeLimits:
     """Most tokens of retrieved items as a share of the model's input; the lesser limit counts."""
     card_lines: int
     """Lines of a retrieved excerpt (seed 003, "Candidate Touchpoints": up to 30)."""
+    map_tokens: int = 0
+    """Most tokens of the module map."""
+    map_share: float = 0.0
+    """Most tokens of the module map as a share of the model's input; the lesser limit counts."""
+    map_symbols: int = 0
+    """Symbols that the map shows of each file."""
 
     def tokens(self, max_input_tokens: int) -> int:
         """Most tokens of retrieved items with this input limit."""
         return min(self.retrieved_tokens, int(max_input_tokens * self.retrieved_share))
+
+    def map_limit(self, max_input_tokens: int) -> int:
+        """Most tokens of the module map with this input limit."""
+        return min(self.map_tokens, int(max_input_tokens * self.map_share))
 
 
 LIMITS: dict[ContextMode, ModeLimits] = {
@@ -54,9 +64,23 @@ LIMITS: dict[ContextMode, ModeLimits] = {
         symbols=False, candidates=0, retrieved_tokens=0, retrieved_share=0.0, card_lines=0
     ),
     ContextMode.LIGHT: ModeLimits(
-        symbols=True, candidates=8, retrieved_tokens=2_000, retrieved_share=0.10, card_lines=5
+        symbols=True,
+        candidates=8,
+        retrieved_tokens=2_000,
+        retrieved_share=0.10,
+        card_lines=5,
+        map_tokens=1_500,
+        map_share=0.05,
+        map_symbols=5,
     ),
     ContextMode.HEAVY: ModeLimits(
-        symbols=True, candidates=12, retrieved_tokens=12_000, retrieved_share=0.25, card_lines=30
+        symbols=True,
+        candidates=12,
+        retrieved_tokens=12_000,
+        retrieved_share=0.25,
+        card_lines=30,
+        map_tokens=6_000,
+        map_share=0.10,
+        map_symbols=10,
     ),
 }

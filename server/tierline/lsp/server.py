@@ -17,12 +17,13 @@ from pygls.lsp.server import LanguageServer
 
 from tierline import __version__
 from tierline.errors import TierlineError
-from tierline.lsp import documents, parent, protocol
+from tierline.lsp import documents, lenses, parent, protocol
 from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.handlers import HANDLERS
 from tierline.lsp.launch import load_vocabulary, tidy
+from tierline.lsp.progress import ClientProgress
 from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
 
@@ -87,6 +88,7 @@ class TierlineServer(LanguageServer):
             text_documents=lambda: documents.text_documents(self),
             notebook_documents=lambda: documents.notebook_documents(self),
             editor=self.editor_models,
+            progress=ClientProgress(self),
         )
         await session.start()
         self.session = session
@@ -95,6 +97,7 @@ class TierlineServer(LanguageServer):
     def _publish(self, event: protocol.Event) -> None:
         self.protocol.notify(protocol.EVENT, event)
         self.chat_documents.heard(event)
+        lenses.refresh(self, event)
 
     async def close_session(self) -> None:
         """Stop what runs and write down what is half done."""
@@ -113,6 +116,7 @@ def build() -> TierlineServer:
     """A server with all methods registered."""
     server = TierlineServer()
     documents.register(server)
+    lenses.register(server)
 
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:

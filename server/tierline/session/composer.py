@@ -39,6 +39,7 @@ from tierline.session.anchor import note_items
 from tierline.session.contextline import context_line
 from tierline.session.memory import MemoryView
 from tierline.session.memos import memo_items
+from tierline.session.retrieval import Automatic
 from tierline.session.tiering import SentState, policy
 from tierline.session.toolbox import tools_hash, tools_items
 from tierline.store.group_search import GroupSearch
@@ -89,6 +90,8 @@ class Snapshot:
     """Keys of files whose buffers are not saved."""
     notes: tuple[Item, ...] = ()
     """History guidelines, Global Anchor, scratchpad."""
+    automatic: Automatic = field(factory=Automatic)
+    """Module map, held cards, touchpoints."""
     memory: MemoryView | None = None
     """What the ``levels`` selection makes of the conversation."""
     tools: tuple[ToolSpec, ...] = ()
@@ -125,6 +128,7 @@ class Composer:
         self._sent = SentState(session.home / "cache-state.json")
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
+        self._tokens: dict[str, int] = {}
 
     # --- for the session -------------------------------------------------------------------------
 
@@ -137,13 +141,17 @@ class Composer:
         """
         provider = await self._session.models.provider()
         await self._session.files.refresh(everything=True)
+        await self._session.retrieval.prepare(turn)
         snapshot = await self._snapshot(turn, after_overflow)
-        return await self._build(snapshot, provider)
+        composed = await self._build(snapshot, provider)
+        self._session.retrieval.planned(turn, composed.plan, composed.context_line)
+        return composed
 
     async def preview(self, prompt: str = "") -> Composed:
         """The next request as it would be sent now, without a prompt or with this one, which is
         written down nowhere.
         """
+        await self._session.retrieval.attach()
         if not prompt.strip():
             return await self._build(await self._snapshot(None, False), None)
         from tierline.session.turn import Turn
@@ -206,6 +214,10 @@ class Composer:
             return 0
         counter = self._session.counters.counter(self._session.models.facts())
         return counter.count(render_file(entry.key, entry.text))
+
+    def tokens_of(self, key: str) -> int:
+        """Tokens of an item in the last plan; 0 if it is not in it."""
+        return self._tokens.get(key, 0)
 
     def close(self) -> None:
         """Release the plan store."""
@@ -276,6 +288,7 @@ class Composer:
             sent=self._sent.get(session.conversation.session_id),
             now=time.time(),
             dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
+            automatic=await asyncio.to_thread(session.retrieval.automatic, turn, counter),
             notes=tuple(
                 note_items(
                     session.conversation.timeline(),
@@ -301,6 +314,7 @@ class Composer:
         async with self._lock:
             composed = await asyncio.to_thread(self._work, snapshot, counter, provider)
         self._session.files.planned(composed.plan)
+        self._tokens = {entry.key: entry.tokens for entry in composed.plan.included}
         return composed
 
     def _work(
@@ -340,11 +354,12 @@ class Composer:
             snapshot.limits,
             model=snapshot.facts.name,
             mode=snapshot.mode,
-            absent=snapshot.absent,
+            absent=(*snapshot.absent, *snapshot.automatic.absent),
             frame_tokens=frame,
             compaction_failed=snapshot.after_overflow,
             branch=snapshot.branch,
             turn=snapshot.active_group,
+            retrieval_set=snapshot.automatic.set_id,
         )
 
     def _arrange(
@@ -363,7 +378,7 @@ class Composer:
                 now=snapshot.now,
                 model=snapshot.facts.name,
                 active_group=snapshot.active_group,
-                signals={key: Signals(dirty=True) for key in snapshot.dirty},
+                signals=_signals(snapshot),
                 tools=tools_hash(snapshot.tools),
             ),
             Tariff.of(
@@ -460,7 +475,16 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
     recalled = snapshot.memory.items(counter.count) if snapshot.memory is not None else ()
     definitions = tools_items(snapshot.tools, counter)
     documents = (*snapshot.notes, *snapshot.files)
-    return [head, *definitions, *documents, *history, *snapshot.memos, *recalled, *tail]
+    found = (*snapshot.automatic.items, *snapshot.memos)
+    return [head, *definitions, *documents, *history, *found, *recalled, *tail]
+
+
+def _signals(snapshot: Snapshot) -> dict[str, Signals]:
+    """What is known of items: their place in the reference graph, unsaved buffers."""
+    signals = dict(snapshot.automatic.signals)
+    for key in snapshot.dirty:
+        signals[key] = evolve(signals.get(key, Signals()), dirty=True)
+    return signals
 
 
 def _selection(strategy: str, window: int) -> str:

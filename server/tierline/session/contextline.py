@@ -5,28 +5,24 @@ from __future__ import annotations
 from tierline.context.items import Section
 from tierline.context.mode import ContextMode
 from tierline.context.plan import ContextPlan
+from tierline.context.retrieval.cards import CARD_PREFIX
 
 
 def context_line(decided: ContextPlan, mode: ContextMode) -> str:
-    """``+1 card · 2 files · 2.1k tokens · CTX light``."""
-    files = [e for e in decided.included if e.section is Section.FILES]
-    recalled = sum(e.key.startswith("recall:") for e in decided.included)
-    cards = [
-        e
-        for e in decided.included
-        if e.section in (Section.RETRIEVED, Section.SYMBOLS) and not e.key.startswith("recall:")
-    ]
-    parts = []
-    memos = sum(e.key.startswith("memo:") for e in decided.included)
-    if memos:
-        parts.append(f"+{memos} memo{'s' * (memos != 1)}")
-    if recalled:
-        parts.append(f"+{recalled} recalled")
-    if cards:
-        parts.append(f"+{len(cards)} card{'s' * (len(cards) != 1)}")
-    parts.append(f"{len(files)} file{'s' * (len(files) != 1)}")
-    parts.append(f"{short(decided.tokens)} tokens")
-    return " · ".join([*parts, f"CTX {mode.value}"])
+    """``+3 cards, 2 files · 2.1k tokens · CTX light``."""
+    files = sum(e.section is Section.FILES for e in decided.included)
+
+    def having(prefix: str) -> int:
+        return sum(e.key.startswith(prefix) for e in decided.included)
+
+    counted = (
+        (having("memo:"), "memo", "s"),
+        (having("recall:"), "recalled", ""),
+        (having(CARD_PREFIX), "card", "s"),
+    )
+    parts = [f"+{count} {what}{plural * (count != 1)}" for count, what, plural in counted if count]
+    parts.append(f"{files} file{'s' * (files != 1)}")
+    return f"{', '.join(parts)} · {short(decided.tokens)} tokens · CTX {mode.value}"
 
 
 def short(tokens: int) -> str:

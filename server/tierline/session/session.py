@@ -28,8 +28,11 @@ from tierline.session.memory import MemoryService
 from tierline.session.memos import MemoService
 from tierline.session.models import ModelService, problems
 from tierline.session.notetools import note_tools
+from tierline.session.pins import PinService
 from tierline.session.plans import PlanService
+from tierline.session.retrieval import RetrievalService
 from tierline.session.scratchpad import ScratchpadService
+from tierline.session.symbols import Progress, SymbolService
 from tierline.session.toolbox import ToolService
 from tierline.session.turn import TurnRunner
 from tierline.store.plans import PlanStore
@@ -57,6 +60,7 @@ class Session:
         text_documents: Callable[[], Mapping[str, Any]] = dict,
         notebook_documents: Callable[[], Mapping[str, Any]] = dict,
         editor: EditorPort | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
@@ -77,7 +81,7 @@ class Session:
             on_notice=lambda found: self._later(found.code, found.text),
         )
         self.counters = make_counters(self.home)
-        loader = Loader(
+        self.loader = loader = Loader(
             self.roots,
             Buffers(text_documents, notebook_documents),
             max_bytes=self.settings.context.max_file_bytes,
@@ -93,6 +97,9 @@ class Session:
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
         self.memos = MemoService(self)
+        self.symbols = SymbolService(self, progress)
+        self.retrieval = RetrievalService(self, self.home)
+        self.pins = PinService(self)
         self.memory = MemoryService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
@@ -115,6 +122,7 @@ class Session:
                 self.notice("warning", f"The last session was not restored: {error}", "restore")
         self.bus.session_id = self.conversation.session_id
         await self.models.start()
+        self.symbols.start()
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         for text in problems(self.settings):
@@ -127,9 +135,11 @@ class Session:
         self.keep_alive.stop()
         await self.turns.close()
         await self.cache.close()
+        await self.symbols.close()
         await self.models.close()
         self.memory.close()
         self.composer.close()
+        self.retrieval.close()
         self.conversation.store.close()
 
     def configure(self, editor_settings: Mapping[str, Any]) -> None:
@@ -143,6 +153,8 @@ class Session:
             self.bus.publish(p.ModeChanged(self.mode))
         if before.provider != self.settings.provider:
             self.bus.publish(p.ProviderChanged(self.models.info()))
+        self.symbols.configured()
+        self.symbols.refresh_soon()
         self.budget_soon()
 
     # --- requests --------------------------------------------------------------------------------
@@ -178,6 +190,7 @@ class Session:
         order: tuple[p.ContextMode, ...] = ("off", "light", "heavy")
         self.mode = params.mode or order[(order.index(self.mode) + 1) % len(order)]
         self.bus.publish(p.ModeChanged(self.mode))
+        self.symbols.refresh_soon()
         self.budget_soon()
         return p.ModeResult(mode=self.mode)
 
@@ -206,16 +219,19 @@ class Session:
     def documents_changed(self, uris: Sequence[str]) -> None:
         """Buffers or files on disk may have changed."""
         self.keep_alive.active()
+        self.symbols.documents_changed(uris)
         if self.files.touched(uris):
             self.budget_soon(files=True)
 
     def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
         """The editor renamed or moved files or folders."""
-        self._spawn(self.files.renamed(pairs))
+        self.symbols.documents_changed([uri for pair in pairs for uri in pair])
+        self.spawn(self.files.renamed(pairs))
 
     def roots_changed(self, folders: Sequence[tuple[str, str]]) -> None:
         """The set of workspace folders changed."""
-        self._spawn(self.files.roots_changed(self.roots.replace(folders)))
+        self.spawn(self.files.roots_changed(self.roots.replace(folders)))
+        self.symbols.roots_changed()
 
     def _later(self, code: str, text: str) -> None:
         """A notice from a worker thread."""
@@ -260,6 +276,7 @@ class Session:
     async def after_turn(self, group_id: str) -> None:
         """What follows a reply: the turn's leases end, the budget is published."""
         self.files.context.end_scope(f"turn:{group_id}")
+        await self.retrieval.finished(group_id)
         self.budget_soon(files=True)
         self.keep_alive.begin()
 
@@ -286,7 +303,8 @@ class Session:
             self.bus.publish(p.FilesChanged(infos))
         self.bus.publish(p.BudgetChanged(composed.budget))
 
-    def _spawn(self, work: Any) -> None:
+    def spawn(self, work: Any) -> None:
+        """Run something beside everything else."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -13,6 +13,8 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   maxOutputTokens: ['context', 'maxOutputTokens'],
   stabilityPolicy: ['cache', 'policy'],
   cacheKeepAlive: ['cache', 'keepAlive'],
+  symbolIndex: ['symbols', 'enabled'],
+  codeLenses: ['symbols', 'lenses'],
 };
 
 export type ServerSettings = Record<string, Record<string, unknown>>;

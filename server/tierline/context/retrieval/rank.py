@@ -62,6 +62,10 @@ class RankedFile:
     why: tuple[str, ...]
     hop: bool = False
     """Found by way of the graph alone: it holds none of the prompt's words."""
+    matched: int = 0
+    """How many of the prompt's words it holds."""
+    named: bool = False
+    """The prompt names it, or something that it defines."""
 
 
 @frozen
@@ -105,7 +109,8 @@ def rank_files(
     named, names = _named(corpus, query.text)
     for number, (strength, reason) in named.items():
         add(number, blend.named * strength, reason)
-    for number, reason in _paths_named(corpus, query.text):
+    by_path = dict(_paths_named(corpus, query.text))
+    for number, reason in by_path.items():
         add(number, blend.path_named, reason)
     if best > 0:
         for number, score in lexical.items():
@@ -130,6 +135,8 @@ def rank_files(
             score=round(scores[n] / highest, 4),
             why=tuple(_reasons(corpus, n, words, why.get(n, []))),
             hop=n not in direct,
+            matched=sum(corpus.holds(word, n) for word in words),
+            named=n in named or n in by_path,
         )
         for n in ordered
     )

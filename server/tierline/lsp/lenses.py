@@ -1,0 +1,106 @@
+"""Code lenses and code actions through plain LSP: what of a document is in the context, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+
+from tierline.lsp import protocol as p
+
+if TYPE_CHECKING:
+    from tierline.lsp.server import TierlineServer
+    from tierline.session.session import Session
+
+ACTION = "source.tierline"
+"""Kind of our code actions: offered in the source-action menu, never in the way of quick fixes."""
+_HELD = {"sticky": "pinned", "leased": "leased", "ephemeral": "hook", "none": "in context"}
+
+
+def register(server: TierlineServer) -> None:
+    """Answer ``textDocument/codeLens`` and ``textDocument/codeAction``."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
+    async def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        session = await server.ready()
+        if not session.settings.symbols.lenses:
+            return []
+        return lenses(session, params.text_document.uri)
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[ACTION])
+    )
+    async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        wanted = params.context.only
+        if wanted and not any(k == ACTION or ACTION.startswith(f"{k}.") for k in wanted):
+            return []
+        session = await server.ready()
+        return await actions(session, params.text_document.uri, params.range.start.line + 1)
+
+
+def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
+    """One on the first line of a file that is in the context, one on each held symbol."""
+    key = session.files.key(uri)
+    found: list[lsp.CodeLens] = []
+    info = session.files.info(uri)
+    if info is not None:
+        held = _HELD[info.pin] if info.state == "ok" else info.state
+        parts = [f"Tierline: {held}", *([info.tier] if info.tier else [])]
+        verb = "unpin" if info.pin == "sticky" else "pin"
+        title = " · ".join([*parts, f"{info.tokens:,} tokens", f"{verb}"])
+        found.append(_lens(1, title, f"tierline.files.{verb}", {"uri": uri}))
+    for pin in session.pins.info().pins:
+        if pin.symbol and pin.path == key:
+            tier = session.files.tiers.get(pin.key, "")
+            parts = [f"Tierline: {_HELD[pin.pin]}", *([tier] if tier else [])]
+            title = " · ".join([*parts, f"{pin.tokens:,} tokens", "unpin"])
+            found.append(_lens(pin.line, title, "tierline.pins.remove", {"key": pin.key}))
+    return found
+
+
+async def actions(session: Session, uri: str, line: int) -> list[lsp.CodeAction]:
+    """Add, pin and unpin the file; pin and unpin the symbol at a line (from 1)."""
+    key = session.files.key(uri)
+    if not key:
+        return []
+    info = session.files.info(uri)
+    found: list[lsp.CodeAction] = []
+    if info is None:
+        found.append(_action("Add to Tierline context", "tierline.files.add", {"uri": uri}))
+    if info is None or info.pin != "sticky":
+        found.append(_action("Pin to Tierline context", "tierline.files.pin", {"uri": uri}))
+    else:
+        found.append(_action("Unpin from Tierline context", "tierline.files.unpin", {"uri": uri}))
+    if info is not None:
+        found.append(_action("Remove from Tierline context", "tierline.files.remove", {"uri": uri}))
+    pinned = {pin.key: pin for pin in session.pins.info().pins if pin.pin == "sticky"}
+    inner = [s for s in await session.symbols.outline(key) if s.line <= line <= s.end]
+    if inner:
+        symbol = max(inner, key=lambda s: (s.line, -s.end)).qualified
+        card = f"card:{key}#{symbol}"
+        if card in pinned:
+            title = f"Unpin {symbol} from Tierline context"
+            found.append(_action(title, "tierline.pins.remove", {"key": card}))
+        else:
+            title = f"Pin {symbol} to Tierline context"
+            found.append(_action(title, "tierline.pins.add", {"path": key, "symbol": symbol}))
+    return found
+
+
+def refresh(server: TierlineServer, event: p.Event) -> None:
+    """Ask the client to draw its lenses again when what they show has changed."""
+    workspace = server.client_capabilities.workspace
+    lens = workspace.code_lens if workspace else None
+    if lens and lens.refresh_support and isinstance(event.body, p.FilesChanged | p.PinsChanged):
+        server.workspace_code_lens_refresh(None)
+
+
+def _lens(line: int, title: str, command: str, argument: dict[str, Any]) -> lsp.CodeLens:
+    place = lsp.Position(max(0, line - 1), 0)
+    return lsp.CodeLens(lsp.Range(place, place), lsp.Command(title, command, arguments=[argument]))
+
+
+def _action(title: str, command: str, argument: dict[str, Any]) -> lsp.CodeAction:
+    return lsp.CodeAction(
+        title, kind=ACTION, command=lsp.Command(title, command, arguments=[argument])
+    )

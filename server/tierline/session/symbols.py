@@ -1,0 +1,342 @@
+"""The symbol index as a service: keeps it in step with the workspace, and its map at hand."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from attrs import field, frozen
+
+from tierline.context.mode import LIMITS, ContextMode
+from tierline.context.retrieval.symbol import Symbol
+from tierline.lsp import protocol as p
+from tierline.workspace.symbols.client import IndexUnavailable, SymbolClient
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+START_DELAY_SECONDS = 0.25
+"""The handshake and the first requests come before the index."""
+CHANGE_DELAY_SECONDS = 0.1
+"""Writes come in bursts: they are handed on once they pause for this long."""
+TREE_LINES = 40
+TITLE = "Indexing symbols"
+
+
+class Progress(Protocol):
+    """How the client shows that work goes on (``$/progress``)."""
+
+    def report(self, title: str, message: str, percent: int) -> None:
+        """Begin, or go on; 0 to 100."""
+
+    def end(self, message: str) -> None:
+        """The work is over."""
+
+
+class NoProgress:
+    """For clients that show none."""
+
+    def report(self, title: str, message: str, percent: int) -> None:
+        """See ``Progress``."""
+
+    def end(self, message: str) -> None:
+        """See ``Progress``."""
+
+
+@frozen
+class MapBlock:
+    """A folder of the module map."""
+
+    key: str
+    text: str
+    files: tuple[str, ...]
+
+
+@frozen
+class ModuleMap:
+    """The map as the index last gave it."""
+
+    blocks: tuple[MapBlock, ...] = ()
+    """Most central folders first."""
+    tree: str = ""
+    scaffold: str = ""
+    ranks: Mapping[str, float] = field(factory=dict)
+    """Rank of the most referenced files in the reference graph."""
+
+
+class SymbolService:
+    """Owns the index's process. Used from the event loop's thread."""
+
+    def __init__(self, session: Session, progress: Progress | None = None) -> None:
+        self._session = session
+        self._progress = progress or NoProgress()
+        self._client = SymbolClient(self._on_event)
+        self._state: str = "starting" if self.enabled else "off"
+        self._figures: Mapping[str, Any] = {}
+        self._done = self._total = 0
+        self._ready = asyncio.Event()
+        self._changed: set[str] = set()
+        self._flush: asyncio.Task[None] | None = None
+        self._start: asyncio.Task[None] | None = None
+        self._refresh: asyncio.Task[None] | None = None
+        self._again = False
+        self._map_for: tuple[int, int] | None = None
+        self.map = ModuleMap()
+        self.edited: list[str] = []
+        """Keys of files that changed lately, the newest first."""
+        self.updated: list[Callable[[], None]] = []
+        """Called when the index holds something else."""
+
+    @property
+    def enabled(self) -> bool:
+        """False if the settings, or a workspace without a folder, leave nothing to index."""
+        return self._session.settings.symbols.enabled and len(self._session.roots) > 0
+
+    @property
+    def ready(self) -> bool:
+        """True once the whole workspace has been read."""
+        return self._ready.is_set()
+
+    # --- life ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to index soon, in a process of its own."""
+        if self.enabled and self._start is None:
+            self._start = asyncio.ensure_future(self._open(START_DELAY_SECONDS))
+
+    async def close(self) -> None:
+        """End the process."""
+        tasks = [t for t in (self._start, self._flush, self._refresh) if t is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()
+
+    def configured(self) -> None:
+        """The settings may have switched the index on or off."""
+        if self.enabled and self._state == "off":
+            self._state = "starting"
+            self._client = SymbolClient(self._on_event)
+            self._start = None
+            self.start()
+        elif not self.enabled and self._state != "off":
+            self._state = "off"
+            self._ready.clear()
+            self.map = ModuleMap()
+            self._session.spawn(self._client.close())
+            self._publish()
+
+    def roots_changed(self) -> None:
+        """Folders joined or left: keys are others now, the index begins anew."""
+        if self._state != "off":
+            self._ready.clear()
+            self._state = "starting"
+            self._start = asyncio.ensure_future(self._open(0))
+
+    async def _open(self, delay: float) -> None:
+        await asyncio.sleep(delay)
+        session = self._session
+        roots = session.roots.all
+        folders = [(f"{root.name}/" if len(roots) > 1 else "", root.real) for root in roots]
+        try:
+            # Merely opening a folder leaves nothing behind in it; the first prompt makes it ours.
+            database = session.home / "symbols.sqlite3" if session.home.is_dir() else None
+            await self._client.open(folders, database)
+        except (OSError, IndexUnavailable) as error:
+            log.warning("The symbol index does not start: %s", error)
+            self._state = "failed"
+            self._figures = {"why": str(error)}
+            self._publish()
+
+    # --- changes ---------------------------------------------------------------------------------
+
+    def documents_changed(self, uris: Iterable[str]) -> None:
+        """Files were edited, saved, made or deleted; only what is on disk counts."""
+        if self._state == "off":
+            return
+        for uri in uris:
+            key = self._session.files.key(uri)
+            if key and not key.startswith(".tierline/"):
+                if key in self.edited:
+                    self.edited.remove(key)
+                self.edited.insert(0, key)
+                path = self._session.roots.path_of(key)
+                if path:
+                    self._changed.add(path)
+        del self.edited[20:]
+        if self._changed and (self._flush is None or self._flush.done()):
+            self._flush = asyncio.ensure_future(self._hand_on())
+
+    async def _hand_on(self) -> None:
+        await asyncio.sleep(CHANGE_DELAY_SECONDS)
+        paths, self._changed = sorted(self._changed), set()
+        real = await asyncio.to_thread(_real, paths)
+        try:
+            self._client.post("changed", paths=real)
+        except IndexUnavailable as error:
+            log.debug("Changes are not indexed: %s", error)
+
+    def _on_event(self, event: Mapping[str, Any]) -> None:
+        kind = event["event"]
+        if kind == "progress":
+            self._done, self._total = int(event["done"]), int(event["total"])
+            if self._state in ("starting", "indexing"):
+                self._state = "indexing"
+                percent = round(100 * self._done / self._total) if self._total else 0
+                self._progress.report(TITLE, f"{self._done} of {self._total} files", percent)
+            return
+        if kind == "failed":
+            self._state = "failed"
+            self._figures = {"why": f"{event['why']} See the log; reindex starts it again."}
+            self._progress.end("The symbol index has failed.")
+            self._publish()
+            return
+        self._figures = event
+        if kind == "ready":
+            self._state = "ready"
+            self._ready.set()
+            self._progress.end(f"{event['status']['files']} files")
+        self.refresh_soon()
+        self._publish()
+
+    def _publish(self) -> None:
+        self._session.bus.publish(p.SymbolsChanged(self._info()))
+        for call in self.updated:
+            call()
+
+    # --- the map ---------------------------------------------------------------------------------
+
+    def wanted(self) -> tuple[int, int]:
+        """How large a map the mode and the model allow: tokens, and symbols per file."""
+        limits = LIMITS[ContextMode(self._session.mode)]
+        facts = self._session.models.facts()
+        return limits.map_limit(facts.max_input_tokens), limits.map_symbols
+
+    def refresh_soon(self) -> None:
+        """Ask the index for the map again, once at a time."""
+        self._again = True
+        if self._refresh is None or self._refresh.done():
+            self._refresh = asyncio.ensure_future(self._refreshed())
+
+    async def _refreshed(self) -> None:
+        while self._again:
+            self._again = False
+            await self._fetch()
+        self._session.budget_soon()
+
+    async def settle(self, seconds: float) -> None:
+        """Bring the map up to date with mode and model, waiting at most so long."""
+        if not self.enabled or self._state in ("off", "failed") or seconds <= 0:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ready.wait()
+                if self._refresh is not None and not self._refresh.done():
+                    await asyncio.shield(self._refresh)
+                if self._map_for != self.wanted():
+                    await self._fetch()
+        except TimeoutError:
+            log.debug("The symbol index is not ready; the prompt goes without")
+
+    async def _fetch(self) -> None:
+        tokens, per_file = wanted = self.wanted()
+        if tokens <= 0:
+            self.map, self._map_for = ModuleMap(ranks=self.map.ranks), wanted
+            return
+        lines = max(8, min(TREE_LINES, tokens // 20))
+        try:
+            answer = await self._client.ask(
+                "map", tokens=tokens, per_file=per_file, tree_lines=lines, tools=False
+            )
+        except IndexUnavailable as error:
+            log.debug("No module map: %s", error)
+            return
+        if answer.get("ready"):
+            self._map_for = wanted
+            self.map = ModuleMap(
+                tuple(MapBlock(b["key"], b["text"], tuple(b["files"])) for b in answer["blocks"]),
+                answer["tree"],
+                answer["scaffold"],
+                answer["ranks"],
+            )
+
+    # --- questions -------------------------------------------------------------------------------
+
+    async def rank(self, **query: Any) -> Mapping[str, Any] | None:
+        """The files that a prompt is about; None if the index cannot say in time."""
+        if not self.ready:
+            return None
+        try:
+            answer = await self._client.ask("rank", seconds=4.0, **query)
+        except IndexUnavailable as error:
+            log.debug("Nothing is retrieved: %s", error)
+            return None
+        return answer if answer.get("ready") else None
+
+    async def find(self, name: str, path: str = "") -> list[tuple[str, Symbol | None]]:
+        """Symbols by name, the most central file first; without a name, the file itself."""
+        if self._client.pid is None:
+            return []
+        try:
+            answer = await self._client.ask("find", name=name, path=path)
+        except IndexUnavailable:
+            return []
+        return [(found, Symbol.of(row) if row else None) for found, row in answer["found"]]
+
+    async def outline(self, path: str) -> list[Symbol]:
+        """All symbols of a file, as it is on disk."""
+        try:
+            answer = await self._client.ask("outline", path=path, seconds=2.0)
+        except IndexUnavailable:
+            return []
+        return [Symbol.of(row) for row in answer["symbols"]]
+
+    async def status(self, _params: p.NoParams) -> p.SymbolsStatus:
+        """Where the index stands."""
+        return self._info()
+
+    async def reindex(self, params: p.ReindexParams) -> p.SymbolsStatus:
+        """Look at every file again; starts an index that has failed."""
+        if self.enabled:
+            try:
+                self._client.post("rescan", fresh=params.fresh)
+            except IndexUnavailable:
+                await self._client.close()
+                self._client = SymbolClient(self._on_event)
+                self._ready.clear()
+                self._state = "starting"
+                await self._open(0)
+        return self._info()
+
+    def _info(self) -> p.SymbolsStatus:
+        status = self._figures.get("status", {})
+        missing: Mapping[str, str] = status.get("missing", {})
+        languages = [
+            p.SymbolsLanguage(name, files) for name, files in status.get("languages", {}).items()
+        ]
+        languages += [p.SymbolsLanguage(name, 0, False, why) for name, why in missing.items()]
+        why = str(self._figures.get("why", ""))
+        if self._state == "off":
+            why = "Switched off (symbols.enabled), or no folder is open."
+        return p.SymbolsStatus(
+            state=self._state,  # type: ignore[arg-type]
+            files=status.get("files", 0),
+            symbols=status.get("symbols", 0),
+            done=self._done,
+            total=self._total,
+            languages=languages,
+            skipped=[p.SkippedFiles(r, n) for r, n in status.get("skipped", {}).items()],
+            seconds=round(status.get("seconds", 0.0), 2),
+            memory_bytes=self._figures.get("memory", 0),
+            why=why,
+        )
+
+
+def _real(paths: Sequence[str]) -> list[str]:
+    import os
+
+    return [os.path.realpath(path) for path in paths]
