@@ -64,9 +64,28 @@ def restore(now: Timeline, group: str = "") -> Action:
     return Action(EventKind.RESTORE, {"groups": [group or hidden[-1]]})
 
 
-def summarise(text: str, covers: Iterable[str], case: str = "summarize") -> Action:
-    """Record a compaction: ``text`` (empty for a truncation) stands for the groups ``covers``."""
-    return Action(EventKind.SUMMARY, {"text": text, "covers": list(covers), "case": case})
+def summarise(
+    text: str, covers: Iterable[str], case: str = "summarize", keeps: Iterable[str] = ()
+) -> Action:
+    """Record a compaction: ``text`` (empty for a truncation) stands for the groups ``covers``, of
+    which the messages ``keeps`` stay.
+    """
+    return Action(
+        EventKind.SUMMARY,
+        {"text": text, "covers": list(covers), "case": case, "keeps": list(keeps)},
+    )
+
+
+def unsummarise(now: Timeline, summary: str = "") -> Action:
+    """Undo a compaction, the newest one in force by default; what it stood for comes back."""
+    known = [s.id for s in now.summaries]
+    if summary and summary not in known:
+        raise _not_found("compaction", summary)
+    if not known:
+        raise TierlineError(
+            "not_found", "There is no compaction to undo.", "The whole conversation is there."
+        )
+    return Action(EventKind.UNSUMMARISE, {"summaries": [summary or known[-1]]})
 
 
 def rename(title: str) -> Action:

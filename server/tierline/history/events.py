@@ -27,7 +27,10 @@ class EventKind(StrEnum):
     RESTORE = "restore"
     """Dropped or undone groups are active again [``groups``]."""
     SUMMARY = "summary"
-    """A compaction [``text``, ``covers``: groups that the summary stands for, ``case``]."""
+    """A compaction [``text``, ``covers``: groups that the summary stands for, ``case``, ``keeps``:
+    ids of messages in them that stay]."""
+    UNSUMMARISE = "unsummarise"
+    """Compactions were undone [``summaries``: their ids]."""
     RENAME = "rename"
     """[``title``]"""
     FORK = "fork"

@@ -32,6 +32,8 @@ class Summary:
     text: str
     covers: frozenset[str]
     case: str = "summarize"
+    keeps: frozenset[str] = frozenset()
+    """Ids of messages in the covered groups that are sent all the same."""
 
 
 @frozen
@@ -101,8 +103,10 @@ class Timeline:
     def context(self) -> tuple[Message, ...]:
         """What may be sent: visible messages, with summaries in the place of what they cover."""
         covered: set[str] = set()
+        kept: set[str] = set()
         for summary in self.summaries:
             covered |= summary.covers
+            kept |= summary.keeps
         result: list[Message] = []
         pending = list(self.summaries)
         for message in self.visible():
@@ -112,6 +116,8 @@ class Timeline:
             due = [s for s in pending if message.group_id in s.covers]
             pending = [s for s in pending if s not in due]
             result += [summary_message(self.session_id, s) for s in due if s.text]
+            if message.id in kept:
+                result.append(message)
         return tuple(result)
 
     def message(self, identifier: str) -> Message | None:
@@ -208,7 +214,11 @@ class _Replay:
             case EventKind.SUMMARY:
                 covers = frozenset(_strings(data.get("covers")))
                 case, text = _word(data, "case") or "summarize", _word(data, "text")
-                line.summaries.append(Summary(event.id, event.timestamp, text, covers, case))
+                keeps = frozenset(_strings(data.get("keeps")))
+                line.summaries.append(Summary(event.id, event.timestamp, text, covers, case, keeps))
+            case EventKind.UNSUMMARISE:
+                gone = set(_strings(data.get("summaries")))
+                line.summaries = [s for s in line.summaries if s.id not in gone]
             case EventKind.STATE:
                 line.states.append(
                     (_word(data, "group"), _word(data, "text"), _word(data, "message"))
