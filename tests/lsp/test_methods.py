@@ -287,6 +287,15 @@ async def test_every_capability_is_a_command_too(
         ("history.deleteSession", {"sessionId": here}),
     ]:
         done[name] = await editor.command(name, params)
+    memo = await editor.command("memo.save", {"content": "Use tabs"})
+    for name, params in [
+        ("memo.save", {"content": "Use tabs"}),
+        ("memo.edit", {"id": memo["id"], "content": "Use spaces"}),
+        ("memo.search", {"query": "spaces"}),
+        ("memo.list", None),
+        ("memo.delete", {"id": memo["id"]}),
+    ]:
+        done[name] = await editor.command(name, params)
     done["plan.list"] = done["history.rebuild"] = True  # the latter: test_notes.py
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)
     assert done["budget.get"]["used"] > 0
