@@ -242,12 +242,11 @@ class Index:
                 read = self._next_batch(end)
                 if read.end == end:
                     break
+                batch.add_all(read.entries)
                 if read.end - read.start >= BATCH_BYTES:
-                    # There is more: read and parse it while SQLite works.
+                    # There is more: read and parse it while SQLite works on the words.
                     self._ahead = self._thread().submit(read_batch, self.log, read.end)
-                for entry in read.entries:
-                    batch.add(entry)
-                batch.write()
+                batch.write_words()
                 end, skipped = read.end, skipped + read.skipped
                 if progress is not None:
                     progress(end, max(self.log.size(), end))

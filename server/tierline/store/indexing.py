@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -18,9 +19,9 @@ from tierline.history.messages import Message, Status
 from tierline.history.parser import full_text
 from tierline.history.timeline import timeline
 from tierline.store.log import HistoryLog
-from tierline.store.words import index_text
+from tierline.store.words import distinct_text, index_text
 
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_BYTES = 8 * 1024 * 1024
 PREVIEW_CHARACTERS = 100
 
 
@@ -71,7 +72,14 @@ def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
                 text = unicodedata.normalize("NFC", text)
             light = attrs.evolve(entry, content=())
             found.append(
-                Entry(line.start, line.end, light, text, index_text(text), is_prompt(entry))
+                Entry(
+                    line.start,
+                    line.end,
+                    light,
+                    text,
+                    distinct_text(index_text(text)),
+                    is_prompt(entry),
+                )
             )
         elif entry is not None:
             found.append(Entry(line.start, line.end, entry))
@@ -91,7 +99,28 @@ class Batch:
         self._seq = int(db.execute("SELECT coalesce(max(seq), 0) FROM entry").fetchone()[0])
         self._touched: dict[str, _Session] = {}
         self._places: list[tuple[int, str, int, int]] = []
+        self._messages: list[tuple[Any, ...]] = []
+        self._known: set[str] = set()
         self._words: list[tuple[int, str]] = []
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS fresh (seq INTEGER PRIMARY KEY, text TEXT)")
+
+    def add_all(self, items: Iterable[Entry]) -> None:
+        """Enter records in their order; all but their words are written."""
+        entries = list(items)
+        named = [well_formed(i.entry.id) for i in entries if isinstance(i.entry, Message)]
+        there = self.db.execute(
+            "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(named),),
+        )
+        self._known.update(row[0] for row in there)
+        for item in entries:
+            self.add(item)
+        self.db.executemany(
+            "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._messages
+        )
+        self.db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?)", self._places)
+        self.db.executemany("INSERT INTO temp.fresh VALUES (?, ?)", self._words)
+        self._messages, self._places, self._words = [], [], []
 
     def add(self, item: Entry) -> None:
         """Enter one record, unless its id is known: the first one counts."""
@@ -110,15 +139,17 @@ class Batch:
             self._words.append((self._seq, item.words))
         self.added += 1
 
-    def write(self) -> None:
-        """Write the places and words that have been gathered."""
-        self.db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?)", self._places)
-        self.db.executemany("INSERT INTO words (rowid, content) VALUES (?, ?)", self._words)
-        self._places, self._words = [], []
+    def write_words(self) -> None:
+        """Enter the words that have been gathered.
+
+        One statement for all of them: Python's lock is free while it runs, so that another thread
+        can read on. With a statement per text, each would wait for the lock.
+        """
+        self.db.execute("INSERT INTO words (rowid, content) SELECT seq, text FROM temp.fresh")
+        self.db.execute("DELETE FROM temp.fresh")
 
     def finish(self) -> None:
         """Write the sessions' rows."""
-        self.write()
         for session_id, touched in self._touched.items():
             if touched.refold:
                 self._refold(session_id, touched.row)
@@ -150,8 +181,10 @@ class Batch:
         identifier, group = well_formed(message.id), well_formed(message.group_id)
         if not group:
             group = identifier if item.prompt or not row["last_group"] else row["last_group"]
-        inserted = self.db.execute(
-            "INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        if identifier in self._known:
+            return False
+        self._known.add(identifier)
+        self._messages.append(
             (
                 seq,
                 identifier,
@@ -165,10 +198,8 @@ class Batch:
                 well_formed(message.parsing_strategy),
                 int(message.status is Status.DROPPED),
                 text,
-            ),
-        ).rowcount
-        if not inserted:
-            return False
+            )
+        )
         row["last_group"] = group
         row["updated"] = message.timestamp or row["updated"]
         row["started"] = row["started"] or message.timestamp

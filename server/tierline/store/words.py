@@ -24,6 +24,18 @@ MAX_WORDS = 32
 """More words of a query than these are not looked at: a pasted page is not a search."""
 
 
+_LONG = 1500
+"""Characters from which on it is worth looking for repeated words."""
+
+
+def distinct_text(text: str) -> str:
+    """The words of :func:`index_text`'s result, each at least once, in any order: the word index
+    only remembers which texts a word is in, and a word that it is given again costs as much time as
+    the first.
+    """
+    return " ".join(set(text.split())) if len(text) > _LONG else text
+
+
 def index_text(text: str) -> str:
     """Text as it is given to the word index."""
     if text.isascii():
