@@ -6,12 +6,14 @@ import type { VirtualDocuments } from '../src/extension/documents';
 import { Files } from '../src/extension/files';
 import { Keys } from '../src/extension/keys';
 import { Models } from '../src/extension/models';
+import { Notes } from '../src/extension/notes';
 import type { ServerController } from '../src/extension/server/controller';
 import { describeError } from '../src/extension/server/errors';
 import { parseLine } from '../src/extension/server/logLines';
 import { Session } from '../src/extension/session';
 import { Sessions } from '../src/extension/sessions';
 import { nest } from '../src/extension/settings';
+import { SlashCommands } from '../src/extension/slash';
 import { breakdown, StatusBar } from '../src/extension/statusBar';
 import type { WorkspaceFiles } from '../src/extension/workspaceFiles';
 import type { Event, EventBody, ProviderInfo, SessionInfo } from '../src/protocol';
@@ -412,6 +414,10 @@ describe('the chat view', () => {
   let receive: (value: unknown) => void;
   let html: string;
   const turn = vi.fn(async () => {});
+  const slash = {
+    run: vi.fn(async (line: string) => `done ${line}`),
+    complete: async (query: string) => [{ path: `/${query}x`, detail: 'what it does' }],
+  };
 
   async function open(): Promise<ChatView> {
     const chat = new ChatView(
@@ -420,6 +426,7 @@ describe('the chat view', () => {
       new Files(session),
       { turn },
       { complete: async () => [{ path: 'a.py', detail: '' }] } as unknown as WorkspaceFiles,
+      slash,
       log,
     );
     posted = [];
@@ -454,6 +461,24 @@ describe('the chat view', () => {
     expect(html).not.toMatch(/ style=|<style| on\w+=/);
     await open();
     expect(html).not.toContain(nonce);
+  });
+
+  it('carries out commands, and gives back those that fail', async () => {
+    await server.connect();
+    await open();
+    receive({ type: 'ready' });
+    receive({ type: 'command', ticket: 3, text: '/undo' });
+    await settle();
+    expect(posted.at(-1)).toEqual({ type: 'commandDone', ticket: 3, text: 'done /undo' });
+    slash.run.mockRejectedValueOnce(
+      Object.assign(new Error('There is nothing to undo.'), { data: { code: 'not_found' } }),
+    );
+    receive({ type: 'command', ticket: 4, text: '/undo' });
+    await settle();
+    expect(posted.at(-1)).toMatchObject({ type: 'refused', ticket: 4, code: 'not_found' });
+    receive({ type: 'complete', ticket: 5, query: '/und' });
+    await settle();
+    expect(posted.at(-1)).toMatchObject({ type: 'completions', items: [{ path: '/undx' }] });
   });
 
   it('says nothing before the webview listens, then everything', async () => {
@@ -611,5 +636,121 @@ describe('errors and settings', () => {
       context: { mode: 'heavy', maxInputTokens: 0 },
     });
     expect(nest(() => undefined)).toEqual({});
+  });
+});
+
+describe('commands and notes', () => {
+  let documents: { show: Mock; refresh: Mock };
+  let notes: Notes;
+  let slash: SlashCommands;
+  const offer = vi.fn(async () => {});
+  let text = '- plan';
+
+  beforeEach(async () => {
+    text = '- plan';
+    const version = (): string => `v${text.length}`;
+    Object.assign(server.answers, {
+      'tierline/scratchpad/get': () => ({ text, version: version() }),
+      'tierline/scratchpad/set': (params: { text: string; version: string }) => {
+        if (params.version !== version()) {
+          throw Object.assign(new Error('Changed meanwhile.'), { data: { code: 'conflict' } });
+        }
+        text = params.text;
+        return { text, version: version() };
+      },
+      'tierline/history/anchor': () => ({ text: '### STATE\nGoal: x', fields: {}, enabled: true }),
+      'tierline/chat/commands': () => ({
+        commands: [
+          { usage: '/undo [GID]', doc: 'Take back' },
+          { usage: '/context window <N>', doc: 'Window' },
+        ],
+      }),
+      'tierline/chat/command': (params: { text: string }) =>
+        params.text === '/context show'
+          ? { title: 'Exact context', text: '# all', document: true }
+          : { title: 'T', text: `said ${params.text}`, document: false },
+    });
+    await server.connect();
+    documents = { show: vi.fn(async () => {}), refresh: vi.fn() };
+    const shown = documents as unknown as VirtualDocuments;
+    notes = new Notes(session, shown);
+    const sessions = { offerAfterUndo: offer } as unknown as Sessions;
+    slash = new SlashCommands(session, sessions, notes, shown);
+  });
+
+  const pad = (id = 's1'): vscode.Uri =>
+    vscode.Uri.from({ scheme: 'tierline-notes', path: `/${id}/Scratchpad.md` });
+  const bytes = (value: string): Uint8Array => new TextEncoder().encode(value);
+  const read = async (uri = pad()): Promise<string> =>
+    new TextDecoder().decode(await notes.readFile(uri));
+
+  it('reads and saves the scratchpad, and never over a newer one', async () => {
+    expect(await read()).toBe('- plan');
+    const before = (await notes.stat(pad())).mtime;
+    await notes.writeFile(pad(), bytes('- plan\n- more'));
+    expect(text).toBe('- plan\n- more');
+    const after = await notes.stat(pad());
+    expect(after.mtime).toBeGreaterThan(before);
+    expect(after.size).toBe(13);
+    text = 'the model wrote this meanwhile';
+    await expect(notes.writeFile(pad(), bytes('mine'))).rejects.toThrow('Changed meanwhile');
+    expect(text).toBe('the model wrote this meanwhile');
+    await expect(notes.readFile(pad('another'))).rejects.toThrow();
+  });
+
+  it('tells the editor when the model changes the scratchpad', () => {
+    const changes: vscode.FileChangeEvent[] = [];
+    notes.onDidChangeFile((some) => changes.push(...some));
+    server.emit(11, { kind: 'notesChanged', which: 'scratchpad' });
+    server.emit(12, { kind: 'notesChanged', which: 'anchor' });
+    expect(changes.map((change) => change.uri.path)).toEqual(['/s1/Scratchpad.md']);
+  });
+
+  it('shows STATE to read, anew when it changes', async () => {
+    await notes.openState();
+    const [name, make] = documents.show.mock.calls[0] as [string, () => Promise<string>];
+    expect(name).toBe('STATE.md');
+    expect(await make()).toBe('### STATE\nGoal: x\n');
+    server.emit(11, { kind: 'notesChanged', which: 'anchor' });
+    expect(documents.refresh).toHaveBeenCalledWith('STATE.md');
+  });
+
+  it('says short answers and opens long ones', async () => {
+    expect(await slash.run('/context window 2')).toBe('said /context window 2');
+    expect(await slash.run('/context show')).toBe('');
+    expect(documents.show).toHaveBeenCalledWith('Exact context.md', expect.any(Function));
+    expect(await slash.run('/undo')).toBe('');
+    expect(offer).toHaveBeenCalledWith('said /undo');
+    expect((await slash.complete('con')).map((one) => one.path)).toEqual(['/context window <N>']);
+    expect(server.count('tierline/chat/commands')).toBe(1);
+    await slash.complete('');
+    expect(server.count('tierline/chat/commands')).toBe(1);
+  });
+
+  it('offers after an undo what can be done then', async () => {
+    const sessions = new Sessions(session, documents as unknown as VirtualDocuments);
+    Object.assign(server.answers, { 'tierline/history/restore': () => state() });
+    mock(vscode.window.showInformationMessage).mockResolvedValueOnce('Bring It Back');
+    await sessions.offerAfterUndo('The last turn was taken back.');
+    expect(server.count('tierline/history/restore')).toBe(1);
+  });
+
+  it('compares the current branch with the only other one', async () => {
+    const sessions = new Sessions(session, documents as unknown as VirtualDocuments);
+    const branch = { parent: '', forkMessage: '', headMessage: '' };
+    Object.assign(server.answers, {
+      'tierline/branch/list': () => ({
+        branches: [
+          { ...branch, branch: 'main', current: false },
+          { ...branch, branch: 'try', current: true },
+        ],
+        current: 'try',
+      }),
+      'tierline/branch/compare': (params: unknown) => ({ text: JSON.stringify(params) }),
+    });
+    await sessions.compare();
+    const [name, make] = documents.show.mock.calls[0] as [string, () => Promise<string>];
+    expect(name).toBe('try and main.md');
+    expect(await make()).toBe('{"a":"try","b":"main"}');
   });
 });

@@ -364,6 +364,63 @@ describe('the input', () => {
     expect(page.sent.some((one) => one.type === 'send')).toBe(false);
   });
 
+  it('completes commands and carries them out', () => {
+    page.ready();
+    page.type('/con');
+    const { ticket, query } = page.last('complete');
+    expect(query).toBe('/con');
+    const items = [{ path: '/context window <N>', detail: 'Send only the last N turns' }];
+    page.receive({ type: 'completions', ticket, items });
+    expect(page.get('[role=listbox]').getAttribute('aria-label')).toBe('Commands');
+    page.press('Enter');
+    expect(page.input.value).toBe('/context window ');
+    page.type('/context window 3');
+    page.press('Enter');
+    expect(page.last('command')).toMatchObject({ text: '/context window 3' });
+    expect(page.input.value).toBe('');
+    page.receive({ type: 'commandDone', ticket: page.last('command').ticket, text: '3 turns' });
+    expect(page.root.textContent).toContain('3 turns');
+    expect(page.sent.some((one) => one.type === 'send')).toBe(false);
+  });
+
+  it('carries out a complete command at once and gives a refused one back', () => {
+    page.ready();
+    page.type('/undo');
+    const items = [{ path: '/undo [GID]', detail: '' }];
+    page.receive({ type: 'completions', ticket: page.last('complete').ticket, items });
+    page.press('Enter');
+    const { ticket, text } = page.last('command');
+    expect(text).toBe('/undo');
+    const error = 'There is nothing to undo.';
+    page.receive({ type: 'refused', ticket, code: 'not_found', error, advice: '' });
+    expect(page.input.value).toBe('/undo');
+    expect(page.root.textContent).toContain(error);
+  });
+
+  it('sends what only looks like a command', () => {
+    page.ready();
+    for (const text of ['/etc/hosts is what?', '// a comment', ' /undo']) {
+      page.type(text);
+      page.press('Enter');
+      expect(page.last('send').text).toBe(text);
+    }
+  });
+
+  it('folds STATE away and shows what the conversation weighs', () => {
+    page.ready({
+      messages: [
+        message('u1'),
+        message('a1', { role: 'assistant', state: 'Goal: mend it', tokens: 12_300 }),
+      ],
+    });
+    const block = page.get('[data-testid=state-block]') as HTMLDetailsElement;
+    expect(block.open).toBe(false);
+    expect(block.textContent).toContain('Goal: mend it');
+    expect(page.get('[data-testid=weight]').textContent).toContain('12.3k tokens');
+    page.click('[aria-label="Ask again: this reply is replaced"]');
+    expect(page.last('retry').groupId).toBe('g-a1');
+  });
+
   it('announces the list to assistive technology', () => {
     page.ready();
     page.type('@b');

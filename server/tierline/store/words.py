@@ -24,8 +24,8 @@ MAX_WORDS = 32
 """More words of a query than these are not looked at: a pasted page is not a search."""
 
 
-_LONG = 1500
-"""Characters from which on it is worth looking for repeated words."""
+_LONG = 8000
+"""Characters from which on looking for repeated words costs less than indexing them."""
 
 
 def distinct_text(text: str) -> str:

@@ -360,11 +360,11 @@ def test_index_without_the_damaged_file_is_built_again(tmp_path: Path) -> None:
 
 def test_index_reports_progress_while_it_is_built(tmp_path: Path) -> None:
     store = HistoryStore(tmp_path)
-    for _ in range(12):
+    for _ in range(24):
         store.append(store.make("user", "x" * 1_000_000))
     steps: list[tuple[int, int]] = []
     done = store.warm_up(lambda at, total: steps.append((at, total)))
-    assert done.records == 12 and done.behind == 0
+    assert done.records == 24 and done.behind == 0
     assert len(steps) >= 3 and steps == sorted(steps) and steps[-1][0] == steps[-1][1]
     assert {total for _, total in steps} == {store.log.size()}
 

@@ -7,6 +7,7 @@ import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 import type { Sessions } from './sessions';
+import type { SlashCommands } from './slash';
 import { webviewPage } from './webviewPage';
 import type { WorkspaceFiles } from './workspaceFiles';
 
@@ -32,6 +33,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly files: Files,
     private readonly sessions: Pick<Sessions, 'turn'>,
     private readonly workspaceFiles: WorkspaceFiles,
+    private readonly slash: Pick<SlashCommands, 'run' | 'complete'>,
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.subscriptions = [
@@ -142,6 +144,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case 'send':
         await this.send(message);
         return;
+      case 'command':
+        await this.command(message.ticket, message.text);
+        return;
       case 'stop':
         await server.request('tierline/chat/cancel', {});
         return;
@@ -174,7 +179,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.post({
           type: 'completions',
           ticket: message.ticket,
-          items: await this.workspaceFiles.complete(message.query),
+          items: message.query.startsWith('/')
+            ? await this.slash.complete(message.query.slice(1))
+            : await this.workspaceFiles.complete(message.query),
         });
         return;
       case 'copy':
@@ -216,6 +223,17 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         queued: result.queued,
         notices: result.notices,
       });
+    } catch (error) {
+      const { code, message: text, advice } = describeError(error);
+      this.post({ type: 'refused', ticket, code, error: text, advice });
+    }
+  }
+
+  private async command(ticket: number, line: string): Promise<void> {
+    try {
+      await this.session.server.whenReady();
+      const text = await this.slash.run(line);
+      this.post({ type: 'commandDone', ticket, text });
     } catch (error) {
       const { code, message: text, advice } = describeError(error);
       this.post({ type: 'refused', ticket, code, error: text, advice });

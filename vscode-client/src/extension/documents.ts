@@ -16,11 +16,20 @@ export class VirtualDocuments implements vscode.TextDocumentContentProvider, vsc
 
   /** Open, with text made anew even if the document is open already. */
   async show(name: string, text: () => Promise<string>): Promise<void> {
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name.replace(/[/\\]/g, '-')}` });
+    const uri = this.uri(name);
     this.texts.set(uri.toString(), text);
     this.changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.window.showTextDocument(document, { preview: true });
+  }
+
+  /** Make the text of an open document anew. */
+  refresh(name: string): void {
+    this.changed.fire(this.uri(name));
+  }
+
+  private uri(name: string): vscode.Uri {
+    return vscode.Uri.from({ scheme: SCHEME, path: `/${name.replace(/[/\\]/g, '-')}` });
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {

@@ -10,10 +10,12 @@ import { Files } from './files';
 import { Keys } from './keys';
 import { LanguageModels } from './languageModels';
 import { Models } from './models';
+import { Notes } from './notes';
 import { ServerController } from './server/controller';
 import { describeError } from './server/errors';
 import { Session } from './session';
 import { Sessions } from './sessions';
+import { SlashCommands } from './slash';
 import { StatusBar } from './statusBar';
 import { WorkspaceFiles } from './workspaceFiles';
 
@@ -31,19 +33,21 @@ export function activate(context: vscode.ExtensionContext): void {
   const views = new ContextViews(session, documents);
   const sessions = new Sessions(session, documents);
   const cache = new CacheView(context.extensionUri, session, documents, log);
+  const notes = new Notes(session, documents);
   const chat = new ChatView(
     context.extensionUri,
     session,
     files,
     sessions,
     new WorkspaceFiles(),
+    new SlashCommands(session, sessions, notes, documents),
     log,
   );
   controller.beforeReady = () => keys.sendAll();
   const editorModels = new LanguageModels();
   controller.onClient = (client) => editorModels.attach(client);
   context.subscriptions.push(
-    ...[log, controller, session, keys, documents, chat, cache],
+    ...[log, controller, session, keys, documents, notes, chat, cache],
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
@@ -62,6 +66,10 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.undo': () => sessions.undo(),
     'tierline.restoreTurn': () => sessions.restore(),
     'tierline.switchBranch': () => sessions.branches(),
+    'tierline.compareBranches': () => sessions.compare(),
+    'tierline.openScratchpad': () => notes.openScratchpad(),
+    'tierline.openState': () => notes.openState(),
+    'tierline.rebuildState': () => notes.rebuild(),
     'tierline.pinFile': (uri, uris) => files.command('pin', uri, uris),
     'tierline.unpinFile': (uri, uris) => files.command('unpin', uri, uris),
     'tierline.addFile': (uri, uris) => files.command('add', uri, uris),

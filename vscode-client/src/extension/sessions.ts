@@ -84,12 +84,24 @@ export class Sessions {
 
   async undo(): Promise<void> {
     await this.session.server.request('tierline/history/undo', {});
+    await this.offerAfterUndo(vscode.l10n.t('The last turn was taken back.'));
+  }
+
+  /** STATE is that of the turn before by itself; the model can be asked for one that fits better. */
+  async offerAfterUndo(said: string): Promise<void> {
+    const { server } = this.session;
     const back = vscode.l10n.t('Bring It Back');
-    const answer = await vscode.window.showInformationMessage(
-      vscode.l10n.t('The last turn was taken back.'),
-      back,
-    );
-    if (answer === back) await this.session.server.request('tierline/history/restore', {});
+    const rebuild = vscode.l10n.t('Rebuild STATE');
+    try {
+      const { enabled } = await server.request('tierline/history/anchor', {});
+      const left = this.session.model?.messages.length ?? 0;
+      const answers = enabled && left > 0 ? [back, rebuild] : [back];
+      const answer = await vscode.window.showInformationMessage(said, ...answers);
+      if (answer === back) await server.request('tierline/history/restore', {});
+      if (answer === rebuild) await vscode.commands.executeCommand('tierline.rebuildState');
+    } catch (error) {
+      report(error);
+    }
   }
 
   /** Choose among the turns that were hidden. */
@@ -135,24 +147,56 @@ export class Sessions {
     } else await server.request(`tierline/history/${verb}`, { groupId });
   }
 
+  /** What the current branch and another one have alone, and how their last requests differ. */
+  async compare(): Promise<void> {
+    const { branches, current } = await this.session.server.request('tierline/branch/list', {});
+    const others = branches.filter((branch) => !branch.current).map((branch) => branch.branch);
+    if (others.length === 0) {
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t('There is only one branch. A branch begins at a message: “{0}”.', 'Fork'),
+      );
+      return;
+    }
+    const other =
+      others.length === 1
+        ? others[0]
+        : await vscode.window.showQuickPick(others, {
+            title: vscode.l10n.t('Compare {0} with', current),
+          });
+    if (other === undefined) return;
+    await this.documents.show(`${current} and ${other}.md`, async () => {
+      const params = { a: current, b: other };
+      return (await this.session.server.request('tierline/branch/compare', params)).text;
+    });
+  }
+
   /** Go to another branch, or begin one here. */
   async branches(): Promise<void> {
     const { branches } = await this.session.server.request('tierline/branch/list', {});
-    const items: (vscode.QuickPickItem & { branch: string | null })[] = branches.map((branch) => ({
-      label: `$(${branch.current ? 'check' : 'git-branch'}) ${branch.branch}`,
-      description:
-        branch.parent === '' ? '' : vscode.l10n.t('from {0}', this.words(branch.forkMessage)),
-      branch: branch.branch,
-    }));
+    const items: (vscode.QuickPickItem & { branch: string | null; run?: 'compare' })[] =
+      branches.map((branch) => ({
+        label: `$(${branch.current ? 'check' : 'git-branch'}) ${branch.branch}`,
+        description:
+          branch.parent === '' ? '' : vscode.l10n.t('from {0}', this.words(branch.forkMessage)),
+        branch: branch.branch,
+      }));
     items.push(
       { label: '', kind: vscode.QuickPickItemKind.Separator, branch: null },
       { label: `$(repo-forked) ${vscode.l10n.t('Begin a branch here')}`, branch: null },
     );
+    if (branches.length > 1) {
+      items.push({
+        label: `$(git-compare) ${vscode.l10n.t('Compare two branches')}`,
+        branch: null,
+        run: 'compare',
+      });
+    }
     const chosen = await vscode.window.showQuickPick(items, {
       title: vscode.l10n.t('Branches of this session'),
     });
     if (chosen === undefined) return;
-    if (chosen.branch === null) await this.session.server.request('tierline/branch/fork', {});
+    if (chosen.run === 'compare') await this.compare();
+    else if (chosen.branch === null) await this.session.server.request('tierline/branch/fork', {});
     else await this.session.server.request('tierline/branch/switch', { branch: chosen.branch });
   }
 

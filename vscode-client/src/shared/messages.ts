@@ -31,6 +31,8 @@ const toHost = v.variant('type', [
     text,
     images: v.pipe(v.array(image), v.maxLength(MAX_IMAGES)),
   }),
+  /** A command; comes back as ``commandDone`` or, not carried out, as ``refused``. */
+  v.strictObject({ type: v.literal('command'), ticket: count, text }),
   v.strictObject({ type: v.literal('stop') }),
   v.strictObject({ type: v.literal('retry'), groupId: name }),
   v.strictObject({ type: v.literal('newSession') }),
@@ -144,6 +146,7 @@ const toWebview = v.variant('type', [
     error: v.string(),
     advice: v.string(),
   }),
+  v.strictObject({ type: v.literal('commandDone'), ticket: count, text: v.string() }),
   v.strictObject({
     type: v.literal('completions'),
     ticket: count,

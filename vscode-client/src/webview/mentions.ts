@@ -1,12 +1,17 @@
-/** The @ mention at the caret: where it begins, what has been typed, what is put in its place. */
+/** The @ mention or the command at the caret: where it begins, what has been typed, what is put in its place. */
+
+import { commandAt, typed } from '../shared/slash';
 
 export interface Mention {
   from: number;
   to: number;
+  /** What is typed so far; for a command with its slash. */
   query: string;
 }
 
 export function mentionAt(text: string, caret: number): Mention | null {
+  const command = commandAt(text, caret);
+  if (command !== null) return { from: 0, to: caret, query: `/${command}` };
   const match = /(?:^|[\s([{,;])@([^\s@"'`]*)$/.exec(text.slice(0, caret));
   if (match === null) return null;
   const query = match[1] ?? '';
@@ -19,6 +24,10 @@ export function complete(
   mention: Mention,
   path: string,
 ): { text: string; caret: number } {
+  if (path.startsWith('/')) {
+    const line = typed(path);
+    return { text: line + text.slice(mention.to).trimStart(), caret: line.length };
+  }
   const name = /\s/.test(path) ? `@"${path}"` : `@${path}`;
   const rest = text.slice(mention.to);
   const gap = rest.startsWith(' ') ? '' : ' ';

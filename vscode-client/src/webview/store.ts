@@ -2,6 +2,7 @@
 import { EventStream } from '../shared/eventStream';
 import type { Completion, Connection, ToHost, ToWebview } from '../shared/messages';
 import type { Model } from '../shared/model';
+import { isCommand } from '../shared/slash';
 import { complete, plain } from './announcer';
 import { attach, splitDataUri } from './attachments';
 import type { HostPort } from './host';
@@ -48,6 +49,8 @@ export class Store {
   private completionTicket = 0;
   private announcedTurn = '';
   private announcedTo = 0;
+  /** Commands that were sent and have not been answered. */
+  private readonly commands = new Map<number, string>();
 
   constructor(
     connect: (listen: (message: ToWebview) => void) => HostPort,
@@ -105,6 +108,13 @@ export class Store {
     if (draft.trim() === '' && images.length === 0) return;
     if (isBroken(this.current.connection.kind)) return;
     const ticket = ++this.lastId;
+    if (images.length === 0 && isCommand(draft)) {
+      this.commands.set(ticket, draft);
+      this.set({ draft: '', hints: [], completions: [] });
+      this.post({ type: 'command', ticket, text: draft.trim() });
+      this.save();
+      return;
+    }
     this.set({
       pending: [
         ...pending,
@@ -160,6 +170,10 @@ export class Store {
         this.settle();
         this.save();
         return;
+      case 'commandDone':
+        this.commands.delete(message.ticket);
+        if (message.text !== '') this.hint('info', message.text);
+        return;
       case 'refused':
         this.giveBack(message.ticket);
         this.hint('error', `${message.error} ${message.advice}`.trim());
@@ -191,6 +205,12 @@ export class Store {
   }
 
   private giveBack(ticket: number): void {
+    const line = this.commands.get(ticket);
+    this.commands.delete(ticket);
+    if (line !== undefined && this.current.draft === '') {
+      this.set({ draft: line });
+      this.save();
+    }
     const refused = this.current.pending.find((pending) => pending.ticket === ticket);
     if (refused === undefined) return;
     const { draft, images } = this.current;

@@ -34,6 +34,9 @@ export class Uri {
     if (match === null && strict) throw new Error('no scheme');
     return new Uri(match?.[1] ?? 'file', decodeURIComponent(match?.[2] ?? text));
   }
+  static from(parts: { scheme: string; path?: string }): Uri {
+    return new Uri(parts.scheme, parts.path ?? '');
+  }
   static file(path: string): Uri {
     return new Uri('file', path);
   }
@@ -73,6 +76,13 @@ export class TabInputText {
 export class TabInputNotebook {
   constructor(readonly uri: Uri) {}
 }
+
+export class FileSystemError extends Error {
+  static NoPermissions = (): FileSystemError => new FileSystemError('No permissions');
+  static Unavailable = (text: string): FileSystemError => new FileSystemError(text);
+}
+export const FileType = { Unknown: 0, File: 1, Directory: 2 };
+export const FileChangeType = { Changed: 1, Created: 2, Deleted: 3 };
 
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const ProgressLocation = { Notification: 15 };
@@ -163,6 +173,7 @@ export const workspace = {
   workspaceFolders: [] as unknown[],
   onDidChangeConfiguration: configurationChanged.event,
   onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
+  registerFileSystemProvider: vi.fn(() => new Disposable(() => {})),
   asRelativePath: (uri: Uri): string => uri.path.replace(/^\/ws\//, ''),
   getConfiguration: () => ({
     get: (name: string, fallback?: unknown) => configuration[name] ?? fallback,

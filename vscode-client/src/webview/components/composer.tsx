@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { level, percent, summary } from '../../shared/budget';
 import type { Model } from '../../shared/model';
+import { typed } from '../../shared/slash';
 import { droppedUris } from '../attachments';
 import { complete, type Mention, mentionAt } from '../mentions';
 import { isBroken, type Store, type View } from '../store';
@@ -63,13 +64,18 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
     // While an input method composes, Enter and the arrows are its own.
     if (event.isComposing) return;
     const { key } = event;
-    if (open && ['ArrowDown', 'ArrowUp', 'Enter', 'Tab', 'Escape'].includes(key)) {
+    // A command that is complete is carried out, not completed.
+    const chosen = completions[active]?.path ?? '';
+    if (open && key === 'Enter' && store.view.draft.trim() === typed(chosen).trim()) {
+      event.preventDefault();
+      send();
+    } else if (open && ['ArrowDown', 'ArrowUp', 'Enter', 'Tab', 'Escape'].includes(key)) {
       event.preventDefault();
       const count = completions.length;
       if (key === 'ArrowDown') setActive((active + 1) % count);
       else if (key === 'ArrowUp') setActive((active + count - 1) % count);
       else if (key === 'Escape') close();
-      else choose(completions[active]?.path ?? '');
+      else choose(chosen);
     } else if (key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();
@@ -218,13 +224,20 @@ interface MentionsProps {
 
 function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
   const list = useRef<HTMLDivElement>(null);
+  const command = view.completions[0]?.path.startsWith('/') === true;
   useLayoutEffect(() => {
     list.current?.children[active]?.scrollIntoView({ block: 'nearest' });
   }, [active]);
   return (
-    <div class="mentions" id={LIST_ID} role="listbox" aria-label={texts.mentions} ref={list}>
+    <div
+      class="mentions"
+      id={LIST_ID}
+      role="listbox"
+      aria-label={command ? texts.commands : texts.mentions}
+      ref={list}
+    >
       {view.completions.map(({ path, detail }, index) => {
-        const slash = path.lastIndexOf('/') + 1;
+        const slash = path.startsWith('/') ? 0 : path.lastIndexOf('/') + 1;
         return (
           <div
             key={path}

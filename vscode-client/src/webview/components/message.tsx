@@ -37,19 +37,23 @@ interface MessageProps {
   store: Store;
   /** The group to ask again, if that is possible here. */
   retry: string | null;
+  /** Whether the newest reply may be asked for once more, though it is complete. */
+  again: boolean;
 }
 
-export const Message = memo(({ message, store, retry }: MessageProps): JSX.Element | null => {
-  if (message.role === 'tool') return null; // its call's row shows it
-  if (message.role === 'system') return <Aside message={message} />;
-  return message.role === 'user' ? (
-    <Prompt message={message} store={store} retry={retry} />
-  ) : (
-    <Reply message={message} store={store} retry={retry} />
-  );
-});
+export const Message = memo(
+  ({ message, store, retry, again }: MessageProps): JSX.Element | null => {
+    if (message.role === 'tool') return null; // its call's row shows it
+    if (message.role === 'system') return <Aside message={message} />;
+    return message.role === 'user' ? (
+      <Prompt message={message} store={store} retry={retry} />
+    ) : (
+      <Reply message={message} store={store} retry={retry} again={again} />
+    );
+  },
+);
 
-function Prompt({ message, store, retry }: MessageProps): JSX.Element {
+function Prompt({ message, store, retry }: Omit<MessageProps, 'again'>): JSX.Element {
   return (
     <article
       class={`message user ${message.status}`}
@@ -88,7 +92,7 @@ function Prompt({ message, store, retry }: MessageProps): JSX.Element {
   );
 }
 
-function Reply({ message, store, retry }: MessageProps): JSX.Element {
+function Reply({ message, store, retry, again }: MessageProps): JSX.Element {
   const failed = message.status === 'error';
   const stopped = message.status === 'interrupted';
   return (
@@ -101,6 +105,7 @@ function Reply({ message, store, retry }: MessageProps): JSX.Element {
       aria-label={texts.tierline}
     >
       <Markdown text={message.text} final store={store} />
+      {message.state !== '' && <StateBlock text={message.state} />}
       <Calls calls={message.calls} />
       {failed && (
         <Box level="error">
@@ -124,8 +129,20 @@ function Reply({ message, store, retry }: MessageProps): JSX.Element {
           label={texts.fork}
           onClick={() => act(store, 'fork', message)}
         />
+        {again && (
+          <IconButton
+            icon="refresh"
+            label={texts.again}
+            onClick={() => store.post({ type: 'retry', groupId: message.groupId })}
+          />
+        )}
         {message.usage !== null && (
           <Usage usage={message.usage} cache={message.cache} store={store} />
+        )}
+        {message.tokens > 0 && (
+          <span class="usage weight" title={texts.weightTip} data-testid="weight">
+            {texts.weight(tokens(message.tokens))}
+          </span>
         )}
       </footer>
     </article>
@@ -157,6 +174,18 @@ function Tools({ message, store }: { message: ShownMessage; store: Store }): JSX
         onClick={() => act(store, 'remove', message)}
       />
     </span>
+  );
+}
+
+/** What the model records for itself at the end of a reply. */
+function StateBlock({ text }: { text: string }): JSX.Element {
+  return (
+    <details class="state-block" data-testid="state-block">
+      <summary title={texts.stateTip}>
+        <Icon name="pinned" /> {texts.state}
+      </summary>
+      <pre tabindex={0}>{text}</pre>
+    </details>
   );
 }
 

@@ -99,6 +99,7 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
         message={message}
         store={store}
         retry={message === last ? retry : null}
+        again={message === last && retry === null && model.turn === null}
       />,
     );
     addNotices(message.key);

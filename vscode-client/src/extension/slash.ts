@@ -1,0 +1,53 @@
+/** Commands that are typed into the chat. What they are and do is the server's; here they are shown. */
+import type { CommandInfo } from '../protocol';
+import type { Completion } from '../shared/messages';
+import { matching } from '../shared/slash';
+import type { VirtualDocuments } from './documents';
+import type { Notes } from './notes';
+import type { Session } from './session';
+import type { Sessions } from './sessions';
+
+const SHOWN = 12;
+
+export class SlashCommands {
+  private known: Promise<CommandInfo[]> | null = null;
+
+  constructor(
+    private readonly session: Session,
+    private readonly sessions: Sessions,
+    private readonly notes: Notes,
+    private readonly documents: VirtualDocuments,
+  ) {}
+
+  /** Carry out a line. Returns what to say in the chat; empty if it was shown elsewhere. */
+  async run(line: string): Promise<string> {
+    const words = line.trim().toLowerCase().split(/\s+/).join(' ');
+    if (words === '/session scratchpad') {
+      await this.notes.openScratchpad();
+      return '';
+    }
+    const result = await this.session.server.request('tierline/chat/command', { text: line });
+    if (/^\/undo\b/.test(words)) {
+      // The offers to bring the turn back or rebuild STATE must not hold up the chat.
+      void this.sessions.offerAfterUndo(result.text);
+      return '';
+    }
+    if (!result.document) return result.text;
+    await this.documents.show(`${result.title}.md`, async () => result.text);
+    return '';
+  }
+
+  async complete(query: string): Promise<Completion[]> {
+    this.known ??= this.session.server
+      .request('tierline/chat/commands', {})
+      .then(({ commands }) => commands);
+    try {
+      return matching(query, await this.known)
+        .slice(0, SHOWN)
+        .map(({ usage, doc }) => ({ path: usage, detail: doc }));
+    } catch {
+      this.known = null;
+      return [];
+    }
+  }
+}
