@@ -21,7 +21,7 @@ $(VENV)/.installed: pyproject.toml tools/vocabulary.py tools/embedded_model.py
 	@echo "== Python environment in $(VENV)"
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || { echo "The venv module is missing: apt-get install python3-venv"; exit 1; }
 	@$(PY) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(PY) -m pip install --quiet --disable-pip-version-check --progress-bar on -e '.[local]' --group dev
+	$(PY) -m pip install --quiet --disable-pip-version-check --progress-bar on -e '.[local,embeddings]' --group dev
 	$(PY) tools/embedded_model.py
 	$(PY) tools/vocabulary.py
 	@touch $@

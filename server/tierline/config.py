@@ -133,6 +133,12 @@ class MemoryConfig:
     """Turns older than this may be compressed."""
     trigger_percent: float = field(default=80.0, validator=[_POSITIVE, validators.le(100)])
     """Compression begins above this share of a budget."""
+    embeddings: Literal["auto", "off"] = "auto"
+    """Rank by meaning as well, with a model on this machine, if one is installed; nothing is sent
+    anywhere."""
+    embedding_model: str = ""
+    """Folder of a BERT sentence model (config.json, vocab.txt, model.safetensors); empty for the
+    one of an installed package."""
     inject_memos: bool = True
     """Send up to five memos that fit a prompt with it; context mode off sends none either way."""
 

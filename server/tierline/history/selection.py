@@ -18,6 +18,9 @@ from tierline.history.messages import Message
 Search = Callable[[Sequence[str]], Sequence[str]]
 """Full-text search: words in, ids of matching groups out, best BM25 first."""
 
+Rank = Callable[[str], Sequence[str]]
+"""Ranking by meaning: a prompt in, ids of the groups close to it out, the closest first."""
+
 RRF_K = 60
 BM25_WEIGHT = 1.5
 SEMANTIC_WEIGHT = 1.5
@@ -43,13 +46,14 @@ def select(
     size: int = 0,
     query: str = "",
     search: Search | None = None,
+    semantic: Rank | None = None,
 ) -> tuple[Message, ...]:
     """Apply a strategy by name. ``size`` is in groups, 0 for all. Unknown names mean ``full``."""
     if size <= 0 or strategy not in (Strategy.WINDOW, Strategy.RANKED):
         return tuple(messages)
     if strategy == Strategy.WINDOW or search is None:
         return window(messages, size)
-    return ranked(messages, size, query=query, search=search)
+    return ranked(messages, size, query=query, search=search, semantic=semantic)
 
 
 def window(
@@ -72,7 +76,12 @@ def window(
 
 
 def ranked(
-    messages: Sequence[Message], size: int, *, query: str, search: Search
+    messages: Sequence[Message],
+    size: int,
+    *,
+    query: str,
+    search: Search,
+    semantic: Rank | None = None,
 ) -> tuple[Message, ...]:
     """The ``size`` groups with the best fused rank, the current one included.
 
@@ -83,14 +92,25 @@ def ranked(
     turns = groups(messages)
     if size <= 0 or len(turns) <= size:
         return tuple(messages)
-    current = turns[-1].id
     order = [t.id for t in turns[:-1]]
-    words = search_words(query)
-    found = [g for g in search(words) if g in set(order)] if words else []
+    chosen = ranking(order, query, search, semantic)
+    return _only(messages, [turns[-1].id, *chosen[: size - 1]])
+
+
+def ranking(
+    order: Sequence[str], query: str, search: Search, semantic: Rank | None = None
+) -> list[str]:
+    """All groups (given oldest first) by falling relevance to a prompt."""
     recent = list(reversed(order))
-    chosen = fuse(found, [g for g in recent if g in set(found)] if found else recent)
-    chosen += [g for g in recent if g not in set(chosen)]
-    return _only(messages, [current, *chosen[: size - 1]])
+    words = search_words(query)
+    if not words:
+        return recent
+    known = set(order)
+    found = [g for g in search(words) if g in known]
+    meant = [g for g in semantic(query) if g in known] if semantic else []
+    both = {*found, *meant}
+    chosen = fuse(found, [g for g in recent if g in both] if both else recent, meant)
+    return chosen + [g for g in recent if g not in set(chosen)]
 
 
 def fuse(bm25: Sequence[str], recency: Sequence[str], semantic: Sequence[str] = ()) -> list[str]:

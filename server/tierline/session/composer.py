@@ -37,6 +37,7 @@ from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
 from tierline.session.anchor import note_items
 from tierline.session.contextline import context_line
+from tierline.session.meaning import Meaning
 from tierline.session.memory import MemoryView
 from tierline.session.memos import memo_items
 from tierline.session.retrieval import Automatic
@@ -82,6 +83,7 @@ class Snapshot:
     query: str = ""
     """What a ranked selection searches for."""
     search: GroupSearch | None = None
+    meaning: Meaning | None = None
     cache: CacheConfig = field(factory=CacheConfig)
     sent: Sent = field(factory=Sent)
     now: float = 0.0
@@ -284,6 +286,7 @@ class Composer:
             window=session.window,
             query=turn.text if turn else "",
             search=self._search,
+            meaning=session.meaning,
             cache=settings.cache,
             sent=self._sent.get(session.conversation.session_id),
             now=time.time(),
@@ -455,6 +458,7 @@ def _candidates(snapshot: Snapshot, counter: TokenCounter) -> list[Item]:
         size=snapshot.window,
         query=snapshot.query,
         search=snapshot.search.over(messages) if snapshot.search else None,
+        semantic=snapshot.meaning.over(messages) if snapshot.meaning else None,
     )
     messages = truncate(messages, active_group=snapshot.active_group)
     history = atoms(messages, count=counter.count, active_group=snapshot.active_group)

@@ -165,8 +165,14 @@ class MemoryService:
         pieces: tuple[Recalled, ...] = ()
         if prompt.strip():
             pieces = recall(
-                memory, prompt, search=self._search.over(messages), result=_last_result(messages)
+                memory,
+                prompt,
+                search=self._search.over(messages),
+                semantic=self._session.meaning.rank(prompt, messages),
+                result=_last_result(messages),
             )
+        else:
+            self._session.meaning.warm(messages)
         system = [m for m in messages if m.role == "system"]
         room = int(memory.budgets.total * RECALLED_SHARE)
         return MemoryView(views.messages(memory, system), pieces, room)

@@ -24,6 +24,7 @@ from tierline.session.events import EventBus
 from tierline.session.files import FileService
 from tierline.session.history import HistoryService
 from tierline.session.keepalive import KeepAliveService
+from tierline.session.meaning import Meaning
 from tierline.session.memory import MemoryService
 from tierline.session.memos import MemoService
 from tierline.session.models import ModelService, problems
@@ -100,6 +101,7 @@ class Session:
         self.symbols = SymbolService(self, progress)
         self.retrieval = RetrievalService(self, self.home)
         self.pins = PinService(self)
+        self.meaning = Meaning(self.settings.memory, self.home / "vectors.sqlite3")
         self.memory = MemoryService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
@@ -137,6 +139,7 @@ class Session:
         await self.cache.close()
         await self.symbols.close()
         await self.models.close()
+        await asyncio.to_thread(self.meaning.close)
         self.memory.close()
         self.composer.close()
         self.retrieval.close()
