@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from bugcases.fixtures import oracle
 from lsp.conftest import Start
 from tierline.lsp import protocol as p
-from wire.scripts import a_reply
+from tierline.providers import render_openai
+from tierline.store.plans import PlanStore
+from wire.scripts import a_reply, o_reply
 from wire.servers import wire_server
 
 POLICIES = ["log_structured", "counter", "fixed"]
@@ -113,3 +116,74 @@ async def test_the_budget_counts_the_differences_too(start: Start, workspace: Pa
         after = await editor.ask("budget/get")
         assert after.used > before.used
         assert sum(section.tokens for section in after.sections) == after.used
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+async def test_nothing_volatile_stands_before_the_last_marker(
+    start: Start, workspace: Path, policy: str
+) -> None:
+    """The selection is for one request; times, paths and ids of this machine are in none."""
+    (workspace / "src" / "big.py").write_text(LONG, encoding="utf-8")
+    with wire_server("anthropic", [a_reply("Yes.")]) as model:
+        editor = await start(model, cache={"policy": policy})
+        await editor.ask("files/add", p.FileParams(path="src/big.py"))
+        for turn in range(2):
+            await editor.chat(f"Question {turn}?", selection=f"chosen_{turn} = 1")
+        session = (await editor.ask("state/get")).session_id
+    for turn, body in enumerate(model.bodies):
+        covered = marked(body)
+        found = blocks(body)
+        assert 0 < covered < len(found)
+        before, behind = "".join(found[:covered]), "".join(found[covered:])
+        assert "chosen_" not in before
+        assert f"chosen_{turn}" in behind
+        assert "chosen_0" not in "".join(found) or turn == 0, "a selection is not kept"
+        for volatile in (session, str(workspace), time.strftime("%Y-%m-%d")):
+            assert volatile not in before
+    first, second = (blocks(body) for body in model.bodies)
+    assert second[: marked(model.bodies[0])] == first[: marked(model.bodies[0])]
+
+
+@pytest.mark.parametrize("ttl", ["5m", "1h"])
+async def test_the_lifetime_that_the_user_chose_is_asked_for(
+    start: Start, workspace: Path, ttl: str
+) -> None:
+    (workspace / "src" / "big.py").write_text(LONG, encoding="utf-8")
+    with wire_server("anthropic", [a_reply("Yes.")]) as model:
+        editor = await start(model, cache={"ttl": ttl})
+        await editor.ask("files/add", p.FileParams(path="src/big.py"))
+        await editor.chat("One?")
+        await editor.chat("Two?")
+        shown = await editor.ask("cache/tiers", p.CacheTiersParams(which="last"))
+    assert shown.ttl == ttl
+    for body in model.bodies:
+        text = json.dumps(body)
+        assert text.count('"ttl": "1h"') == (text.count('"cache_control"') if ttl == "1h" else 0)
+        assert text.count('"cache_control"') >= 1
+
+
+async def test_the_routing_key_is_the_sessions_and_outlives_a_restart(
+    start: Start, workspace: Path
+) -> None:
+    """OpenAI's ``prompt_cache_key``. The loopback server is not OpenAI's own and gets none, so the
+    stored requests are rendered as for OpenAI.
+    """
+    with wire_server("openai", [o_reply("Yes.")]) as model:
+        editor = await start(model)
+        await editor.chat("One?")
+        await editor.chat("Two?")
+        session = (await editor.ask("state/get")).session_id
+        await editor.stop()
+        again = await start(model)
+        await again.chat("Three?")
+        other = (await again.ask("history/newSession")).session_id
+        await again.chat("Elsewhere?")
+    assert all("prompt_cache_key" not in body for body in model.bodies)
+    store = PlanStore(workspace / ".tierline" / "plans.sqlite3")
+    stored = store.list(10)[::-1]
+    keys = [
+        render_openai.body(store.load_prompt(one.plan.plan_id), official=True)["prompt_cache_key"]
+        for one in stored
+    ]
+    store.close()
+    assert keys == [session, session, session, other]
