@@ -95,6 +95,9 @@ def test_the_viewer_and_why_the_cache_missed(vscode: Workbench) -> None:
     base = frame.locator("[data-testid=item][data-key='file:convert.py']").first
     expect(base).to_contain_text("replaced later")
     expect(base).to_contain_text("%")
+    heads = frame.locator("button.tier-head")
+    heads.first.click()  # close the head, so that the rest is seen
+    vscode.page.set_viewport_size({"width": 1280, "height": 900})
     picture(vscode, "cache-viewer-light")
     vscode.toggle_theme("vs-dark")
     picture(vscode, "cache-viewer-dark")

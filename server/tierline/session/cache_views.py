@@ -9,7 +9,7 @@ from typing import Any
 from attrs import asdict
 
 from tierline.context.models import ModelFacts
-from tierline.context.tiers.attribution import Attribution, label
+from tierline.context.tiers.attribution import Attribution, label, title
 from tierline.context.tiers.base import Arrangement, Decision
 from tierline.context.tiers.bill import Bill
 from tierline.context.tiers.shape import Shape
@@ -129,7 +129,7 @@ def tiers(
             items=[
                 p.CacheItem(
                     key=item.key,
-                    label=label(item.key),
+                    label=title(item.key),
                     section=item.section,
                     kind=item.kind,  # type: ignore[arg-type]
                     tokens=item.tokens,

@@ -1,6 +1,6 @@
 /** The cache viewer: a panel beside the editor, and "Why did the cache miss?". */
 import * as vscode from 'vscode';
-import type { CacheReport } from '../protocol';
+import type { CacheItem, CacheReport, CacheTiers } from '../protocol';
 import type { Which } from '../shared/cache';
 import { type CacheToHost, type CacheToView, explanation, parseCacheToHost } from '../shared/cache';
 import type { VirtualDocuments } from './documents';
@@ -12,6 +12,7 @@ import { webviewPage } from './webviewPage';
 /** Events after which other tiers may be shown. */
 const CHANGES = new Set(['turnFinished', 'filesChanged', 'stateChanged', 'providerChanged']);
 const QUIET_MS = 250;
+const MAX_LABEL = 80;
 
 export class CacheView implements vscode.Disposable {
   static readonly type = 'tierline.cacheViewer';
@@ -49,7 +50,9 @@ export class CacheView implements vscode.Disposable {
       vscode.ViewColumn.Active,
       { enableScripts: true, localResourceRoots: [dist] },
     );
-    panel.iconPath = vscode.Uri.joinPath(this.extension, 'media', 'tierline.svg');
+    const icon = (theme: string): vscode.Uri =>
+      vscode.Uri.joinPath(this.extension, 'media', `tierline-${theme}.svg`);
+    panel.iconPath = { light: icon('light'), dark: icon('dark') };
     panel.webview.html = webviewPage(panel.webview, dist, 'cacheView', 'Prompt Cache');
     panel.webview.onDidReceiveMessage((value: unknown) => {
       const message = parseCacheToHost(value);
@@ -115,11 +118,29 @@ export class CacheView implements vscode.Disposable {
         server.request('tierline/cache/tiers', { which: this.which }),
         server.request('tierline/stats/get', {}),
       ]);
-      this.post({ type: 'tiers', tiers, stats: stats.sessions[0] ?? null });
+      this.post({ type: 'tiers', tiers: this.named(tiers), stats: stats.sessions[0] ?? null });
     } catch (error) {
       const { message, advice } = describeError(error);
       this.post({ type: 'error', text: `${message} ${advice}`.trim() });
     }
+  }
+
+  /** Messages by their first words: that they are messages says little. */
+  private named(tiers: CacheTiers): CacheTiers {
+    const messages = new Map<string, string>();
+    for (const { id, groupId, text } of this.session.model?.messages ?? []) {
+      const words = text.replace(/\s+/g, ' ').trim().slice(0, MAX_LABEL);
+      messages.set(`history:${id}`, words);
+      if (!messages.has(`history:${groupId}`)) messages.set(`history:${groupId}`, words);
+    }
+    const name = (item: CacheItem): CacheItem => ({
+      ...item,
+      label: messages.get(item.key) || item.label,
+    });
+    return {
+      ...tiers,
+      tiers: tiers.tiers.map((tier) => ({ ...tier, items: tier.items.map(name) })),
+    };
   }
 
   private post(message: CacheToView): void {

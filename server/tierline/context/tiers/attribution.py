@@ -279,8 +279,16 @@ def label(key: str) -> str:
     """An item's name for a person."""
     kind, _, rest = key.partition(":")
     match kind:
-        case "file" | "tool" | "url" | "tree":
+        case "file" | "tool" | "url":
             return rest
+        case "tree":
+            return "the file tree"
+        case "scaffold":
+            return f"the {rest or 'workspace'} scaffold"
+        case "summary":
+            return "the summary"
+        case "memo":
+            return f"memo {rest}"
         case "symbols":
             return f"the symbols of {rest}" if rest else "the symbols"
         case "system":
@@ -288,6 +296,16 @@ def label(key: str) -> str:
         case "history":
             return "a message"
     return key
+
+
+def title(key: str) -> str:
+    """The same at the head of a row."""
+    name = label(key)
+    for article in ("the ", "a "):
+        if name.startswith(article):
+            name = name.removeprefix(article)
+            return name[:1].upper() + name[1:]
+    return name
 
 
 def duration(seconds: float) -> str:

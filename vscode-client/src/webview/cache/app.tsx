@@ -70,6 +70,7 @@ export function CacheApp({ state, post, choose, toggle, now }: Props): JSX.Eleme
                     <TierRow
                       key={tier.tier}
                       tier={tier}
+                      which={tiers.which}
                       policy={tiers.policy}
                       most={Math.max(...tiers.tiers.map((one) => one.tokens))}
                       open={state.open.has(tier.tier)}

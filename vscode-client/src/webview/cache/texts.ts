@@ -32,14 +32,14 @@ export const words = {
   noCache: 'this provider keeps no cache',
   decisions: (count: number) => `What the policy decided (${count})`,
   cached: 'cached',
-  fresh: 'to be sent anew',
+  fresh: { next: 'to be sent anew', last: 'sent anew' },
   stale: 'replaced later',
   delta: 'appended change',
   marker: 'cache breakpoint',
-  bar: (cached: string, fresh: string, stale: string, delta: string) =>
+  bar: (which: 'next' | 'last', cached: string, fresh: string, stale: string, delta: string) =>
     [
       `${cached} tokens cached`,
-      `${fresh} to be sent anew`,
+      `${fresh} ${words.fresh[which]}`,
       ...(stale === '0' ? [] : [`${stale} replaced later`]),
       ...(delta === '0' ? [] : [`${delta} of appended changes`]),
     ].join(', '),

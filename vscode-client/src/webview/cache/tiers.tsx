@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CacheItem, CacheTier, CacheTiers } from '../../protocol';
 import { exact, tokens } from '../../shared/budget';
-import { share } from '../../shared/cache';
+import { share, type Which } from '../../shared/cache';
 import { Icon } from '../components/parts';
 import { words } from './texts';
 
@@ -28,9 +28,11 @@ function sums(items: readonly CacheItem[]): Record<Part, number> {
 function barLabel(
   items: readonly CacheItem[],
   tier: { tokens: number; cachedTokens: number },
+  which: Which,
 ): string {
   const { stale, delta } = sums(items);
   return words.bar(
+    which,
     exact(tier.cachedTokens),
     exact(tier.tokens - tier.cachedTokens),
     exact(stale),
@@ -74,6 +76,7 @@ export function WholeBar({ tiers }: { tiers: CacheTiers }): JSX.Element {
       aria-label={`${words.whole(exact(tiers.tokens))}: ${barLabel(
         tiers.tiers.flatMap((tier) => tier.items),
         tiers,
+        tiers.which,
       )}`}
     >
       {tiers.tiers.map((tier) => (
@@ -100,7 +103,8 @@ export function Legend({ tiers }: { tiers: CacheTiers }): JSX.Element {
     <ul class="legend">
       {parts.map((part) => (
         <li key={part}>
-          <span class={`swatch ${part}`} aria-hidden="true" /> {words[part]} {tokens(found[part])}
+          <span class={`swatch ${part}`} aria-hidden="true" />{' '}
+          {part === 'fresh' ? words.fresh[tiers.which] : words[part]} {tokens(found[part])}
         </li>
       ))}
       {items.some((item) => item.marked) && (
@@ -114,6 +118,7 @@ export function Legend({ tiers }: { tiers: CacheTiers }): JSX.Element {
 
 interface TierProps {
   tier: CacheTier;
+  which: Which;
   policy: string;
   /** Tokens of the largest tier: the length of a full bar. */
   most: number;
@@ -122,7 +127,8 @@ interface TierProps {
   openFile: (path: string) => void;
 }
 
-export function TierRow({ tier, policy, most, open, toggle, openFile }: TierProps): JSX.Element {
+export function TierRow(props: TierProps): JSX.Element {
+  const { tier, which, policy, most, open, toggle, openFile } = props;
   const id = `items-${tier.tier}`;
   return (
     <div class="tier" data-testid="tier" data-tier={tier.tier}>
@@ -141,7 +147,7 @@ export function TierRow({ tier, policy, most, open, toggle, openFile }: TierProp
           <span
             class="bar"
             role="img"
-            aria-label={barLabel(tier.items, tier)}
+            aria-label={barLabel(tier.items, tier, which)}
             style={{ width: `${share(tier.tokens, most)}%` }}
           >
             <Segments items={tier.items} whole={tier.tokens} />
