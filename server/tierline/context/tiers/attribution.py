@@ -275,27 +275,26 @@ def _blame(found: Break, before: Shape, now: Shape) -> tuple[Cause, str, str]:
     return Cause(how), f"{words}; from there on the bytes differ.", key
 
 
+_NAMES = {
+    "file": "{}",
+    "tool": "{}",
+    "url": "{}",
+    "tree": "the file tree",
+    "scaffold": "the {} scaffold",
+    "summary": "the summary",
+    "memo": "memo {}",
+    "symbols": "the symbols of {}",
+    "system": "the instructions “{}”",
+    "history": "a message",
+}
+
+
 def label(key: str) -> str:
     """An item's name for a person."""
+    if key == "system:head":
+        return "the system prompt"
     kind, _, rest = key.partition(":")
-    match kind:
-        case "file" | "tool" | "url":
-            return rest
-        case "tree":
-            return "the file tree"
-        case "scaffold":
-            return f"the {rest or 'workspace'} scaffold"
-        case "summary":
-            return "the summary"
-        case "memo":
-            return f"memo {rest}"
-        case "symbols":
-            return f"the symbols of {rest}" if rest else "the symbols"
-        case "system":
-            return "the system prompt" if rest == "head" else f"the instructions “{rest}”"
-        case "history":
-            return "a message"
-    return key
+    return _NAMES[kind].format(rest) if kind in _NAMES else key
 
 
 def title(key: str) -> str:
