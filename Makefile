@@ -56,8 +56,9 @@ e2e: $(VSIX) ## only the tests in a real VS Code, Neovim and Emacs
 bench: setup ## run the benchmarks and write docs/benchmarks.md (FULL=1: at full size, minutes more)
 	@PYTHONPATH=tests $(PY) -m benchmarks $(if $(FULL),--full)
 
-fuzz: setup ## the property tests, with many more examples
-	HYPOTHESIS_PROFILE=fuzz $(PY) -m pytest -q tests/property
+fuzz: setup ## the property tests with many more examples, and the kill test at full length
+	TIERLINE_FUZZ_EXAMPLES=2000 $(PY) -m pytest -q tests/property
+	TIERLINE_KILLS=500 TIERLINE_APPEND_SECONDS=30 $(PY) -m pytest -q -s tests/unit/store/test_crash.py
 
 docs-gen: setup ## write vscode-client/src/protocol.ts and docs/protocol.md
 	$(PY) -m tierline.lsp.generate

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bugcases.fixtures import oracle
+import wellformed
+from bugcases.fixtures import CASES, oracle
 from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
@@ -49,6 +50,12 @@ def body(prompt: Prompt, provider: str) -> dict[str, Any]:
 
 
 def violations(body: dict[str, Any], provider: str) -> list[str]:
+    """What our own checker objects to, and the oracle of the bug cases where it is there."""
+    found = wellformed.violations(body, provider)
+    return found + (oracle_violations(body, provider) if CASES.is_dir() else [])
+
+
+def oracle_violations(body: dict[str, Any], provider: str) -> list[str]:
     """What the oracle objects to.
 
     For OpenAI bodies the oracle's strict mode also flags an assistant message that follows tool

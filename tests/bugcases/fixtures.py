@@ -6,6 +6,7 @@ where the environment variable ``TIERLINE_BUGCASES`` says.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -49,6 +50,7 @@ def build(name: str, folder: Path) -> Path:
     return folder
 
 
+@functools.cache
 def oracle() -> ModuleType:
     """``tools/check_request.py``: ``check_anthropic``, ``check_openai``, ``cached_prefix``."""
     path = CASES / "tools" / "check_request.py"

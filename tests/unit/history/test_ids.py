@@ -1,24 +1,10 @@
-"""Seed 004, Testing / Message ID Generation."""
+"""Ids beside seed 004 (its own list: tests/unit/seed/test_004_history.py)."""
 
 from __future__ import annotations
 
-import os
-import re
-
 import pytest
 
-from tierline.history.ids import epoch_ms, message_id, session_id
-
-
-def test_formats() -> None:
-    """Seed 004: "Format: {epoch_ms}-{uuid8}; session format: sess_{epoch_ms}_{uuid6}"."""
-    assert re.fullmatch(r"1700000000123-[0-9a-f]{8}", message_id(1700000000123, os.urandom(4)))
-    assert re.fullmatch(r"sess_1700000000123_[0-9a-f]{6}", session_id(1700000000123, os.urandom(3)))
-
-
-def test_a_hundred_ids_of_one_moment_are_unique() -> None:
-    """Seed 004: "100 generated IDs are unique"."""
-    assert len({message_id(1700000000123, os.urandom(4)) for _ in range(100)}) == 100
+from tierline.history.ids import epoch_ms, message_id
 
 
 def test_too_little_randomness_is_refused() -> None:
