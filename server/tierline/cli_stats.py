@@ -125,6 +125,10 @@ def _notes(found: p.Stats) -> list[str]:
             f"Keep-alive: {alive.requests:,} requests for {money(alive.cost)}, "
             f"which averted {money(alive.saved)}."
         )
+    if total.beside:
+        notes.append(
+            f"{total.beside:,} requests of Tierline's own, such as summaries, are in the cost."
+        )
     if total.reported < total.requests:
         silent = total.requests - total.reported
         notes.append(f"{silent:,} requests whose provider said nothing of its cache.")

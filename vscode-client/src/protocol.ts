@@ -814,6 +814,8 @@ export interface SessionStats {
   saved: number;
   /** Requests whose prices are known. */
   priced: number;
+  /** Requests of Tierline's own, such as summaries; their price is in ``cost``, nothing else. */
+  beside: number;
   /** Requests that did not read all that was cached, by reason code. */
   causes: Record<string, number>;
   keepAlive: KeepAliveStats;

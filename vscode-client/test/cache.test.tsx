@@ -130,6 +130,7 @@ function stats(changes: Partial<SessionStats> = {}): SessionStats {
     cost: 0.5,
     saved: 1.25,
     priced: 3,
+    beside: 0,
     causes: {},
     keepAlive,
     ...changes,

@@ -1051,6 +1051,8 @@ class SessionStats:
     """Against the same requests with no cache at all; keep-alive requests are subtracted."""
     priced: int = 0
     """Requests whose prices are known."""
+    beside: int = 0
+    """Requests of Tierline's own, such as summaries; their price is in ``cost``, nothing else."""
     causes: dict[str, int] = field(factory=dict)
     """Requests that did not read all that was cached, by reason code."""
     keep_alive: KeepAliveStats = field(factory=KeepAliveStats)

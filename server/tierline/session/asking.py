@@ -9,7 +9,7 @@ from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
 from tierline.errors import TierlineError
-from tierline.providers.base import ProviderError, TextDelta
+from tierline.providers.base import ProviderError, TextDelta, Usage
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -30,8 +30,15 @@ async def ask(session: Session, question: str, *, max_output_tokens: int) -> str
         max_output_tokens=max_output_tokens,
     )
     request = provider.render(strict(prompt, strategy=provider.strategy))
+    said, usage = [], Usage()
     try:
         async with aclosing(provider.stream(request)) as events:
-            return "".join([e.text async for e in events if isinstance(e, TextDelta)])
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    said.append(event.text)
+                elif isinstance(event, Usage):
+                    usage = event
     except ProviderError as error:
         raise TierlineError(error.code, error.message, error.advice) from error
+    await session.cache.beside(provider, usage)
+    return "".join(said)

@@ -27,7 +27,7 @@ from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, Retrying, StreamEvent, TextDelta, Usage
 from tierline.session import cache_views as views
 from tierline.session.usage_stats import stats
-from tierline.store.usage import KEEP_ALIVE, StoredRequest, UsageStore
+from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 
 if TYPE_CHECKING:
     from tierline.session.composer import Composed
@@ -126,6 +126,26 @@ class CacheService:
         row = views.row(found, paid, session_id, "", at, provider, before.shape.model)
         self.store.add(evolve(row, kind=KEEP_ALIVE))
         self._before[session_id] = evolve(before, shape=before.shape.kept_alive(at))
+
+    async def beside(self, provider: Provider, usage: Usage) -> None:
+        """A request of Tierline's own was answered; it costs money and leaves the cache alone."""
+        if usage.input_tokens is None:
+            return
+        facts = self._session.models.facts()
+        found = Attribution(
+            Outcome.UNKNOWN,
+            Cause.NONE,
+            "A request beside the conversation.",
+            input=usage.input_tokens,
+            output=usage.output_tokens or 0,
+            read=usage.cache_read_tokens,
+            written=usage.cache_write_tokens,
+        )
+        session_id = self._session.conversation.session_id
+        at = datetime.now(UTC).timestamp()
+        paid = bill(found, facts, "5m")
+        row = views.row(found, paid, session_id, "", at, provider.name, facts.name)
+        await asyncio.to_thread(self.store.add, evolve(row, kind=BESIDE))
 
     def marked_tokens(self, session_id: str) -> int:
         """Tokens of the session's newest request up to its last breakpoint, by our own count."""

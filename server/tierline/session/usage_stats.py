@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import LIFETIMES
 from tierline.lsp import protocol as p
-from tierline.store.usage import KEEP_ALIVE, StoredRequest
+from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest
 
 Facts = Callable[[str, str], ModelFacts]
 """Facts of a model by its name and provider."""
@@ -34,6 +34,9 @@ def _session(
     pings = 0
     for request in requests:
         found.cost += request.cost or 0.0
+        if request.kind == BESIDE:
+            found.beside += 1
+            continue
         if request.kind == KEEP_ALIVE:
             pings += 1
             _add_ping(found, request)
@@ -89,7 +92,7 @@ def _total(sessions: Iterable[p.SessionStats]) -> p.SessionStats:
     for one in sessions:
         for name in (
             "requests", "reported", "input_tokens", "output_tokens", "read_tokens",
-            "written_tokens", "uncached_tokens", "cost", "saved", "priced",
+            "written_tokens", "uncached_tokens", "cost", "saved", "priced", "beside",
         ):  # fmt: skip
             setattr(total, name, getattr(total, name) + getattr(one, name))
         for name in ("requests", "read_tokens", "cost", "saved"):

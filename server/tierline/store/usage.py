@@ -36,7 +36,7 @@ _DDL = (
 KEPT_DETAILS = 40
 """Requests per session whose explanation and tiers are kept."""
 _DAMAGED = (ValueError, KeyError, TypeError, zlib.error)
-TURN, KEEP_ALIVE = "turn", "keep_alive"
+TURN, KEEP_ALIVE, BESIDE = "turn", "keep_alive", "beside"
 
 
 @frozen
@@ -60,7 +60,7 @@ class StoredRequest:
     cost: float | None = None
     uncached_cost: float | None = None
     kind: str = TURN
-    """``turn``, or ``keep_alive`` for one that only used the cache."""
+    """``turn``; ``keep_alive`` for one that only used the cache; ``beside`` for Tierline's own."""
     plan_id: str = ""
     detail: dict[str, Any] = field(factory=dict)
     """JSON values: explanation, shape, tiers. Empty for old requests."""
@@ -122,7 +122,8 @@ class UsageStore(Database):
         """When a keep-alive request used the session's cache last, if that was after the last turn;
         seconds since the epoch, 0 if it was not.
         """
-        rows = self._read("session_id = ? ORDER BY seq DESC LIMIT 1", [session_id])
+        where = "session_id = ? AND kind IN ('turn', 'keep_alive') ORDER BY seq DESC LIMIT 1"
+        rows = self._read(where, [session_id])
         return rows[0].at if rows and rows[0].kind == KEEP_ALIVE else 0.0
 
     def all(self, session_id: str = "") -> list[StoredRequest]:

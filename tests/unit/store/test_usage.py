@@ -9,7 +9,7 @@ from attrs import evolve
 
 from tierline.context.models import ModelFacts, Prices
 from tierline.session.usage_stats import stats
-from tierline.store.usage import KEEP_ALIVE, KEPT_DETAILS, StoredRequest, UsageStore
+from tierline.store.usage import BESIDE, KEEP_ALIVE, KEPT_DETAILS, StoredRequest, UsageStore
 
 ROW = StoredRequest(
     "s", "t", 1000.0, "anthropic", "m", "hit", "none", 1000, 10, 900, 50, 0.5, 2.0,
@@ -71,6 +71,7 @@ def test_sums() -> None:
         evolve(ROW, seq=1),
         evolve(ROW, seq=2, at=1250.0, kind=KEEP_ALIVE, input=800, read=800, cost=0.1),
         evolve(ROW, seq=3, at=1500.0, outcome="partial", cause="edited"),
+        evolve(ROW, seq=3, kind=BESIDE, cost=0.25),
         evolve(ROW, seq=4, session_id="silent", read=None, written=None, cost=None,
                uncached_cost=None, outcome="unknown", cause="unreported"),
     ]  # fmt: skip
@@ -83,7 +84,8 @@ def test_sums() -> None:
         "A title", 2, 1800, 100,
     )  # fmt: skip
     assert one.hit_rate == 0.9
-    assert one.cost == 1.1
+    assert one.cost == 1.35
+    assert one.beside == 1
     assert one.saved == 2 * 1.5 - 0.1
     assert one.causes == {"edited": 1}
     assert (one.keep_alive.requests, one.keep_alive.cost) == (1, 0.1)

@@ -128,9 +128,10 @@ def rows_from_json(values: Iterable[Mapping[str, Any]]) -> tuple[TierRow, ...]:
         facts = dict(value)
         tier = str(facts.pop("tier", ""))
         try:
-            rows.setdefault(tier, []).append(TierItem(**facts))
+            item = TierItem(**facts)
         except TypeError:
             continue
+        rows.setdefault(tier, []).append(item)
     return tuple(
         TierRow(str(tier), NAMES[tier], tuple(rows[tier])) for tier in Tier if tier in rows
     )
