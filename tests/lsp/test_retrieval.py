@@ -3,85 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types as lsp
 
 from lsp.conftest import Start
 from lsp.editor import Editor
+from lsp.pipe import Pipe, children, frame
+from lsp.project import ON, make_project, ready, sent
 from tierline.lsp import protocol as p
 from wire.servers import WireServer
-
-ON = {"env": {"TIERLINE_SYMBOLS_ENABLED": "true"}}
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A project with a structure: a parser that everything uses, its users, and distractions."""
-    root = tmp_path / "work"
-    files = {
-        "src/parser/tokens.py": '''"""Tokens of the query language."""
-
-class TokenStream:
-    """Reads tokens one at a time."""
-
-    def next_token(self) -> str:
-        """The next token, or an empty text at the end."""
-        return ""
-
-def tokenize_query(text: str) -> TokenStream:
-    """Split a query into tokens."""
-    return TokenStream()
-''',
-        "src/parser/grammar.py": '''from src.parser.tokens import TokenStream, tokenize_query
-
-def parse_query(text: str) -> list[str]:
-    """Parse a query."""
-    stream = tokenize_query(text)
-    return [stream.next_token()]
-''',
-        "src/web/views.py": '''from src.parser.grammar import parse_query
-
-def search_view(request: dict[str, str]) -> list[str]:
-    """Answer a search request."""
-    return parse_query(request["q"])
-''',
-        "src/web/pages.py": '''def render_footer(year: int) -> str:
-    """The page footer with the copyright."""
-    return f"(c) {year}"
-''',
-        "src/store/cache.py": '''class PageCache:
-    """Keeps rendered pages."""
-
-    def evict_oldest(self) -> None:
-        """Drop the page that was used longest ago."""
-''',
-        "docs/guide.md": "# Guide\n\n## Searching\n\nUse the search box.\n",
-        "secret.env": "TOKEN=1\n",
-        "ignored/made.py": "def made_up_thing() -> None: ...\n",
-        ".gitignore": "ignored/\n",
-    }
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    (root / ".git").mkdir()
-    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-    return root
-
-
-async def ready(editor: Editor) -> p.SymbolsStatus:
-    """Wait until the index is."""
-    await editor.until(
-        lambda: any(e.status.state == "ready" for e in editor.bodies(p.SymbolsChanged)), 30
-    )
-    status: p.SymbolsStatus = await editor.ask("symbols/status")
-    return status
-
-
-def sent(model: WireServer) -> str:
-    return json.dumps(model.bodies[-1]["messages"])
+    return make_project(tmp_path / "work")
 
 
 async def test_the_index_says_what_it_holds(start: Start, model: WireServer) -> None:
@@ -170,3 +110,179 @@ async def test_smalltalk_retrieves_nothing(start: Start, model: WireServer) -> N
     info: p.RetrievalInfo = await editor.ask("retrieval/get")
     assert not any(c.included for c in info.candidates)
     assert "card" not in info.line
+
+
+async def test_an_edit_changes_one_block_only(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    """Design, section 10: an edit disturbs one directory, not the map."""
+    editor = await start(model, **ON)
+    await ready(editor)
+    await editor.chat("hm")
+    before = await plan_keys(editor)
+    path = workspace / "src" / "web" / "views.py"
+    path.write_text(path.read_text() + "\n\ndef brand_new_view() -> None: ...\n", encoding="utf-8")
+    notify(editor, path, lsp.FileChangeType.Changed)
+    await editor.until(
+        lambda: any(e.status.symbols == 11 for e in editor.bodies(p.SymbolsChanged)), 10
+    )
+    await editor.chat("hm")
+    after = await plan_keys(editor)
+    changed = {k for k in before if before[k] != after.get(k)}
+    assert {k for k in changed if k.startswith(("symbols:", "tree:", "scaffold:"))} == {
+        "symbols:src/web/"
+    }
+    assert "brand_new_view" in sent(model)
+
+
+async def test_a_branch_switch_is_noticed_without_a_watcher(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    editor = await start(model, **ON)
+    await ready(editor)
+    (workspace / "src" / "store" / "cache.py").unlink()
+    (workspace / "src" / "other.py").write_text("def from_the_other_branch(): ...\n", "utf-8")
+    (workspace / ".git" / "HEAD").write_text("ref: refs/heads/other\n", encoding="utf-8")
+    await editor.until(
+        lambda: any(e.status.symbols == 9 for e in editor.bodies(p.SymbolsChanged)), 15
+    )
+    found = await editor.ask("retrieval/code", p.CodeParams(symbol="from_the_other_branch"))
+    assert found.found
+    assert not (await editor.ask("retrieval/code", p.CodeParams(symbol="PageCache"))).found
+
+
+async def test_a_dead_index_is_started_again(start: Start, model: WireServer) -> None:
+    editor = await start(model, **ON)
+    await ready(editor)
+    os.kill(worker_of(editor), signal.SIGKILL)
+    await editor.until(
+        lambda: sum(e.status.state == "ready" for e in editor.bodies(p.SymbolsChanged)) > 1, 30
+    )
+    await editor.chat("How does tokenize_query split a query into tokens?")
+    assert "src/parser/tokens.py:10" in sent(model)
+
+
+async def test_unsaved_text_is_what_a_card_shows(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    editor = await start(model, **ON)
+    await ready(editor)
+    path = workspace / "src" / "parser" / "tokens.py"
+    text = "# moved\n" * 30 + path.read_text().replace("Split a query", "Divide a query")
+    editor.client.text_document_did_open(
+        lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(path.as_uri(), "python", 1, text))
+    )
+    await editor.chat("How does tokenize_query split a query into tokens?")
+    assert "src/parser/tokens.py:40" in sent(model)
+    assert "Divide a query" in sent(model)
+
+
+async def test_a_secret_in_code_is_not_in_map_or_cards(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    key = "sk-ant-" + "api03-" + "A1b2C3d4" * 11 + "-AA"
+    (workspace / "src" / "keys.py").write_text(
+        f'SERVICE_KEY = "{key}"\n\ndef use_service_key(k: str = "{key}") -> None:\n    """K."""\n',
+        encoding="utf-8",
+    )
+    editor = await start(model, **ON)
+    await ready(editor)
+    await editor.chat("What does use_service_key do with SERVICE_KEY?")
+    assert "use_service_key" in sent(model)
+    assert key not in json.dumps(model.bodies)
+    database = workspace / ".tierline" / "symbols.sqlite3"
+    assert not database.exists() or key.encode() not in database.read_bytes()
+
+
+async def test_files_in_context_need_no_cards(start: Start, model: WireServer) -> None:
+    editor = await start(model, **ON)
+    await ready(editor)
+    await editor.ask("files/add", p.FileParams(path="src/parser/tokens.py"))
+    await editor.chat("How does tokenize_query split a query into tokens?")
+    info: p.RetrievalInfo = await editor.ask("retrieval/get")
+    mine = [c for c in info.candidates if c.path == "src/parser/tokens.py"]
+    assert mine
+    assert {(c.included, c.code) for c in mine} == {(False, "in_context")}
+
+
+async def test_progress_is_shown_to_clients_that_show_it(workspace: Path) -> None:
+    env = {"TIERLINE_SYMBOLS_ENABLED": "true", "TIERLINE_PROVIDER_NAME": "local"}
+    for number in range(400):
+        (workspace / "src" / f"many_{number}.py").write_text(f"def f{number}(): ...\n", "utf-8")
+    with Pipe(workspace, env) as pipe:
+        pipe.request(
+            "initialize",
+            {
+                "processId": None,
+                "capabilities": {"window": {"workDoneProgress": True}},
+                "rootUri": workspace.as_uri(),
+            },
+        )
+        pipe.notify("initialized")
+
+        def asked() -> Any:
+            created = "window/workDoneProgress/create"
+            return [m for m in pipe.messages if m.get("method") == created]
+
+        request = pipe.until(asked)[0]
+        pipe.write(frame({"id": request["id"], "result": None}))
+
+        def kinds() -> list[str]:
+            return [
+                m["params"]["value"]["kind"]
+                for m in pipe.messages
+                if m.get("method") == "$/progress"
+            ]
+
+        pipe.until(lambda: "end" in kinds())
+        assert kinds()[0] == "begin"
+        assert kinds()[-1] == "end"
+
+
+async def test_switched_off_there_is_nothing(start: Start, model: WireServer) -> None:
+    editor = await start(model)
+    status = await editor.ask("symbols/status")
+    assert (status.state, status.files) == ("off", 0)
+    assert "symbols.enabled" in status.why
+    await editor.chat("How does tokenize_query split a query into tokens?")
+    assert "src/parser" not in sent(model)
+
+
+async def test_an_index_that_was_kept_is_taken_up(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    (workspace / ".tierline").mkdir()
+    first = await start(model, **ON)
+    await ready(first)
+    await first.stop()
+    assert (workspace / ".tierline" / "symbols.sqlite3").exists()
+    (workspace / "src" / "web" / "pages.py").unlink()
+    again = await start(model, **ON)
+    status = await ready(again)
+    assert (status.files, status.symbols, status.total) == (5, 9, 0), "nothing was read again"
+    await again.stop()
+    (workspace / ".tierline" / "symbols.sqlite3").write_bytes(b"this is no database" * 100)
+    third = await start(model, **ON)
+    assert (await ready(third)).symbols == 9
+
+
+def worker_of(editor: Editor) -> int:
+    server = editor.client._server
+    assert server is not None
+    return next(
+        child
+        for child in children(server.pid)
+        if b"symbols.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+    )
+
+
+def notify(editor: Editor, path: Path, kind: lsp.FileChangeType) -> None:
+    editor.client.workspace_did_change_watched_files(
+        lsp.DidChangeWatchedFilesParams([lsp.FileEvent(path.as_uri(), kind)])
+    )
+
+
+async def plan_keys(editor: Editor) -> dict[str, int]:
+    stored = (await editor.ask("plan/list")).plans[0]
+    plan = await editor.ask("plan/get", p.PlanParams(plan_id=stored.plan_id))
+    return {e.key: e.tokens for e in plan.entries if e.included}

@@ -160,6 +160,7 @@ class Composer:
 
         pending = self._session.conversation.store.make("user", prompt)
         turn = Turn(pending.group_id, pending.id, prompt)
+        await self._session.retrieval.peek(turn)
         return await self._build(await self._snapshot(turn, False, pending), None)
 
     async def sending(self, composed: Composed, turn_id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tierline.context.items import Pin
-from tierline.context.retrieval.cards import Card, card_key, parse_key
+from tierline.context.retrieval.cards import card_key, card_of, parse_key
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 
@@ -50,11 +50,7 @@ class PinService:
                 "Save the file, or name a symbol of its outline.",
             )
         key = card_key(found[0][0], symbol.qualified)
-        self._session.retrieval.cards[key] = Card(
-            path=found[0][0], line=symbol.line, end=symbol.end, symbol=symbol.qualified,
-            kind=symbol.kind, signature=symbol.signature, doc=symbol.doc,
-            attributes=symbol.attributes,
-        )  # fmt: skip
+        self._session.retrieval.cards[key] = card_of(found[0][0], symbol)
         self._session.retrieval.holdings.pin(key)
         return await self._changed()
 

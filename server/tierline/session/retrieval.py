@@ -20,16 +20,17 @@ from tierline.context.enforce import Code
 from tierline.context.items import Item, Pin, Section
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.plan import Absent, ContextPlan
-from tierline.context.retrieval.cards import Card, card_key, parse_key
+from tierline.context.retrieval.cards import Card, card_key, card_of, parse_key
 from tierline.context.retrieval.clusters import Phase
 from tierline.context.retrieval.holdings import Change, Holdings
 from tierline.context.retrieval.maps import SCAFFOLD_KEY, TREE_KEY
 from tierline.context.retrieval.mentioned import mentioned, suggested_pins
-from tierline.context.retrieval.sets import Candidate, RetrievalSet
+from tierline.context.retrieval.sets import RetrievalSet
 from tierline.context.text import sha256
 from tierline.context.tiers.base import Signals
 from tierline.history.parser import text_of
 from tierline.lsp import protocol as p
+from tierline.session.retrieval_views import shown
 from tierline.session.touchpoints import CardReader, gather
 from tierline.store.retrieval import RetrievalStore
 
@@ -86,6 +87,7 @@ class RetrievalService:
         self._line = ""
         self._prompts: list[str] = []
         self._expanded: set[str] = set()
+        self._peeked: tuple[str, str, tuple[Item, ...]] = ("", "", ())
 
     def close(self) -> None:
         """Release the store."""
@@ -104,21 +106,34 @@ class RetrievalService:
             return
         self._turn, self._plan, self._line = turn.group_id, None, ""
         self._expanded.clear()
-        answer = await self._ask(turn) if mode is not ContextMode.OFF else None
-        rarity: Mapping[str, float] = (answer or {}).get("rarity", {})
         before = self.phase.cluster
-        self.phase = self.phase.next(turn.text, rarity=lambda word: rarity.get(word, 1.0))
+        found, self._touchpoints, self.phase = await self._retrieved(turn, mode)
         if self.phase.cluster != before:
             self._prompts.clear()
         self._prompts = [*self._prompts, turn.text][-BACKGROUND:]
         self.holdings.begin_turn(self.phase.task)
-        counter = self._session.counters.counter(self._session.models.facts())
-        found, self._touchpoints = await asyncio.to_thread(
-            self._gathered, turn, mode, answer, counter, self._files(), frozenset(self._held_keys())
-        )
         self._current = found
         self.holdings.offer(c.card.key for c in found.included)
         self.cards |= {c.card.key: c.card for c in found.included}
+
+    async def peek(self, turn: Turn) -> None:
+        """What a prompt would bring, for a preview; nothing changes by it."""
+        await self.attach()
+        found, items, _ = await self._retrieved(turn, ContextMode(self._session.mode))
+        self._peeked = (turn.group_id, found.set_id, items)
+
+    async def _retrieved(
+        self, turn: Turn, mode: ContextMode
+    ) -> tuple[RetrievalSet, tuple[Item, ...], Phase]:
+        answer = await self._ask(turn) if mode is not ContextMode.OFF else None
+        rarity: Mapping[str, float] = (answer or {}).get("rarity", {})
+        phase = self.phase.next(turn.text, rarity=lambda word: rarity.get(word, 1.0))
+        counter = self._session.counters.counter(self._session.models.facts())
+        files, held = self._files(), frozenset(self._held_keys())
+        found, items = await asyncio.to_thread(
+            self._gathered, turn, mode, answer, counter, files, held, phase
+        )
+        return found, items, phase
 
     async def _ask(self, turn: Turn) -> Mapping[str, Any] | None:
         files = self._session.files
@@ -139,6 +154,7 @@ class RetrievalService:
         counter: TokenCounter,
         files: frozenset[str],
         held: frozenset[str],
+        phase: Phase,
     ) -> tuple[RetrievalSet, tuple[Item, ...]]:
         facts = self._session.models.facts()
         candidates, items = gather(
@@ -159,8 +175,8 @@ class RetrievalService:
             turn=turn.group_id,
             query=turn.text[:2000],
             mode=mode.value,
-            cluster=self.phase.cluster,
-            task=self.phase.task,
+            cluster=phase.cluster,
+            task=phase.task,
             words=tuple((answer or {}).get("rarity", {})),
             names=tuple((answer or {}).get("names", ())),
             candidates=tuple(candidates),
@@ -183,13 +199,13 @@ class RetrievalService:
         for block in session.symbols.map.blocks:
             total = sum(ranks.get(path, 0.0) for path in block.files)
             signals[block.key] = Signals(references=total)
-        mine = turn is not None and turn.group_id == self._turn
-        return Automatic(
-            items=(*shown, *held, *(self._touchpoints if mine else ())),
-            absent=tuple(absent),
-            set_id=self._current.set_id if mine and self._current else "",
-            signals=signals,
-        )
+        set_id: str = ""
+        touchpoints: tuple[Item, ...] = ()
+        if turn is not None and turn.group_id == self._turn and self._current is not None:
+            set_id, touchpoints = self._current.set_id, self._touchpoints
+        elif turn is not None and turn.group_id == self._peeked[0]:
+            _, set_id, touchpoints = self._peeked
+        return Automatic((*shown, *held, *touchpoints), tuple(absent), set_id, signals)
 
     def planned(self, turn: Turn, plan: ContextPlan, line: str) -> None:
         """A request was planned: cards that did not fit are marked so."""
@@ -326,7 +342,7 @@ class RetrievalService:
                 f"file:{found[0][0]}"
             )  # fmt: skip
             if found[0][1] is not None:
-                self.cards[key] = _card(found[0][0], found[0][1])
+                self.cards[key] = card_of(found[0][0], found[0][1])
             if self._pinned(key) or any(s.key == key for s in self.suggestions):
                 continue
             keys.append(key)
@@ -400,7 +416,11 @@ class RetrievalService:
             params.turn_id == running or params.set_id == current.set_id
             or not (params.turn_id or params.set_id)
         ):  # fmt: skip
-            return self._info(current, {"line": self._line})
+            sizes = {
+                "map_tokens": self._tokens(Section.SYMBOLS),
+                "card_tokens": self._tokens(Section.RETRIEVED),
+            }
+            return shown(self._session, current, {"line": self._line, **sizes})
         stored = await asyncio.to_thread(
             self.store.find,
             set_id=params.set_id,
@@ -412,7 +432,7 @@ class RetrievalService:
                 set_id="", turn_id=params.turn_id, mode=self._session.mode,
                 note="Nothing is known of what was retrieved for this prompt.",
             )  # fmt: skip
-        return self._info(RetrievalSet.from_json(stored["set"]), stored)
+        return shown(self._session, RetrievalSet.from_json(stored["set"]), stored)
 
     async def code(self, params: p.CodeParams) -> p.CodeResult:
         """The body of a symbol, from the editor's buffer or disk; for clients and for the tool."""
@@ -427,7 +447,7 @@ class RetrievalService:
             hint = "Name a symbol of the module map, with its path, or read the file."
             return p.CodeResult(False, f"There is no {name or 'symbol'} in the index. {hint}")
         where, row = found[0]
-        card = _card(where, row) if row else Card(path=where, line=1, end=params.max_lines)
+        card = card_of(where, row) if row else Card(path=where, line=1, end=params.max_lines)
         text = await asyncio.to_thread(self.reader.body, card, params.max_lines)
         if text is None:
             return p.CodeResult(False, f"{card.title} cannot be read, or has changed: ask again.")
@@ -440,60 +460,6 @@ class RetrievalService:
     async def request_code_context(self, symbol: str = "", path: str = "") -> str:
         """The tool of this name: expands a card, or anything that the map names, to its body."""
         return (await self.code(p.CodeParams(symbol=symbol, path=path))).text
-
-    def _info(self, found: RetrievalSet, stored: Mapping[str, Any]) -> p.RetrievalInfo:
-        activation: Mapping[str, float] = stored.get("activation", {})
-        pins: Mapping[str, str] = stored.get("pins", {})
-        return p.RetrievalInfo(
-            set_id=found.set_id,
-            turn_id=found.turn,
-            mode=found.mode,  # type: ignore[arg-type]
-            query=found.query,
-            line=str(stored.get("line", "")),
-            cluster=found.cluster,
-            task=found.task,
-            candidates=[
-                self._candidate(c, activation.get(c.card.key, 0.0), pins.get(c.card.key, "none"))
-                for c in (*found.included, *found.excluded)
-            ],
-            map_tokens=int(stored.get("map_tokens", 0) or self._tokens(Section.SYMBOLS)),
-            card_tokens=int(stored.get("card_tokens", 0) or self._tokens(Section.RETRIEVED)),
-            changes=list(stored.get("changes", ())),
-            note=found.note,
-        )
-
-    def _candidate(self, c: Candidate, activation: float, pin: str) -> p.RetrievalCandidate:
-        return p.RetrievalCandidate(
-            key=c.card.key,
-            path=c.card.path,
-            uri=self._session.loader.uri(c.card.path),
-            symbol=c.card.symbol,
-            kind=c.card.kind,
-            line=c.card.line,
-            end=c.card.end,
-            score=c.score,
-            why=c.card.why,
-            included=c.out is None,
-            code=str(c.out or ""),
-            reason=c.reason,
-            tokens=c.tokens,
-            hop=c.hop,
-            activation=activation,
-            pin=pin,  # type: ignore[arg-type]
-        )
-
-
-def _card(path: str, symbol: Any) -> Card:
-    return Card(
-        path=path,
-        line=symbol.line,
-        end=symbol.end,
-        symbol=symbol.qualified,
-        kind=symbol.kind,
-        signature=symbol.signature,
-        doc=symbol.doc,
-        attributes=symbol.attributes,
-    )
 
 
 def _sentence(change: Change) -> str:

@@ -17,6 +17,7 @@ from tierline.providers.editor import EditorPort
 from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
+from tierline.session.codetools import code_tools
 from tierline.session.composer import Composer
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
@@ -105,7 +106,7 @@ class Session:
         self.memory = MemoryService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
-        for tool in note_tools(self):
+        for tool in (*note_tools(self), *code_tools(self)):
             self.tools.registry.add(tool)
 
     # --- life ------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class SymbolService:
         self._start: asyncio.Task[None] | None = None
         self._refresh: asyncio.Task[None] | None = None
         self._again = False
-        self._map_for: tuple[int, int] | None = None
+        self._map_for: tuple[int, int, bool] | None = None
         self.map = ModuleMap()
         self.edited: list[str] = []
         """Keys of files that changed lately, the newest first."""
@@ -210,11 +210,14 @@ class SymbolService:
 
     # --- the map ---------------------------------------------------------------------------------
 
-    def wanted(self) -> tuple[int, int]:
-        """How large a map the mode and the model allow: tokens, and symbols per file."""
+    def wanted(self) -> tuple[int, int, bool]:
+        """The map that mode and model allow: tokens, symbols per file, and whether the model can
+        ask for more by itself.
+        """
         limits = LIMITS[ContextMode(self._session.mode)]
         facts = self._session.models.facts()
-        return limits.map_limit(facts.max_input_tokens), limits.map_symbols
+        tools = bool(self._session.tools.specs())
+        return limits.map_limit(facts.max_input_tokens), limits.map_symbols, tools
 
     def refresh_soon(self) -> None:
         """Ask the index for the map again, once at a time."""
@@ -243,14 +246,14 @@ class SymbolService:
             log.debug("The symbol index is not ready; the prompt goes without")
 
     async def _fetch(self) -> None:
-        tokens, per_file = wanted = self.wanted()
+        tokens, per_file, tools = wanted = self.wanted()
         if tokens <= 0:
             self.map, self._map_for = ModuleMap(ranks=self.map.ranks), wanted
             return
         lines = max(8, min(TREE_LINES, tokens // 20))
         try:
             answer = await self._client.ask(
-                "map", tokens=tokens, per_file=per_file, tree_lines=lines, tools=False
+                "map", tokens=tokens, per_file=per_file, tree_lines=lines, tools=tools
             )
         except IndexUnavailable as error:
             log.debug("No module map: %s", error)
@@ -326,8 +329,8 @@ class SymbolService:
             state=self._state,  # type: ignore[arg-type]
             files=status.get("files", 0),
             symbols=status.get("symbols", 0),
-            done=self._done,
-            total=self._total,
+            done=self._done if self._state == "indexing" else status.get("done", 0),
+            total=self._total if self._state == "indexing" else status.get("total", 0),
             languages=languages,
             skipped=[p.SkippedFiles(r, n) for r, n in status.get("skipped", {}).items()],
             seconds=round(status.get("seconds", 0.0), 2),

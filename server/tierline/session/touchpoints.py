@@ -10,7 +10,7 @@ from attrs import evolve
 
 from tierline.context.items import Item, Pin, Section
 from tierline.context.mode import ModeLimits
-from tierline.context.retrieval.cards import Card, render
+from tierline.context.retrieval.cards import Card, card_of, render
 from tierline.context.retrieval.sets import Candidate, Out
 from tierline.context.retrieval.symbol import Symbol
 from tierline.context.text import sha256
@@ -152,7 +152,7 @@ def _cards(
             mine = out
             if mine is None and place and (place >= PER_FILE or strength < SECOND * best):
                 mine = Out.SAME_FILE
-            card = _card(path, symbol, _why(file["why"], reason))
+            card = card_of(path, symbol, _why(file["why"], reason))
             if mine is None and card.key in held:
                 mine = Out.HELD
             yield card, round(score * (1 - 0.1 * place), 4), hop, mine
@@ -160,20 +160,6 @@ def _cards(
         if not found:
             card = Card(path=path, line=1, end=max(1, int(file["lines"])), kind="file")
             yield evolve(card, why=_why(file["why"], "")), score, hop, out
-
-
-def _card(path: str, symbol: Symbol, why: str) -> Card:
-    return Card(
-        path=path,
-        line=symbol.line,
-        end=symbol.end,
-        symbol=symbol.qualified,
-        kind=symbol.kind,
-        signature=symbol.signature,
-        doc=symbol.doc,
-        attributes=symbol.attributes,
-        why=why,
-    )
 
 
 def _why(file: list[str], symbol: str) -> str:

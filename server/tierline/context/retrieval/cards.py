@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import field, frozen
 
 from tierline.context.fences import fence_for
-from tierline.context.retrieval.symbol import module_of
+from tierline.context.retrieval.symbol import Symbol, module_of
 
 CARD_PREFIX = "card:"
 SNIPPET_LINES = 5
@@ -46,6 +46,21 @@ class Card:
 def card_key(path: str, symbol: str = "") -> str:
     """``card:src/a.py#Plan.entry``."""
     return f"{CARD_PREFIX}{path}#{symbol}" if symbol else f"{CARD_PREFIX}{path}"
+
+
+def card_of(path: str, symbol: Symbol, why: str = "") -> Card:
+    """The card of a symbol."""
+    return Card(
+        path=path,
+        line=symbol.line,
+        end=symbol.end,
+        symbol=symbol.qualified,
+        kind=symbol.kind,
+        signature=symbol.signature,
+        doc=symbol.doc,
+        attributes=symbol.attributes,
+        why=why,
+    )
 
 
 def parse_key(key: str) -> tuple[str, str]:

@@ -74,9 +74,15 @@ class Holdings:
     # --- the course of a turn --------------------------------------------------------------------
 
     def begin_turn(self, task: str) -> None:
-        """A turn begins, in this task. Leases of a task that is over end."""
+        """A turn begins, in this task. What was held for a task that is over ends, and what was
+        held for a turn that never came to its end.
+        """
         self.turn += 1
         self.changes = []
+        for held in list(self.items.values()):
+            kind, _, number = held.scope.partition(":")
+            if kind == "turn" and int(number) < self.turn:
+                self._drop(held, "its turn is over")
         if self.task and task != self.task:
             self.end_scope(f"task:{self.task}")
         self.task = task
@@ -176,7 +182,7 @@ class Holdings:
         """The holdings again; empty if they make no sense."""
         try:
             items = {
-                str(key): Held(str(key), Pin(pin), str(scope), float(score), int(uses), str(why))
+                str(key): Held(str(key), Pin(pin), _scope(scope), float(score), int(uses), str(why))
                 for key, pin, scope, score, uses, why in value["items"]
             }
             return cls(items, int(value["turn"]), str(value["task"]))
@@ -205,3 +211,10 @@ class Holdings:
         if held.pin is Pin.LEASED:
             self.changes.append(Change(held.key, "lease ended", why))
         return held.key
+
+
+def _scope(text: str) -> str:
+    kind, _, which = text.partition(":")
+    if text and (kind not in ("turn", "task") or (kind == "turn" and not which.isdigit())):
+        raise ValueError(text)
+    return text

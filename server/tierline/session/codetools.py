@@ -1,0 +1,75 @@
+"""The tools over the symbol index: bodies on request, and pins that the model suggests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tierline.context.prompt import ToolSpec
+from tierline.lsp import protocol as p
+from tierline.tools.registry import Call, Output, Tool
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+CODE = ToolSpec(
+    name="request_code_context",
+    description=(
+        "See the body of a symbol that the module map, a code card or other code names: a "
+        "function, a class, a heading. Give the symbol, and its path if you know it. Cheaper than "
+        "reading the whole file."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "symbol": {"type": "string", "description": "E.g. `Plan.entry` or `parse_query`."},
+            "path": {"type": "string", "description": "E.g. `src/plan.py`."},
+            "max_lines": {"type": "integer", "minimum": 1, "maximum": 1000},
+        },
+    },
+)
+SUGGEST = ToolSpec(
+    name="suggest_pins",
+    description=(
+        "Suggest that files or symbols which this work keeps coming back to stay in the context. "
+        "The user decides; nothing waits for the answer."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "items": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "maxItems": 6,
+                "description": "Each `path` or `path#symbol`.",
+            },
+            "why": {"type": "string", "description": "One sentence for the user."},
+        },
+        "required": ["items"],
+    },
+)
+
+
+def code_tools(session: Session) -> Iterator[Tool]:
+    """``request_code_context`` and ``suggest_pins`` (seed 003, lines 115-119 and 215-220)."""
+
+    async def code(call: Call) -> Output:
+        wanted = call.arguments
+        symbol, path = str(wanted.get("symbol", "")), str(wanted.get("path", ""))
+        if not symbol and not path:
+            return Output("Name a symbol, a path, or both.", error=True)
+        most = int(wanted.get("max_lines", 200))
+        found = await session.retrieval.code(p.CodeParams(symbol, path, most))
+        lines = found.end - found.line + 1
+        return Output(found.text, not found.found, note=f"{lines} lines" if found.found else "")
+
+    async def suggest(call: Call) -> Output:
+        items = [str(item) for item in call.arguments.get("items", ())]
+        keys = await session.retrieval.suggest(items, str(call.arguments.get("why", ""))[:300])
+        if not keys:
+            return Output("Nothing new to suggest: unknown, pinned or suggested already.")
+        return Output(f"Suggested to the user: {', '.join(items)}.", note=f"{len(keys)} suggested")
+
+    yield Tool(CODE, code, title=lambda a: str(a.get("symbol") or a.get("path") or ""))
+    yield Tool(SUGGEST, suggest, title=lambda a: ", ".join(a.get("items", ())), parallel=False)

@@ -1,0 +1,53 @@
+"""A retrieval set as clients see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tierline.context.retrieval.sets import Candidate, RetrievalSet
+from tierline.lsp import protocol as p
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+
+def shown(session: Session, found: RetrievalSet, stored: Mapping[str, Any]) -> p.RetrievalInfo:
+    """The set with what was kept beside it: the line, sizes, activation, pins, changes."""
+    activation: Mapping[str, float] = stored.get("activation", {})
+    pins: Mapping[str, str] = stored.get("pins", {})
+
+    def candidate(c: Candidate) -> p.RetrievalCandidate:
+        return p.RetrievalCandidate(
+            key=c.card.key,
+            path=c.card.path,
+            uri=session.loader.uri(c.card.path),
+            symbol=c.card.symbol,
+            kind=c.card.kind,
+            line=c.card.line,
+            end=c.card.end,
+            score=c.score,
+            why=c.card.why,
+            included=c.out is None,
+            code=str(c.out or ""),
+            reason=c.reason,
+            tokens=c.tokens,
+            hop=c.hop,
+            activation=activation.get(c.card.key, 0.0),
+            pin=pins.get(c.card.key, "none"),  # type: ignore[arg-type]
+        )
+
+    return p.RetrievalInfo(
+        set_id=found.set_id,
+        turn_id=found.turn,
+        mode=found.mode,  # type: ignore[arg-type]
+        query=found.query,
+        line=str(stored.get("line", "")),
+        cluster=found.cluster,
+        task=found.task,
+        candidates=[candidate(c) for c in (*found.included, *found.excluded)],
+        map_tokens=int(stored.get("map_tokens", 0)),
+        card_tokens=int(stored.get("card_tokens", 0)),
+        changes=list(stored.get("changes", ())),
+        note=found.note,
+    )
