@@ -60,7 +60,7 @@ def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
 
 async def actions(session: Session, uri: str, line: int) -> list[lsp.CodeAction]:
     """Add, pin and unpin the file; pin and unpin the symbol at a line (from 1)."""
-    key = session.files.key(uri)
+    key = session.loader.key(uri)
     if not key:
         return []
     info = session.files.info(uri)

@@ -159,7 +159,7 @@ class SymbolService:
         if self._state == "off":
             return
         for uri in uris:
-            key = self._session.files.key(uri)
+            key = self._session.loader.key(uri)
             if key and not key.startswith(".tierline/"):
                 if key in self.edited:
                     self.edited.remove(key)
