@@ -42,7 +42,13 @@ def drive(folder: Path, model: WireServer) -> Any:
     script = folder / "drive.el"
     names = f"(setq CONFIG {lisp(str(CONFIG))} SERVER (list {lisp(*SERVER)}))\n"
     script.write_text(names + DRIVE.read_text(encoding="utf-8"), encoding="utf-8")
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", **environment(model)}
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        **environment(model),
+    }
     done = subprocess.run(
         [emacs(), "--batch", "-Q", "--load", "drive.el"],
         cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False,

@@ -20,6 +20,7 @@ from wire.servers import Hold, WireServer, wire_server
 pytestmark = pytest.mark.e2e
 CONFIG = Path(__file__).resolve().parents[2] / "docs" / "editors" / "tierline.lua"
 DRIVE = Path(__file__).with_name("drive.lua")
+PLAIN = Path(__file__).with_name("plain.lua")
 
 
 def neovim() -> str:
@@ -32,14 +33,15 @@ def neovim() -> str:
     return found
 
 
-def drive(folder: Path, model: WireServer) -> Any:
-    """Run the script in a Neovim without any other configuration. Returns what it saw."""
+def drive(folder: Path, model: WireServer, source: Path = DRIVE) -> Any:
+    """Run a script in a Neovim without any other configuration. Returns what it saw."""
     command = ", ".join(json.dumps(part) for part in (sys.executable, "-m", "tierline", "serve"))
     script = folder / "drive.lua"
     names = f"CONFIG = {json.dumps(str(CONFIG))}\nSERVER = {{ {command} }}\n"
-    script.write_text(names + DRIVE.read_text(encoding="utf-8"), encoding="utf-8")
+    script.write_text(names + source.read_text(encoding="utf-8"), encoding="utf-8")
     env = {
         "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "HOME": str(folder),
         "XDG_CONFIG_HOME": str(folder / "config"),
         "XDG_STATE_HOME": str(folder / "state"),
@@ -93,3 +95,18 @@ def test_the_documented_configuration_does_the_whole_job(tmp_path: Path) -> None
     told = f"Tierline: {budget['used']} of {budget['maxInputTokens']} tokens"
     assert told in seen["said"]
     assert "no-such-turn" in seen["said"][-1], "an error of the server is shown"
+
+
+def test_plain_lsp_is_enough_to_pin_and_to_chat(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("ON_DISK = 1\n", encoding="utf-8")
+    with wire_server("openai", [o_reply("It holds ", "a name.")]) as model:
+        seen = drive(tmp_path, model, PLAIN)
+        (body,) = model.bodies
+    assert "Pin to Tierline context" in seen["file"]
+    assert "Unpin from Tierline context" in seen["pinned"]
+    assert seen["chat"][0] == "Ask Tierline"
+    assert seen["text"].startswith(
+        "What is in the file?\n\n## Tierline\n\nIt holds a name.\n\n## You\n"
+    )
+    assert "ON_DISK = 1" in json.dumps(body["messages"])

@@ -39,11 +39,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         pages: list[Any] = [f"{name}.md" for name in wanted if name in there]
         if "editors" in wanted:
             pages.append(
-                {"Other editors": [f"editors/{p.name}" for p in sorted(docs.glob("editors/*.md"))]}
+                {"Other editors": [f"editors/{p.name}" for p in _index_first(docs / "editors")]}
             )
         nav.append({section: pages})
     config.nav = nav
     return config
+
+
+def _index_first(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.md"), key=lambda path: (path.stem != "index", path.stem))
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

@@ -53,7 +53,7 @@ class ChatDocuments:
         if not uri.endswith(SUFFIX) or uri in self._asking or not prompt(self._text(uri)):
             return None
         command = lsp.Command("Ask Tierline", COMMAND, arguments=[{"uri": uri}])
-        return lsp.CodeAction("Ask Tierline", kind="source.tierline.ask", command=command)
+        return lsp.CodeAction("Ask Tierline", kind="source.tierline", command=command)
 
     async def ask(self, uri: str) -> p.ChatSendResult:
         """Send the document's prompt; the reply follows in the document.

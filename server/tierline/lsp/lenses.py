@@ -34,8 +34,11 @@ def register(server: TierlineServer) -> None:
         wanted = params.context.only
         if wanted and not any(k == ACTION or ACTION.startswith(f"{k}.") for k in wanted):
             return []
+        uri = params.text_document.uri
         session = await server.ready()
-        return await actions(session, params.text_document.uri, params.range.start.line + 1)
+        asking = server.chat_documents.action(uri)
+        found = await actions(session, uri, params.range.start.line + 1)
+        return [asking, *found] if asking is not None else found
 
 
 def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:

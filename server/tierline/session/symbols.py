@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
@@ -12,6 +12,7 @@ from attrs import field, frozen
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.symbol import Symbol
 from tierline.lsp import protocol as p
+from tierline.workspace.buffers import Buffer
 from tierline.workspace.symbols.client import IndexUnavailable, SymbolClient
 
 if TYPE_CHECKING:
@@ -21,8 +22,11 @@ log = logging.getLogger(__name__)
 
 START_DELAY_SECONDS = 0.25
 """The handshake and the first requests come before the index."""
-CHANGE_DELAY_SECONDS = 0.1
-"""Writes come in bursts: they are handed on once they pause for this long."""
+CHANGE_DELAY_SECONDS = 0.25
+"""Writes and keystrokes come in bursts: they are handed on this long after the first; a prompt does
+not wait for it."""
+LARGEST_BUFFER = 500_000
+"""Characters of an unsaved text that are still handed on; above, what is on disk counts."""
 TREE_LINES = 40
 TITLE = "Indexing symbols"
 
@@ -80,6 +84,7 @@ class SymbolService:
         self._done = self._total = 0
         self._ready = asyncio.Event()
         self._changed: set[str] = set()
+        self._telling = asyncio.Lock()
         self._flush: asyncio.Task[None] | None = None
         self._start: asyncio.Task[None] | None = None
         self._refresh: asyncio.Task[None] | None = None
@@ -155,7 +160,7 @@ class SymbolService:
     # --- changes ---------------------------------------------------------------------------------
 
     def documents_changed(self, uris: Iterable[str]) -> None:
-        """Files were edited, saved, made or deleted; only what is on disk counts."""
+        """Files were edited, saved, made or deleted; an open buffer counts before the disk."""
         if self._state == "off":
             return
         for uri in uris:
@@ -164,21 +169,48 @@ class SymbolService:
                 if key in self.edited:
                     self.edited.remove(key)
                 self.edited.insert(0, key)
-                path = self._session.roots.path_of(key)
-                if path:
-                    self._changed.add(path)
+                self._changed.add(key)
         del self.edited[20:]
-        if self._changed and (self._flush is None or self._flush.done()):
+        if self._changed:
+            self._hand_on_soon()
+
+    def _hand_on_soon(self) -> None:
+        if self._flush is None or self._flush.done():
             self._flush = asyncio.ensure_future(self._hand_on())
 
     async def _hand_on(self) -> None:
         await asyncio.sleep(CHANGE_DELAY_SECONDS)
-        paths, self._changed = sorted(self._changed), set()
+        await self._tell()
+
+    async def _tell(self) -> bool:
+        """Tell the index of all changes so far. True if it holds something else now."""
+        async with self._telling:
+            return await self._tell_now()
+
+    async def _tell_now(self) -> bool:
+        keys, self._changed = sorted(self._changed), set()
+        paths = {key: path for key in keys if (path := self._session.roots.path_of(key))}
+        if not paths:
+            return False
+        texts = {key: text for key in paths if (text := self._unsaved(key)) is not None}
         real = await asyncio.to_thread(_real, paths)
         try:
-            self._client.post("changed", paths=real)
+            answer = await self._client.ask(
+                "changed",
+                paths=sorted(real.values()),
+                unsaved={real[key]: text for key, text in texts.items()},
+            )
         except IndexUnavailable as error:
-            log.debug("Changes are not indexed: %s", error)
+            log.debug("Changes are not indexed yet: %s", error)
+            self._changed.update(keys)  # told once the index is ready
+            return False
+        return bool(answer.get("keys"))
+
+    def _unsaved(self, key: str) -> str | None:
+        held = self._session.loader.buffers.get(key, self._session.roots)
+        if isinstance(held, Buffer) and len(held.text) <= LARGEST_BUFFER:
+            return held.text
+        return None
 
     def _on_event(self, event: Mapping[str, Any]) -> None:
         kind = event["event"]
@@ -199,6 +231,10 @@ class SymbolService:
         if kind == "ready":
             self._state = "ready"
             self._ready.set()
+            # Whatever was typed meanwhile, or before the session began.
+            self._changed.update(self._session.loader.buffers.open_keys(self._session.roots))
+            if self._changed:
+                self._hand_on_soon()
             self._progress.end(f"{event['status']['files']} files")
         self.refresh_soon()
         self._publish()
@@ -238,6 +274,9 @@ class SymbolService:
         try:
             async with asyncio.timeout(seconds):
                 await self._ready.wait()
+                if await self._tell():
+                    self._again = True
+                    self.refresh_soon()
                 if self._refresh is not None and not self._refresh.done():
                     await asyncio.shield(self._refresh)
                 if self._map_for != self.wanted():
@@ -339,7 +378,7 @@ class SymbolService:
         )
 
 
-def _real(paths: Sequence[str]) -> list[str]:
+def _real(paths: Mapping[str, str]) -> dict[str, str]:
     import os
 
-    return [os.path.realpath(path) for path in paths]
+    return {key: os.path.realpath(path) for key, path in paths.items()}

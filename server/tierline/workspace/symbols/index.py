@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import perf_counter
 
@@ -58,6 +58,10 @@ class Status:
     seconds: float = 0.0
 
 
+_UNSAVED = -1
+"""Stands for the time of a text that is on no disk; a later start so reads the file again."""
+
+
 class Index:
     """Files, symbols and ranks of the workspace. For one thread."""
 
@@ -79,6 +83,8 @@ class Index:
         }
         self.stamps: dict[str, Stamp] = {}
         """What is indexed, by key."""
+        self._unsaved: dict[str, bytes] = {}
+        """Texts of open buffers by absolute path; they count before what is on disk."""
         self._symbols: dict[str, int] = {}
         self._central: dict[str, float] | None = None
         self._ranks: dict[str, float] = {}
@@ -113,12 +119,18 @@ class Index:
         self._counted()
         self.status.seconds = perf_counter() - began
 
-    def changed(self, paths: list[str]) -> list[str]:
-        """Files (absolute paths) may have been written, made or deleted. Returns the keys whose
-        content is another now. Folders are not followed: a scan finds what they hold.
+    def changed(self, paths: list[str], unsaved: Mapping[str, str] | None = None) -> list[str]:
+        """Files (absolute paths) may have been written, made, deleted or edited. Returns the keys
+        whose content is another now. Folders are not followed: a scan finds what they hold.
+
+        ``unsaved`` has the texts of those that are open in the editor; for all other paths the disk
+        counts again.
         """
         keys = []
         for path in dict.fromkeys(paths):
+            self._unsaved.pop(path, None)
+            if unsaved is not None and path in unsaved:
+                self._unsaved[path] = unsaved[path].encode("utf-8", "replace")
             folder = self._folder_of(path)
             if folder is None:
                 continue
@@ -221,6 +233,8 @@ class Index:
         known = self.stamps.get(key)
         if known is None:
             return False
+        if path in self._unsaved:
+            return known.mtime == _UNSAVED and known.sha == _sha(self._unsaved[path])
         try:
             status = os.stat(path)
         except OSError:
@@ -255,6 +269,8 @@ class Index:
                 log.warning("The symbol index was not written: %s", error)
 
     def _read(self, path: str) -> tuple[bytes, Stamp] | None:
+        if (text := self._unsaved.get(path)) is not None:
+            return text, Stamp(len(text), _UNSAVED, _sha(text))
         try:
             with open(path, "rb") as file:
                 status = os.fstat(file.fileno())
@@ -265,8 +281,7 @@ class Index:
         except (OSError, ValueError):
             self._skip("unreadable")
             return None
-        sha = hashlib.sha256(data).hexdigest()
-        return data, Stamp(status.st_size, status.st_mtime_ns, sha)
+        return data, Stamp(status.st_size, status.st_mtime_ns, _sha(data))
 
     def _record(self, key: str, data: bytes) -> Record | None:
         raw = decode(data)
@@ -310,6 +325,10 @@ class Index:
             if entry.alive:
                 languages[entry.language] = languages.get(entry.language, 0) + 1
         self.status.languages = dict(sorted(languages.items(), key=lambda kv: (-kv[1], kv[0])))
+
+
+def _sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _without_secrets(file: SourceFile) -> SourceFile:

@@ -105,13 +105,14 @@ class Worker:
         self._begin()
 
     def do_changed(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Files were written, made or deleted."""
+        """Files were written, made, deleted or edited (``unsaved``: path to text)."""
         index = self._opened()
         began = time.perf_counter()
         paths = [str(path) for path in message["paths"]]
         if any(os.path.isdir(path) for path in paths):
             self._begin()
-        keys = index.changed([path for path in paths if not os.path.isdir(path)])
+        files = [path for path in paths if not os.path.isdir(path)]
+        keys = index.changed(files, message.get("unsaved"))
         self._cache.clear()
         if keys and self._ready:
             self._send({"event": "updated", "keys": keys[:200], **self._figures()})
