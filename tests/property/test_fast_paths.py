@@ -17,14 +17,20 @@ from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from histories import four_characters
 from planning import limits
-from property.strategies import messages, odd_text
+from property.strategies import blocks, messages, odd_text
 from tierline.context.assemble import assemble
+from tierline.context.blocks import Text
 from tierline.context.items import Item
 from tierline.context.plan import plan
 from tierline.context.prompt import PromptMessage
 from tierline.context.strict import strict
 from tierline.context.tiers.base import Moment, Sent, Tariff
+from tierline.history.groups import KnownAtoms, atoms
+from tierline.history.isolation import isolate
+from tierline.history.messages import Message
+from tierline.history.truncation import truncate
 from tierline.providers import fragments, render_anthropic, render_openai
 from tierline.providers.canonical import dumps
 from tierline.providers.fragments import Fragments
@@ -103,7 +109,7 @@ def live(world: World, step: tuple[str, Any]) -> None:
         case "reply" if world.turns:
             world.reply(value)
         case "atom" if world.turns:
-            world.turns[-1].atoms.append(value)
+            world._append(*value)
         case "write":
             world.files[value[0]] = value[1]
         case "append" if value[0] in world.files:
@@ -136,3 +142,45 @@ def test_requests_are_those_of_a_cold_start(policy: str, happened: list[tuple[st
             slow = cold.request(step[1])
             patch.undo()
             assert fast == slow
+
+
+contents = st.one_of(
+    odd_text.map(lambda text: (Text(text),)),
+    st.lists(blocks, max_size=3).map(tuple),
+)
+records = st.builds(
+    Message,
+    id=st.sampled_from(["m1", "m2", "m3", "m4", "m5"]),
+    session_id=st.just("s"),
+    group_id=st.sampled_from(["g1", "g2"]),
+    timestamp=st.just("2024-01-01T00:00:00Z"),
+    role=st.sampled_from(["user", "assistant", "tool", "system"]),
+    content=contents,
+    parsing_strategy=st.sampled_from(["anthropic", "openai", "text"]),
+)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    requests=st.lists(
+        st.tuples(
+            st.lists(records, max_size=6, unique_by=lambda message: message.id),
+            st.sampled_from(["", "g1", "g2"]),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_history_items_are_those_of_a_cold_start(
+    requests: list[tuple[list[Message], str]],
+) -> None:
+    """Whatever the requests before held: another text under the same id, another active turn."""
+    known: KnownAtoms = {}
+    for found, active in [*requests, *requests]:
+        warm = truncate(isolate(found, "anthropic"), active_group=active)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Message, "plain", False)
+            cold = truncate(isolate(found, "anthropic"), active_group=active)
+            assert warm == cold
+            expected = atoms(cold, count=four_characters, active_group=active)
+        assert atoms(warm, count=four_characters, active_group=active, known=known) == expected

@@ -251,6 +251,18 @@ class TokenCounter:
             fixed += size[1]
         return text, fixed
 
+    def _message(self, message: PromptMessage) -> _Size:
+        """Plain messages are counted once: a conversation sends the same objects every time."""
+        if not (message.plain and self._usable):
+            return self._all(message.blocks, MESSAGE_OVERHEAD)
+        assert self._encoder is not None
+        size: _Size | None = message.memo.get(self._encoder.name)
+        if size is None:
+            size = self._all(message.blocks, MESSAGE_OVERHEAD)
+            if self._usable:
+                message.memo[self._encoder.name] = size
+        return size
+
     def _call(self, use: ToolUse) -> _Size:
         return self._text(use.name) + self._json(use.input), CALL_OVERHEAD
 
@@ -358,7 +370,7 @@ _SIZERS: dict[type, Callable[[TokenCounter, Any], _Size]] = {
     ToolResult: lambda counter, result: counter._all(result.content, CALL_OVERHEAD),
     Reasoning: lambda counter, block: (counter._json(block.data), 0),
     PromptBlock: lambda counter, entry: counter._size(entry.block),
-    PromptMessage: lambda counter, message: counter._all(message.blocks, MESSAGE_OVERHEAD),
+    PromptMessage: TokenCounter._message,
     ToolSpec: TokenCounter._tool,
     Prompt: TokenCounter._prompt,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from attrs import evolve, frozen
@@ -49,6 +50,19 @@ class PlanEntry:
     pin: Pin = Pin.NONE
     path: str = ""
     group: str = ""
+
+    def at(self, tier: str) -> PlanEntry:
+        """The entry in a tier. From one request to the next most stay where they are."""
+        if tier == self.tier:
+            return self
+        found = self._placed.get(tier)
+        if found is None:
+            found = self._placed[tier] = evolve(self, tier=tier)
+        return found
+
+    @cached_property
+    def _placed(self) -> dict[str, PlanEntry]:
+        return {}
 
 
 @frozen
@@ -129,9 +143,7 @@ class ContextPlan:
         """The plan with the tier of each included item; its id stays."""
         return evolve(
             self,
-            included=tuple(
-                evolve(entry, tier=tiers.get(entry.key, entry.tier)) for entry in self.included
-            ),
+            included=tuple([entry.at(tiers.get(entry.key, entry.tier)) for entry in self.included]),
         )
 
     def section_tokens(self) -> dict[Section, int]:

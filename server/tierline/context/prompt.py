@@ -33,6 +33,11 @@ class PromptMessage:
     blocks: tuple[PromptBlock, ...]
 
     @cached_property
+    def memo(self) -> dict[str, Any]:
+        """What has been worked out from this message alone, by the one who did."""
+        return {}
+
+    @cached_property
     def plain(self) -> bool:
         """True for sound, visible text without a breakpoint: most messages of a conversation. Such
         a message goes through every stage as the object that it is.

@@ -146,33 +146,55 @@ def to_prompt(message: Message) -> PromptMessage:
     )
 
 
+KnownAtoms = dict[str, tuple[tuple[Message, ...], Item]]
+"""Atoms of the last request by the id of their first message, with the items made of them."""
+
+
 def atoms(
-    messages: Sequence[Message], *, count: Count, active_group: str = "", priority: int = 50
+    messages: Sequence[Message],
+    *,
+    count: Count,
+    active_group: str = "",
+    priority: int = 50,
+    known: KnownAtoms | None = None,
 ) -> tuple[Item, ...]:
     """History items for the planner, oldest first, keyed ``history:<id of the first message>``.
 
-    The user's message of ``active_group`` is required: it can never be shed.
+    The user's message of ``active_group`` is required: it can never be shed. ``known`` is what the
+    call before with the same ``count`` and ``priority`` put there: an atom that has not changed
+    stays the same item.
     """
     items: list[Item] = []
+    made: KnownAtoms = {}
     for atom in atomic(messages):
         first = atom[0]
-        rendered = tuple(to_prompt(m) for m in atom)
-        key = f"history:{first.id}"
-        rendered = tuple(_keyed(m, key) for m in rendered)
-        items.append(
-            Item(
-                key=key,
-                section=Section.HISTORY,
-                sha256=content_hash(atom),
-                tokens=count(rendered),
-                messages=rendered,
-                priority=priority,
-                required=bool(active_group) and first.group_id == active_group and is_prompt(first),
-                group=first.group_id,
-                origin=f"conversation, {first.role}, {first.timestamp}".rstrip(", "),
-            )
-        )
+        old = known.get(first.id) if known else None
+        required = bool(active_group) and first.group_id == active_group and is_prompt(first)
+        item = old[1] if old is not None and old[0] == atom else _item(atom, count, priority)
+        if item.required is not required:
+            item = attrs.evolve(item, required=required)
+        items.append(item)
+        made[first.id] = (atom, item)
+    if known is not None:
+        known.clear()
+        known.update(made)
     return tuple(items)
+
+
+def _item(atom: tuple[Message, ...], count: Count, priority: int) -> Item:
+    first = atom[0]
+    key = f"history:{first.id}"
+    rendered = tuple(_keyed(to_prompt(m), key) for m in atom)
+    return Item(
+        key=key,
+        section=Section.HISTORY,
+        sha256=content_hash(atom),
+        tokens=count(rendered),
+        messages=rendered,
+        priority=priority,
+        group=first.group_id,
+        origin=f"conversation, {first.role}, {first.timestamp}".rstrip(", "),
+    )
 
 
 def _keyed(message: PromptMessage, key: str) -> PromptMessage:

@@ -29,6 +29,9 @@ def isolate(messages: Iterable[Message], active: str) -> tuple[Message, ...]:
     foreign_calls: dict[str, set[str]] = {}
     kept: list[Message] = []
     for message in messages:
+        if message.plain:
+            kept.append(message)
+            continue
         ours = compatible(message.parsing_strategy, active)
         gone = foreign_calls.setdefault(message.session_id, set())
         for block in message.content:

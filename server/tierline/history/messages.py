@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
 
-from tierline.context.blocks import Block
+from tierline.context.blocks import Block, Text
 
 HistoryRole: TypeAlias = Literal["user", "assistant", "tool", "system"]
 
@@ -51,3 +52,8 @@ class Message:
     usage: Mapping[str, int] = field(factory=dict)
     meta: Mapping[str, Any] = field(factory=dict)
     """Facts of later versions that this one does not know; kept when a record is copied."""
+
+    @cached_property
+    def plain(self) -> bool:
+        """True if it holds nothing but text: no call, result, picture or thinking."""
+        return all(type(block) is Text for block in self.content)

@@ -53,13 +53,18 @@ def truncate(
     active = [
         (m.id, place)
         for m in messages
-        if m.group_id == active_group
+        if m.group_id == active_group and not m.plain
         for place, _ in enumerate(results(m))
     ]
     newest = set(active[-settings.recent :]) if settings.recent else set()
-    retrievals = {c.id for m in messages for c in calls(m) if c.name == RETRIEVAL_TOOL}
+    retrievals = {
+        c.id for m in messages if not m.plain for c in calls(m) if c.name == RETRIEVAL_TOOL
+    }
     shortened: list[Message] = []
     for message in messages:
+        if message.plain:
+            shortened.append(message)
+            continue
         limits: list[int] = []
         for place, result in enumerate(results(message)):
             if message.group_id != active_group:

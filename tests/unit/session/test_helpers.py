@@ -15,7 +15,7 @@ from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.lsp import protocol as p
-from tierline.session.composer import _selection
+from tierline.session.candidates import selection_of
 from tierline.session.contextline import short
 from tierline.session.events import EventBus
 from tierline.session.models import problems
@@ -38,7 +38,7 @@ def test_a_window_that_was_set_means_that_it_is_wanted(
     strategy: str, window: int, used: str
 ) -> None:
     """Seed 000: "/context window N"."""
-    assert _selection(strategy, window) == used
+    assert selection_of(strategy, window) == used
 
 
 @pytest.mark.parametrize(

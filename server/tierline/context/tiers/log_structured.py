@@ -165,8 +165,8 @@ def _ends(request: Request, way: Way) -> tuple[End, ...]:
 def _choose(request: Request, ttl: Ttl, cold: str) -> tuple[Way, dict[Tier, Verdict]]:
     """The way to send the request, and what was considered."""
     prices = request.prices
-    keep = request.keep()
-    if cold or keep.layout.read < prices.minimum:
+    keep = None if cold else request.keep()
+    if keep is None or keep.layout.read < prices.minimum:
         code = "cold" if cold else "small"
         return request.rewrite(Tier.L0), {Tier.L0: Verdict(True, code, 0.0, 0.0, Account())}
     ways = {tier: request.rewrite(tier) for tier in _boundaries(request.state, prices)}
