@@ -108,15 +108,24 @@ def generated(kind: str, seed: int) -> Session:
     return session
 
 
-def from_git(repository: Path, *, most_files: int = 14, most_turns: int = 60) -> Session | None:
-    """A session that retells a repository's first commits: each is a turn whose files changed
-    before it, with the commit's own times. None without a usable history.
+def from_git(repository: Path, *, most: int = 5) -> list[Session]:
+    """Sessions that retell a repository's history in stretches of 60 commits, a new one every 40:
+    at most ``most``, the oldest first, so that they stay the same while the repository grows. Each
+    commit is a turn whose files changed before it, at the commit's own time. None without a usable
+    history (a shallow clone).
     """
     log = _git(repository, "log", "--reverse", "--no-merges", "--format=%H%x00%ct%x00%s%x00%b%x01")
     commits = [c.strip("\n").split("\0") for c in log.split("\x01") if c.strip()]
+    starts = range(0, max(len(commits) - 8, 0), 40)[:most]
+    return [_retold(repository, commits[start : start + 60], start) for start in starts]
+
+
+def _retold(
+    repository: Path, commits: list[list[str]], start: int, *, most_files: int = 14
+) -> Session:
     touched: dict[str, int] = {}
     history: list[tuple[float, str, str, dict[str, str | None]]] = []
-    for commit, time, subject, words in commits[:most_turns]:
+    for commit, time, subject, words in commits:
         changes: dict[str, str | None] = {}
         for line in _git(
             repository, "show", "--format=", "--name-status", "--no-renames", commit
@@ -129,15 +138,15 @@ def from_git(repository: Path, *, most_files: int = 14, most_turns: int = 60) ->
                 touched[path] = touched.get(path, 0) + 1
         history.append((float(time), subject, words, changes))
     often = sorted(touched, key=lambda p: (-touched[p], p))[:most_files]
-    if len(history) < 8:
-        return None
-    session = Session(f"history of {repository.resolve().name}", "git", {}, [])
+    there = {path: _git(repository, "show", f"{commits[0][0]}^:{path}") for path in often}
+    files = {path: text for path, text in there.items() if _usable(text)}
+    session = Session(f"commits {start} to {start + len(commits)}", "git", files, [])
     last = history[0][0]
     for when, subject, words, changes in history:
         before = [
             Change(path, text)
             for path, text in sorted(changes.items())
-            if path in often and (text is None or (len(text) < 40_000 and text.strip()))
+            if path in often and (text is None or _usable(text))
         ]
         gap = min(max(when - last, 20.0), 7200.0)
         last = when
@@ -145,6 +154,10 @@ def from_git(repository: Path, *, most_files: int = 14, most_turns: int = 60) ->
         listed = "\n".join(f"- {path}" for path in sorted(changes))
         session.steps.append(Step(gap, f"Review: {subject}", before, None, f"{reply}\n{listed}"))
     return session
+
+
+def _usable(text: str) -> bool:
+    return len(text) < 40_000 and bool(text.strip())
 
 
 def _git(repository: Path, *args: str) -> str:

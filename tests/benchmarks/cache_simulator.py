@@ -19,7 +19,10 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
+Lifetimes: TypeAlias = tuple[str, ...]
+"""What writes may ask for: ``5m``, ``1h``."""
 
 READ, INPUT = 0.1, 1.0
 WRITE = {"5m": 1.25, "1h": 2.0}

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from attrs import define, field
 
-CONTEXT_LINES = 2
+CONTEXT_LINES = 1
 """Unchanged lines around a change: enough to find the place, few enough to stay cheap."""
 MAX_WORK = 1_500_000
 """Steps of the search, about half a second at worst."""
