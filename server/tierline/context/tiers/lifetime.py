@@ -16,7 +16,7 @@ from tierline.context.tiers.base import LIFETIMES, Tariff
 
 # What is assumed before any pause was seen, as if so many pauses of each length had been.
 _PRIOR = ((60.0, 4.0), (900.0, 0.6), (7200.0, 0.4))
-HORIZON = 16
+HORIZON = 20
 """Requests over which the first write of a prefix is spread when lifetimes are compared."""
 MARGIN = 20.0
 """Seconds before expiry at which a keep-alive request is sent."""

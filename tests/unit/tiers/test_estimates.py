@@ -1,0 +1,182 @@
+"""Hazards, lifetimes, tariffs, and the facts that all policies share."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from attrs import evolve
+
+from tierline.context.items import Section
+from tierline.context.models import ModelFacts, Prices
+from tierline.context.tiers.base import (
+    Evidence,
+    Moment,
+    Parts,
+    Sent,
+    Signals,
+    Tariff,
+    advance,
+    is_cold,
+)
+from tierline.context.tiers.hazard import DIRTY, PRIORS, VISIBLE, hazard, observe
+from tierline.context.tiers.lifetime import ACTIVE, MARGIN, choose_ttl, keep_alive, survival
+from tierworld import FACTS, file_item, text_item
+
+# --- hazard --------------------------------------------------------------------------------------
+
+
+def test_without_evidence_the_prior_speaks() -> None:
+    assert hazard(Evidence(), Signals(), Section.FILES) == PRIORS[Section.FILES]
+    assert hazard(Evidence(), Signals(churn=0.9), Section.FILES) == 0.9
+    assert hazard(Evidence(), Signals(churn=0.0), Section.FILES) == 0.0
+    assert hazard(Evidence(), Signals(churn=7.0), Section.FILES) == 1.0
+
+
+def test_what_is_being_edited_is_likelier_to_change() -> None:
+    assert hazard(Evidence(), Signals(churn=0.01, dirty=True), Section.FILES) == DIRTY
+    assert hazard(Evidence(), Signals(churn=0.01, visible=True), Section.FILES) == VISIBLE
+
+
+def test_evidence_outweighs_the_prior() -> None:
+    seen: dict[str, str] = {}
+    known: dict[str, Evidence] = {}
+    for version in range(30):
+        item = file_item("a.py", f"x = {version}\n")
+        still = file_item("b.py", "y = 1\n")
+        known = observe(known, seen, [item, still])
+        seen = {item.key: item.sha256, still.key: still.sha256}
+    assert hazard(known["file:a.py"], Signals(), Section.FILES) > 0.9
+    assert hazard(known["file:b.py"], Signals(), Section.FILES) < 0.05
+
+
+def test_old_evidence_fades() -> None:
+    item = file_item("a.py", "x = 1\n")
+    known = {item.key: Evidence(10.0, 0.0)}
+    for _ in range(60):
+        known = observe(known, {item.key: item.sha256}, [item])
+    assert hazard(known[item.key], Signals(), Section.FILES) < 0.1
+
+
+def test_a_new_item_says_nothing_and_one_that_is_gone_is_forgotten() -> None:
+    item = file_item("a.py", "x = 1\n")
+    assert observe({"file:b.py": Evidence(1, 1)}, {}, [item]) == {item.key: Evidence()}
+
+
+# --- lifetimes -----------------------------------------------------------------------------------
+
+ONE_HOUR = Tariff()
+
+
+def test_survival_is_a_share_of_the_pauses() -> None:
+    quick = survival([30.0] * 100, 0.0, 300.0)
+    assert 0.95 < quick < 1.0
+    assert survival([900.0] * 100, 0.0, 300.0) < 0.1
+    assert survival([900.0] * 100, 600.0, 1000.0) > 0.95, "given that ten minutes have passed"
+    assert survival([], 10_000.0, 20_000.0) == 0.0
+
+
+def test_short_pauses_call_for_five_minutes_and_long_ones_for_an_hour() -> None:
+    assert choose_ttl([20.0] * 60, 30_000, 500, ONE_HOUR).ttl == "5m"
+    assert choose_ttl([900.0] * 60, 30_000, 500, ONE_HOUR).ttl == "1h"
+    assert choose_ttl([90_000.0] * 60, 30_000, 500, ONE_HOUR).ttl == "5m", "an hour is no help"
+
+
+def test_the_users_setting_and_the_providers_offer_decide_first() -> None:
+    assert choose_ttl([900.0] * 60, 30_000, 500, ONE_HOUR, "5m").ttl == "5m"
+    assert choose_ttl([20.0] * 60, 30_000, 500, ONE_HOUR, "1h").ttl == "1h"
+    only = evolve(ONE_HOUR, ttls=("5m",))
+    assert choose_ttl([900.0] * 60, 30_000, 500, only, "1h").ttl == "5m"
+    assert choose_ttl([900.0] * 60, 30_000, 500, evolve(ONE_HOUR, ttls=())).ttl == "5m"
+
+
+def kept(idle: float = 280, since_use: float = 285, spent: float = 0.0, **facts: float) -> bool:
+    return keep_alive(
+        idle=idle, since_use=since_use, ttl="5m", prefix=int(facts.get("prefix", 30_000)),
+        spent=spent, gaps=[400.0] * 20, prices=Tariff(),
+        since_activity=facts.get("since_activity"),
+    ).send  # fmt: skip
+
+
+def test_keep_alive_when_the_user_is_likely_back() -> None:
+    assert kept()
+    assert not kept(since_use=100), "too early"
+    assert not kept(since_use=301), "expired"
+    assert not kept(prefix=500), "too small to be cached"
+    assert not kept(spent=1.15 * 30_000), "the rent has reached the price"
+    assert not kept(idle=5000), "nobody ever came back after that"
+    assert kept(idle=5000, since_activity=ACTIVE), "but is typing now"
+
+
+def test_keep_alive_never_costs_more_than_what_it_insures() -> None:
+    spent, price = 0.0, 0.1 * 30_000
+    while kept(spent=spent, since_activity=0.0):
+        spent += price
+    assert spent <= 1.15 * 30_000 + 1e-6
+
+
+def test_keep_alive_says_when_to_ask_again() -> None:
+    early = keep_alive(
+        idle=10, since_use=10, ttl="5m", prefix=30_000, spent=0, gaps=[], prices=Tariff()
+    )
+    assert early.wait == 290 - MARGIN
+    assert early.numbers["loss"] == pytest.approx(1.15 * 30_000)
+
+
+# --- tariffs and coldness ------------------------------------------------------------------------
+
+
+def test_tariffs_of_the_kinds_of_provider() -> None:
+    explicit = Tariff.of(FACTS)
+    assert (explicit.input, explicit.read, explicit.write("5m"), explicit.write("1h")) == (
+        5.0, 0.5, 6.25, 10.0,
+    )  # fmt: skip
+    openai = Tariff.of(
+        ModelFacts("g", family="openai", caching="automatic", prices=Prices(2.0, 8.0, 0, 0, 0.5))
+    )
+    assert (openai.explicit, openai.max_marks, openai.read, openai.write("1h")) == (
+        False, 0, 0.5, 2.0,
+    )  # fmt: skip
+    local = Tariff.of(ModelFacts("l", family="local", caching="automatic"))
+    assert local.read < 0.1 * local.input
+    assert local.alive(1e9, "5m"), "the embedded model forgets nothing while it runs"
+
+
+def test_why_nothing_is_cached() -> None:
+    sent = Sent(model="m", tools="t", at=1000.0, ttl="5m")
+    now = Moment(1200.0, "m", "t")
+    assert is_cold(sent, now, Tariff()) == ""
+    assert is_cold(Sent(), now, Tariff()) == "first"
+    assert is_cold(sent, evolve(now, model="other"), Tariff()) == "model"
+    assert is_cold(sent, evolve(now, tools="other"), Tariff()) == "tools"
+    assert is_cold(sent, evolve(now, now=1301.0), Tariff()) == "expired"
+    assert is_cold(evolve(sent, ttl="1h"), evolve(now, now=1301.0), Tariff()) == ""
+
+
+def test_only_pauses_before_a_turn_count() -> None:
+    """Requests within one turn (after tool calls) say nothing about the user."""
+    parts = Parts.of([])
+    sent = advance(Sent(), Moment(100.0, active_group="a"), parts, "p")
+    sent = advance(sent, Moment(105.0, active_group="a"), parts, "p")
+    sent = advance(sent, Moment(165.0, active_group="b"), parts, "p")
+    sent = advance(sent, Moment(10.0, active_group="c"), parts, "p")
+    assert sent.gaps == (60.0,), "nor does a clock that was set back"
+
+
+def test_the_state_survives_json() -> None:
+    item = text_item("memo:1", Section.MEMOS, "Use tabs.")
+    sent = advance(
+        Sent(), Moment(100.0, "m", "t", "g"), Parts.of([item]), "counter",
+        hazards={"a": Evidence(1.5, 2.0)}, state={"entries": [["k", 1]]},
+    )  # fmt: skip
+    assert Sent.from_json(json.loads(json.dumps(sent.to_json()))) == sent
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [None, 3, [], {}, {"hazards": 1}, {"ttl": "9d"}, {"at": "noon"}, {"gaps": ["x"]}, {"seen": 1}],
+)
+def test_a_broken_state_is_as_none(broken: object) -> None:
+    whole = Sent(at=5.0).to_json()
+    value = whole | broken if isinstance(broken, dict) and broken else broken
+    assert Sent.from_json(value) == Sent()
