@@ -114,6 +114,34 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
 
 
 @app.command()
+def recover(
+    file: Annotated[
+        Path, typer.Argument(help="A history log, damaged or not.", dir_okay=False, exists=True)
+    ],
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Take over the sessions of another log, as far as they are good; the file is not changed."""
+    from tierline.store import files
+    from tierline.store.sessions import HistoryStore
+
+    store = HistoryStore(root.resolve())
+    try:
+        report = files.inspect(file)
+        added = store.import_file(file)
+    except (OSError, TierlineError) as error:
+        _fail(error)
+    finally:
+        store.close()
+    if as_json:
+        _print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
+        return
+    typer.echo(f"{added} records of {len(report.sessions)} sessions were added.")
+    if report.skipped:
+        _say(f"{report.skipped} damaged lines were left out.", "yellow")
+
+
+@app.command()
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT. Views: messages, groups, sessions.")],
     root: _Root = Path(),

@@ -69,10 +69,17 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def model_env() -> dict[str, str]:
+    """Which model answers: the embedded one. Tests that need certain replies name another."""
+    return {}
+
+
+@pytest.fixture
 def vscode(
     browser: Browser,
     installed: tuple[Path, Path],
     workspace: Path,
+    model_env: dict[str, str],
     request: pytest.FixtureRequest,
 ) -> Iterator[Workbench]:
     """The workbench, open on the sample project. On failure its picture and logs are kept."""
@@ -81,7 +88,7 @@ def vscode(
     results.mkdir(parents=True)
     user_data, extensions = installed
     clean = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY"), "")
-    env = {**clean, "TIERLINE_PYTHON": sys.executable, "TIERLINE_LOG": "INFO"}
+    env = {**clean, "TIERLINE_PYTHON": sys.executable, "TIERLINE_LOG": "INFO", **model_env}
     with server.serve(
         workspace, user_data, extensions, log=results / "code-server.log", env=env
     ) as url:

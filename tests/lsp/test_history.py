@@ -155,3 +155,23 @@ async def test_titles_status_reading_and_deleting(start: Start, model: WireServe
     left = await editor.ask("history/deleteSession", p.SessionParams(session_id=current))
     assert left.sessions == []
     assert (await editor.ask("state/get")).messages == []
+
+
+async def test_a_damaged_log_is_listed_and_taken_over(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    """BR-144: listed as damaged, with a way to recover what is good; nothing is changed."""
+    editor = await start(model)
+    await editor.chat("Present")
+    folder = workspace / ".tierline"
+    line = {"id": "m1", "session_id": "s-old", "role": "user", "content": "From the old log"}
+    old = folder / "old.jsonl"
+    old.write_text(json.dumps(line) + "\n{torn", encoding="utf-8")
+    before = old.read_bytes()
+    assert (await editor.ask("history/listSessions")).damaged == ["old.jsonl"]
+    done = await editor.ask("history/recover", p.RecoverParams("old.jsonl"))
+    assert done.added == 1 and old.read_bytes() == before
+    assert "From the old log" in [s.preview for s in done.sessions]
+    assert (await editor.ask("history/search", p.SearchParams(query="old log"))).hits
+    with pytest.raises(JsonRpcException):
+        await editor.ask("history/recover", p.RecoverParams("../elsewhere.jsonl"))

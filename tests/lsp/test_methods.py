@@ -253,6 +253,7 @@ async def test_every_capability_is_a_command_too(
     more = await editor.command("chat.send", {"text": "More"})
     await editor.finished(more["turnId"])
     state = await editor.command("state.get")
+    (editor.workspace / ".tierline" / "old.jsonl").write_text("{damaged\n")
     here, last = state["sessionId"], state["messages"][-1]["id"]
     for name, params in [
         ("files.remove", {"path": "src/a.py"}),
@@ -268,6 +269,7 @@ async def test_every_capability_is_a_command_too(
         ("history.window", {"size": 3}),
         ("history.strategy", {"name": "full"}),
         ("history.anchor", None),
+        ("history.recover", {"file": "old.jsonl"}),
         ("history.show", None),
         ("history.query", {"sql": "SELECT count(*) FROM messages"}),
         ("chat.command", {"text": "/message list 1"}),

@@ -341,3 +341,21 @@ def test_history_is_read_with_sql(workspace: Path, model: WireServer) -> None:
         refused = run(workspace, "query", wrong)
         assert refused.exit_code == 1 and "Not run" in refused.stderr
     assert len(json.loads(run(workspace, "query", "SELECT * FROM messages", "--json").stdout)) == 2
+
+
+# --- recover -------------------------------------------------------------------------------------
+
+
+def test_sessions_of_another_log_are_taken_over(workspace: Path, model: WireServer) -> None:
+    """BR-144: "damaged ones listed as damaged with a recover option"."""
+    chat(workspace, "Kept.")
+    log = workspace / ".tierline" / "history.jsonl"
+    other = workspace / "old.jsonl"
+    other.write_bytes(log.read_bytes() + b'{"torn": ')
+    log.unlink()
+    before = other.read_bytes()
+    done = run(workspace, "recover", str(other))
+    assert done.exit_code == 0 and "1 damaged lines" in done.stderr
+    assert [row["preview"] for row in rows(workspace, "sessions")] == ["Kept."]
+    again = run(workspace, "recover", str(other), "--json")
+    assert json.loads(again.stdout)["added"] == 0 and other.read_bytes() == before

@@ -557,6 +557,18 @@ export interface CommandListResult {
   commands: CommandInfo[];
 }
 
+/** A log file in the workspace's ``.tierline`` folder, by name. */
+export interface RecoverParams {
+  file: string;
+}
+
+/** How many records were taken over (known ones are left out), and the sessions as they are now. The file itself stays as it is. */
+export interface RecoverResult {
+  added: number;
+  sessions: SessionInfo[];
+  damaged: string[];
+}
+
 /** The STATE block in force (seed 000, "Global Anchor"); empty text for none. */
 export interface AnchorResult {
   text: string;
@@ -1225,6 +1237,8 @@ export interface Requests {
   'tierline/chat/command': [CommandParams, CommandResult];
   /** List the slash commands. */
   'tierline/chat/commands': [NoParams, CommandListResult];
+  /** Take over a damaged log. */
+  'tierline/history/recover': [RecoverParams, RecoverResult];
   /** The STATE block in force. */
   'tierline/history/anchor': [NoParams, AnchorResult];
   /** Derive STATE from the window. */

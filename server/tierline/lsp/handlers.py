@@ -51,6 +51,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/branch/compare": lambda session, params: session.history.compare(params),
     "tierline/chat/command": lambda session, params: session.command(params),
     "tierline/chat/commands": lambda session, params: session.commands(params),
+    "tierline/history/recover": lambda session, params: session.history.recover(params),
     "tierline/history/anchor": lambda session, params: session.anchor.get(params),
     "tierline/history/rebuild": lambda session, params: session.anchor.rebuild(params),
     "tierline/scratchpad/get": lambda session, params: session.scratchpad.get(params),

@@ -738,6 +738,24 @@ class CommandListResult:
 
 
 @define
+class RecoverParams:
+    """A log file in the workspace's ``.tierline`` folder, by name."""
+
+    file: str
+
+
+@define
+class RecoverResult:
+    """How many records were taken over (known ones are left out), and the sessions as they are now.
+    The file itself stays as it is.
+    """
+
+    added: int
+    sessions: list[SessionInfo]
+    damaged: list[str] = field(factory=list)
+
+
+@define
 class AnchorResult:
     """The STATE block in force (seed 000, "Global Anchor"); empty text for none."""
 
@@ -1558,6 +1576,7 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/branch/compare", BranchCompareParams, BranchComparison, "Compare branches."),
     Method("tierline/chat/command", CommandParams, CommandResult, "Carry out a slash command."),
     Method("tierline/chat/commands", NoParams, CommandListResult, "List the slash commands."),
+    Method("tierline/history/recover", RecoverParams, RecoverResult, "Take over a damaged log."),
     Method("tierline/history/anchor", NoParams, AnchorResult, "The STATE block in force."),
     Method("tierline/history/rebuild", NoParams, AnchorResult, "Derive STATE from the window."),
     Method("tierline/scratchpad/get", NoParams, Scratchpad, "The session's scratchpad."),

@@ -59,6 +59,19 @@ class HistoryService:
             ],
         )
 
+    async def recover(self, params: p.RecoverParams) -> p.RecoverResult:
+        """Take over what is good of another log file in the folder; it is not changed."""
+        known = {report.path.name: report.path for report in self._store.other_files()}
+        if params.file not in known:
+            raise TierlineError(
+                "not_found",
+                f"There is no other log {params.file} in the folder {self._store.folder.name}.",
+                "Put the file there, then list the sessions.",
+            )
+        added = await asyncio.to_thread(self._store.import_file, known[params.file])
+        listed = await self.sessions(p.SessionListParams())
+        return p.RecoverResult(added, listed.sessions, listed.damaged)
+
     async def read(self, params: p.SessionParams) -> p.SessionMessages:
         """A session's visible messages, without making it the current one."""
         wanted = params.session_id or self._store.session_id

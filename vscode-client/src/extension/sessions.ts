@@ -9,6 +9,8 @@ import type { Session } from './session';
 interface Item extends vscode.QuickPickItem {
   sessionId: string;
   title: string;
+  /** A damaged log, to be recovered; empty for a session. */
+  file?: string;
 }
 
 const SEARCH_DELAY_MS = 200;
@@ -57,7 +59,8 @@ export class Sessions {
     pick.onDidAccept(() => {
       const chosen = pick.selectedItems[0];
       pick.hide();
-      if (chosen !== undefined) void this.load(chosen.sessionId).catch(report);
+      if (chosen?.file) void this.recover(chosen.file).catch(report);
+      else if (chosen?.sessionId) void this.load(chosen.sessionId).catch(report);
     });
     pick.onDidTriggerItemButton(({ item, button }) => {
       void this.act(item, button).then(reload, report);
@@ -205,14 +208,32 @@ export class Sessions {
     return message === undefined ? messageId : `“${firstWords(message.text)}”`;
   }
 
+  private async recover(file: string): Promise<void> {
+    const { added } = await this.session.server.request('tierline/history/recover', { file });
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t('{0} records of {1} were taken over. The file is as it was.', added, file),
+    );
+  }
+
   private async load(sessionId: string): Promise<void> {
     await this.session.server.request('tierline/history/loadSession', { sessionId });
   }
 
   private async list(query: string): Promise<Item[]> {
     const { server } = this.session;
-    const { sessions } = await server.request('tierline/history/listSessions', { limit: 0 });
+    const { sessions, damaged } = await server.request('tierline/history/listSessions', {
+      limit: 0,
+    });
     const items = sessions.map(sessionItem);
+    for (const file of damaged) {
+      items.push({
+        label: `$(warning) ${file}`,
+        description: vscode.l10n.t('damaged log: choose it to take over what is good in it'),
+        sessionId: '',
+        title: file,
+        file,
+      });
+    }
     if (query.trim().length < 2) return items;
     const { hits } = await server.request('tierline/history/search', { query, limit: 50 });
     const titles = new Map(items.map((item) => [item.sessionId, item.title]));
