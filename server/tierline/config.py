@@ -96,6 +96,14 @@ class CompactionConfig:
     """Longest summary."""
     min_verbatim_exchanges: int = field(default=2, validator=_NOT_NEGATIVE)
     """At least so many exchanges are kept word for word."""
+    detector: Literal["auto", "local", "model"] = "auto"
+    """Who finds where the topic changed. auto: locally, and the model is asked when that is unsure.
+    """
+    summariser: Literal["auto", "model", "extractive"] = "auto"
+    """Who writes summaries. auto: your provider's model; with the embedded one, an extract is made
+    without any model."""
+    model: str = ""
+    """Model of your provider that summarises, for example a cheaper one; empty for the chat's."""
 
 
 @frozen

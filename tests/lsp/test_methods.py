@@ -277,6 +277,7 @@ async def test_every_capability_is_a_command_too(
         ("scratchpad.get", None),
         ("scratchpad.set", {"text": "- plan"}),
         ("scratchpad.append", {"text": "- more"}),
+        ("compaction.run", None),
         ("branch.fork", {"messageId": last}),
         ("branch.list", None),
         ("branch.compare", {"a": "main"}),
@@ -299,6 +300,7 @@ async def test_every_capability_is_a_command_too(
     ]:
         done[name] = await editor.command(name, params)
     done["plan.list"] = done["history.rebuild"] = True  # the latter: test_notes.py
+    done["compaction.undo"] = True  # test_compaction.py
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)
     assert done["budget.get"]["used"] > 0
     assert done["state.get"]["messages"][-1]["text"] == "One two three."

@@ -125,6 +125,10 @@ export interface ChatMessage {
   state: string;
   /** The tools that an assistant's message calls, with what came of them. Messages with the role ``tool`` hold the results; a client that shows these rows need not show them. */
   calls: ToolCallInfo[];
+  /** Id of the compaction that stands for it: it is shown, but no longer sent. */
+  covered: string;
+  /** Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes. */
+  compaction: '' | 'truncate' | 'summarize';
 }
 
 /** A provider and whether it can be used now. */
@@ -358,6 +362,12 @@ export interface HistoryStatus {
   groups: number;
   window: number;
   strategy: string;
+  /** A compaction runs now. */
+  compacting: boolean;
+  /** Compactions in force. */
+  compactions: number;
+  /** How the last compaction of this run went; empty if there was none. */
+  compactionNote: string;
 }
 
 /** A turn by its group id; the newest when empty. */
@@ -638,6 +648,23 @@ export interface MemoryStats {
   warning: string;
   /** The same as text, in the seed's layout. */
   lines: string[];
+}
+
+/** A compaction by the id of its message; the newest one in force when empty. */
+export interface CompactionUndoParams {
+  compactionId?: string;
+}
+
+/** What a compaction did. Token counts of the history as it is sent. */
+export interface CompactionResult {
+  case: 'truncate' | 'summarize' | 'none';
+  reason: string;
+  compactionId: string;
+  summary: string;
+  /** How many messages it stands for. */
+  messages: number;
+  tokensBefore: number;
+  tokensAfter: number;
 }
 
 /** The context mode; empty cycles off, light, heavy. */
@@ -1100,11 +1127,37 @@ export interface PinsChanged {
   kind: 'pinsChanged';
 }
 
+/** A compaction has been running for half a second. Prompts can be sent; they wait for it. */
+export interface CompactionStart {
+  kind: 'compactionStart';
+}
+
+/** The history was compacted; ``messages`` is the conversation as it is to be shown now. */
+export interface CompactionComplete {
+  result: CompactionResult;
+  messages: ChatMessage[];
+  kind: 'compactionComplete';
+}
+
+/** The history could not be compacted; it is as it was. */
+export interface CompactionError {
+  code: string;
+  message: string;
+  advice: string;
+  kind: 'compactionError';
+}
+
+/** Nothing was changed, and nothing needs to be said: take the progress away. */
+export interface CompactionNone {
+  reason: string;
+  kind: 'compactionNone';
+}
+
 /** One step of what happens. ``seq`` grows by one; a gap means: ask for the state. */
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 }
 
 /** A model that the editor offers to extensions. */
@@ -1151,7 +1204,7 @@ export interface EditorCancelParams {
   requestId: string;
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 
 export const EVENT = 'tierline/chat/event';
 
@@ -1269,6 +1322,10 @@ export interface Requests {
   'tierline/pins/accept': [PinKeyParams, PinsResult];
   /** Drop a suggestion. */
   'tierline/pins/dismiss': [PinKeyParams, PinsResult];
+  /** Compact the history now. */
+  'tierline/compaction/run': [NoParams, CompactionResult];
+  /** Take back a compaction. */
+  'tierline/compaction/undo': [CompactionUndoParams, State];
   /** Begin a branch at a message. */
   'tierline/branch/fork': [ForkParams, State];
   /** Go to another branch. */
@@ -1318,6 +1375,7 @@ export const ERRORS = {
   fixed_part_too_large: -32003,
   storage: -32004,
   conflict: -32005,
+  compaction: -32010,
   no_state: -32007,
   empty_prompt: -32006,
 } as const;

@@ -67,6 +67,8 @@ HANDLERS: dict[str, Handler] = {
     "tierline/pins/remove": lambda session, params: session.pins.remove(params),
     "tierline/pins/accept": lambda session, params: session.pins.accept(params),
     "tierline/pins/dismiss": lambda session, params: session.pins.dismiss(params),
+    "tierline/compaction/run": lambda session, params: session.compaction.run(params),
+    "tierline/compaction/undo": lambda session, params: session.compaction.undo(params),
     "tierline/branch/fork": lambda session, params: session.history.fork(params),
     "tierline/branch/switch": lambda session, params: session.history.switch(params),
     "tierline/branch/list": lambda session, params: session.history.branches(params),

@@ -174,6 +174,10 @@ class ChatMessage:
     calls: list[ToolCallInfo] = field(factory=list)
     """The tools that an assistant's message calls, with what came of them. Messages with the role
     ``tool`` hold the results; a client that shows these rows need not show them."""
+    covered: str = ""
+    """Id of the compaction that stands for it: it is shown, but no longer sent."""
+    compaction: Literal["", "truncate", "summarize"] = ""
+    """Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes."""
 
 
 @define
@@ -477,6 +481,12 @@ class HistoryStatus:
     groups: int
     window: int
     strategy: str
+    compacting: bool = False
+    """A compaction runs now."""
+    compactions: int = 0
+    """Compactions in force."""
+    compaction_note: str = ""
+    """How the last compaction of this run went; empty if there was none."""
 
 
 @define
@@ -841,6 +851,32 @@ class MemoryStats:
     """Summaries are too detailed (under 2x on average); empty if all is well."""
     lines: list[str] = field(factory=list)
     """The same as text, in the seed's layout."""
+
+
+# --- compaction ----------------------------------------------------------------------------------
+
+CompactionCase: TypeAlias = Literal["truncate", "summarize", "none"]
+
+
+@define
+class CompactionUndoParams:
+    """A compaction by the id of its message; the newest one in force when empty."""
+
+    compaction_id: str = ""
+
+
+@define
+class CompactionResult:
+    """What a compaction did. Token counts of the history as it is sent."""
+
+    case: CompactionCase
+    reason: str
+    compaction_id: str = ""
+    summary: str = ""
+    messages: int = 0
+    """How many messages it stands for."""
+    tokens_before: int = 0
+    tokens_after: int = 0
 
 
 # --- mode and provider ---------------------------------------------------------------------------
@@ -1411,6 +1447,40 @@ class PinsChanged:
     kind: Literal["pinsChanged"] = "pinsChanged"
 
 
+@define
+class CompactionStart:
+    """A compaction has been running for half a second. Prompts can be sent; they wait for it."""
+
+    kind: Literal["compactionStart"] = "compactionStart"
+
+
+@define
+class CompactionComplete:
+    """The history was compacted; ``messages`` is the conversation as it is to be shown now."""
+
+    result: CompactionResult
+    messages: list[ChatMessage]
+    kind: Literal["compactionComplete"] = "compactionComplete"
+
+
+@define
+class CompactionError:
+    """The history could not be compacted; it is as it was."""
+
+    code: str
+    message: str
+    advice: str = ""
+    kind: Literal["compactionError"] = "compactionError"
+
+
+@define
+class CompactionNone:
+    """Nothing was changed, and nothing needs to be said: take the progress away."""
+
+    reason: str = ""
+    kind: Literal["compactionNone"] = "compactionNone"
+
+
 EventBody: TypeAlias = (
     TurnStarted
     | TextDelta
@@ -1429,6 +1499,10 @@ EventBody: TypeAlias = (
     | NotesChanged
     | SymbolsChanged
     | PinsChanged
+    | CompactionStart
+    | CompactionComplete
+    | CompactionError
+    | CompactionNone
 )
 
 
@@ -1592,6 +1666,8 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/pins/remove", PinKeyParams, PinsResult, "Take a pin or a lease away."),
     Method("tierline/pins/accept", PinKeyParams, PinsResult, "Pin what the model suggests."),
     Method("tierline/pins/dismiss", PinKeyParams, PinsResult, "Drop a suggestion."),
+    Method("tierline/compaction/run", NoParams, CompactionResult, "Compact the history now."),
+    Method("tierline/compaction/undo", CompactionUndoParams, State, "Take back a compaction."),
     Method("tierline/branch/fork", ForkParams, State, "Begin a branch at a message."),
     Method("tierline/branch/switch", BranchParams, State, "Go to another branch."),
     Method("tierline/branch/list", NoParams, BranchListResult, "List the branches."),
@@ -1625,6 +1701,7 @@ ERRORS: tuple[ErrorCode, ...] = (
     ErrorCode(-32003, "fixed_part_too_large", "What cannot be shed does not fit into the window."),
     ErrorCode(-32004, "storage", "The conversation could not be written."),
     ErrorCode(-32005, "conflict", "Not possible in the present state (a turn is running)."),
+    ErrorCode(-32010, "compaction", "The history could not be compacted; it is as it was."),
     ErrorCode(-32007, "no_state", "The model's answer holds no STATE block."),
     ErrorCode(-32006, "empty_prompt", "The prompt has no visible text and no picture."),
 )

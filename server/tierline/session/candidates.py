@@ -58,6 +58,8 @@ class Snapshot:
     session_id: str = ""
     branch: str = "main"
     after_overflow: bool = False
+    compaction_failed: bool = False
+    """The last compaction failed: old history is cut if it grows to twice the trigger."""
     selection: str = "full"
     window: int = 0
     query: str = ""

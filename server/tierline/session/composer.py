@@ -168,6 +168,30 @@ class Composer:
         sent = self._sent.get(session_id)
         await asyncio.to_thread(self._sent.keep, session_id, evolve(sent, kept=at))
 
+    def limits(self, facts: ModelFacts, counter: TokenCounter) -> Limits:
+        """What a request to this model may hold, as the settings have it."""
+        settings = self._session.settings
+        return Limits.of(
+            facts,
+            margin=counter.margin,
+            max_output_tokens=settings.context.max_output_tokens,
+            shed_at=settings.context.shed_at_percent / 100,
+            compaction_trigger_tokens=settings.compaction.compaction_trigger_tokens,
+            compaction_enabled=settings.compaction.enabled,
+        )
+
+    async def purge_history(self) -> None:
+        """Compaction has rewritten the conversation: the stability policy forgets it (seed 004,
+        "Integration with Cache Stability").
+        """
+        session_id = self._session.conversation.session_id
+        kept = self._sent.get(session_id)
+        facts = self._session.models.facts()
+        counter = await asyncio.to_thread(self._session.counters.counter, facts)
+        now = policy(self._session.settings.cache, counter.count).purge(kept, "history:")
+        if now != kept:
+            await asyncio.to_thread(self._sent.keep, session_id, now)
+
     def file_tokens(self, entry: FileEntry) -> int:
         """Tokens of a file as it would be sent; 0 while it is not."""
         if entry.state not in (FileState.OK, FileState.SHED):
@@ -194,14 +218,7 @@ class Composer:
         facts = session.models.facts()
         counter = await asyncio.to_thread(session.counters.counter, facts)
         session.files.context.unshed()
-        limits = Limits.of(
-            facts,
-            margin=counter.margin,
-            max_output_tokens=settings.context.max_output_tokens,
-            shed_at=settings.context.shed_at_percent / 100,
-            compaction_trigger_tokens=settings.compaction.compaction_trigger_tokens,
-            compaction_enabled=settings.compaction.enabled,
-        )
+        limits = self.limits(facts, counter)
         if after_overflow:
             smaller = max(1, int(limits.max_input_tokens * AFTER_OVERFLOW))
             limits = evolve(limits, max_input_tokens=smaller)
@@ -239,6 +256,7 @@ class Composer:
             session_id=session.conversation.session_id,
             branch=session.conversation.branch,
             after_overflow=after_overflow,
+            compaction_failed=session.compaction.failed,
             selection=selection,
             memory=memory,
             window=session.window,
@@ -318,7 +336,7 @@ class Composer:
             mode=snapshot.mode,
             absent=(*snapshot.absent, *snapshot.automatic.absent),
             frame_tokens=frame,
-            compaction_failed=snapshot.after_overflow,
+            compaction_failed=snapshot.after_overflow or snapshot.compaction_failed,
             branch=snapshot.branch,
             turn=snapshot.active_group,
             retrieval_set=snapshot.automatic.set_id,

@@ -18,6 +18,7 @@ from tierline.history.state import extract
 from tierline.history.timeline import Timeline
 from tierline.lsp import protocol as p
 from tierline.session.callrows import Answers, Title, call_rows, results_of
+from tierline.session.compaction_view import with_compactions
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 
@@ -80,8 +81,9 @@ class Conversation:
         return self.all_shown(turn)[message_id]
 
     def shown(self) -> list[p.ChatMessage]:
-        """The whole conversation as clients see it."""
-        return list(self.all_shown(self.visible()).values())
+        """The whole conversation as clients see it, compactions behind what they stand for."""
+        now = self.timeline()
+        return with_compactions(list(self.all_shown(self.visible()).values()), now.summaries)
 
     def all_shown(
         self, messages: Iterable[Message], now: Timeline | None = None

@@ -130,6 +130,9 @@ class HistoryService:
             groups=len(now.groups()),
             window=self._session.window,
             strategy=self._session.strategy,
+            compacting=self._session.compacting,
+            compactions=len(now.summaries),
+            compaction_note=self._session.compaction.note,
         )
 
     # --- turns -----------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ class ModelService:
         self._consent = session.settings.provider.use_local_server
         self._found: tuple[Found, ...] | None = None
         self._provider: Provider | None = None
+        self._other: tuple[Choice, Provider] | None = None
+        """A provider for another model than the chat's (compaction)."""
         self._made_for: Choice | None = None
 
     async def start(self) -> None:
@@ -136,6 +138,24 @@ class ModelService:
             self._provider, self._made_for = make(choice, self._editor), choice
         return self._provider
 
+    async def named(self, model: str) -> tuple[Provider, ModelFacts]:
+        """The provider in force, with another model of its own if ``model`` names one.
+
+        Raises:
+            TierlineError: ``no_provider``.
+        """
+        if not model or model == self.facts().name:
+            return await self.provider(), self.facts()
+        try:
+            choice = self._choose(evolve(self._settings(), model=model))
+        except ProviderError as error:
+            raise TierlineError("no_provider", error.message, error.advice) from error
+        if self._other is None or self._other[0] != choice:
+            if self._other is not None:
+                await self._other[1].close()
+            self._other = (choice, make(choice, self._editor))
+        return self._other[1], self._facts_of(choice, own=True)
+
     @property
     def strategy(self) -> str:
         """The parsing strategy of the provider in force; ``text`` without one."""
@@ -148,13 +168,15 @@ class ModelService:
 
     def facts(self) -> ModelFacts:
         """Window, limits, prices and rules of the model in force."""
-        choice = self._choice_or_none()
-        name = choice.model if choice is not None else ""
+        return self._facts_of(self._choice_or_none())
+
+    def _facts_of(self, choice: Choice | None, *, own: bool = False) -> ModelFacts:
+        """``own``: the setting for the window is about the chat's model, not about this one."""
         context = self._session.settings.context
         return self._table.facts(
-            name,
+            choice.model if choice is not None else "",
             provider=choice.kind if choice is not None else "",
-            max_input_tokens=context.max_input_tokens or None,
+            max_input_tokens=None if own else context.max_input_tokens or None,
             reported_window=choice.window if choice is not None else None,
             default_window=context.default_window,
         )
@@ -194,6 +216,9 @@ class ModelService:
         if self._provider is not None:
             provider, self._provider = self._provider, None
             await provider.close()
+        if self._other is not None:
+            other, self._other = self._other, None
+            await other[1].close()
 
     # --- helpers ---------------------------------------------------------------------------------
 

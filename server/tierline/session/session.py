@@ -18,6 +18,7 @@ from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
 from tierline.session.codetools import code_tools
+from tierline.session.compaction import CompactionService
 from tierline.session.composer import Composer
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
@@ -71,7 +72,6 @@ class Session:
         self.mode: p.ContextMode = self.settings.context.mode
         self.strategy_now = ""
         """A history selection for this run alone (``tierline build --strategy``)."""
-        self.compacting = False
         self._budget_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._shown: list[p.FileInfo] = []
@@ -104,6 +104,7 @@ class Session:
         self.pins = PinService(self)
         self.meaning = Meaning(self.settings.memory, self.home / "vectors.sqlite3")
         self.memory = MemoryService(self)
+        self.compaction = CompactionService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
         for tool in (*note_tools(self), *code_tools(self)):
@@ -136,6 +137,7 @@ class Session:
         if self._budget_task is not None:
             self._budget_task.cancel()
         self.keep_alive.stop()
+        await self.compaction.close()
         await self.turns.close()
         await self.cache.close()
         await self.symbols.close()
@@ -283,9 +285,16 @@ class Session:
         await self.retrieval.finished(group_id)
         self.budget_soon(files=True)
         self.keep_alive.begin()
+        self.compaction.soon()
+
+    @property
+    def compacting(self) -> bool:
+        """True while a compaction runs; prompts wait for its end."""
+        return self.compaction.running
 
     async def compaction_done(self) -> None:
         """Wait until no compaction runs."""
+        await self.compaction.done()
 
     def _clean(self, text: str) -> str:
         return self._redactor(text)[0]

@@ -135,6 +135,8 @@ class TurnRunner:
     async def _work(self) -> None:
         while self._queue:
             await self._session.compaction_done()
+            if not self._queue:  # the prompt was taken back meanwhile
+                break
             turn = self._queue.popleft()
             self.current = turn
             self._idle.clear()

@@ -1,0 +1,52 @@
+"""How clients see compactions: a card behind what it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tierline.history.timeline import Summary
+from tierline.lsp import protocol as p
+
+
+def with_compactions(
+    messages: Sequence[p.ChatMessage], summaries: Sequence[Summary]
+) -> list[p.ChatMessage]:
+    """Mark what is no longer sent, and put the card of each compaction behind it."""
+    shown: list[p.ChatMessage] = []
+    last: dict[str, int] = {}
+    for message in messages:
+        for summary in summaries:
+            if message.group_id in summary.covers and message.role != "system":
+                last[summary.id] = len(shown)
+                if message.id not in summary.keeps:
+                    message.covered = summary.id
+        shown.append(message)
+    for summary in sorted(summaries, key=lambda s: -last.get(s.id, -1)):
+        if summary.id not in last:
+            continue
+        count = sum(message.covered == summary.id for message in shown)
+        shown.insert(last[summary.id] + 1, _card(summary, count))
+    return shown
+
+
+def _card(summary: Summary, count: int) -> p.ChatMessage:
+    case: Literal["truncate", "summarize"] = (
+        "truncate" if summary.case == "truncate" else "summarize"
+    )
+    what = "1 earlier message is" if count == 1 else f"{count} earlier messages are"
+    note = (
+        f"A new topic began: {what} no longer sent."
+        if case == "truncate"
+        else f"{what} sent as this summary."
+    )
+    return p.ChatMessage(
+        id=summary.id,
+        group_id=f"summary:{summary.id}",
+        role="system",
+        text=summary.text,
+        status="ok",
+        timestamp=summary.timestamp,
+        note=note,
+        compaction=case,
+    )

@@ -1,0 +1,150 @@
+"""The model that summarises and finds boundaries: the user's own provider, nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from tierline.context.blocks import Text
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+from tierline.context.strict import strict
+from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
+from tierline.history.boundaries import model as asked
+from tierline.history.compaction import Outline
+from tierline.history.extract import extractive_summary
+from tierline.history.messages import Message
+from tierline.history.summarise import (
+    SummaryProblem,
+    accept,
+    instructions,
+    pieces,
+    request_text,
+    transcript,
+)
+from tierline.providers.base import ProviderError, Stop, TextDelta
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+INPUT_SHARE = 0.6
+"""Of the model's window, a request's piece of the conversation takes at most this much."""
+MOST_INPUT_TOKENS = 32_000
+"""A piece is never longer: models write better notes on less."""
+SHRINKS = 2
+"""How often a refusal for size makes the pieces half as long."""
+THINKING_TOKENS = 1_500
+"""Room beside the answer for models that think first; what is not used costs nothing."""
+
+
+@frozen
+class Summariser:
+    """Makes the summary of an outline. One per attempt; ``calls`` counts requests."""
+
+    session: Session
+    count: Callable[[str], int]
+
+    @property
+    def uses_model(self) -> bool:
+        """False: summaries are extracts, and nobody is asked about boundaries."""
+        session = self.session
+        match session.settings.compaction.summariser:
+            case "model":
+                return True
+            case "extractive":
+                return False
+        return session.models.choice() is not None and not session.models.embedded
+
+    async def boundary(self, messages: Sequence[Message]) -> TopicBoundary:
+        """Ask the model where the topic changed. Any failure is the safe default."""
+        shown, first = asked.newest(messages)
+        text = asked.format_messages(shown, first=first)
+        try:
+            answer = await self._ask(asked.INSTRUCTIONS, text, asked.ANSWER_TOKENS, 8_000)
+        except ProviderError:
+            return SAFE_BOUNDARY
+        return asked.parse(answer, len(shown), first=first)
+
+    async def summary(self, outline: Outline) -> str:
+        """The text that stands for the outline's zone, shorter than it.
+
+        Raises:
+            SummaryProblem: what the model wrote cannot be used.
+            ProviderError, TierlineError: the model cannot be asked.
+        """
+        if not self.uses_model:
+            return await asyncio.to_thread(self._extract, outline)
+        for shrink in range(SHRINKS + 1):
+            try:
+                return await self._written(outline, 2**shrink)
+            except ProviderError as error:
+                if error.code != "overflow" or shrink == SHRINKS:
+                    raise
+        raise AssertionError  # the loop returns or raises
+
+    def _extract(self, outline: Outline) -> str:
+        text = extractive_summary(
+            outline.zone, budget_tokens=outline.budget_tokens, count=self.count
+        )
+        if not text:
+            raise SummaryProblem("empty", "There was nothing to extract a summary from.")
+        return text
+
+    async def _written(self, outline: Outline, divisor: int) -> str:
+        _, facts = await self.session.models.named(self.session.settings.compaction.model)
+        budget = outline.budget_tokens
+        window = min(facts.max_input_tokens, facts.window - self._room(budget, facts.window))
+        room = min(MOST_INPUT_TOKENS, int(window * INPUT_SHARE)) // divisor - budget
+        parts = await asyncio.to_thread(pieces, outline.zone, max(room, 64), self.count)
+        source = "\n".join(transcript(m, 4_000) for m in outline.zone)
+        text = ""
+        for part in parts:
+            answer = await self._ask(
+                instructions(budget),
+                request_text(part, text),
+                budget,
+                limit=max(4_000, 12 * outline.zone_tokens),
+            )
+            text = await asyncio.to_thread(
+                accept,
+                answer,
+                f"{source}\n{text}",
+                budget_tokens=budget,
+                replaced_tokens=outline.zone_tokens,
+                count=self.count,
+            )
+        return text
+
+    def _room(self, tokens: int, window: int) -> int:
+        return min(2 * tokens + THINKING_TOKENS, max(tokens, window // 4))
+
+    async def _ask(self, system: str, text: str, tokens: int, limit: int) -> str:
+        """One request; at most about ``limit`` characters of its answer are read."""
+        models = self.session.models
+        provider, facts = await models.named(self.session.settings.compaction.model)
+        prompt = Prompt(
+            model=facts.name,
+            system=(PromptBlock(Text(system), "system:compaction"),),
+            messages=(PromptMessage("user", (PromptBlock(Text(text), "prompt"),)),),
+            max_output_tokens=min(self._room(tokens, facts.window), facts.max_output_tokens),
+        )
+        request = provider.render(strict(prompt, strategy=provider.strategy))
+        answer: list[str] = []
+        size = 0
+        async with aclosing(provider.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    answer.append(event.text)
+                    size += len(event.text)
+                    if size > limit:
+                        break
+                elif isinstance(event, Stop) and event.reason == "incomplete":
+                    raise ProviderError(
+                        "network",
+                        "The connection closed before the summary was complete.",
+                        "It is tried again later.",
+                    )
+        return "".join(answer)
