@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tierline import __version__, cli_doctor, cli_history, cli_memory, cli_stats
+from tierline import __version__, cli_compact, cli_doctor, cli_history, cli_memory, cli_stats
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.add_typer(cli_history.app)
 app.add_typer(cli_stats.app)
 app.add_typer(cli_memory.app)
+app.add_typer(cli_compact.app)
 app.add_typer(cli_doctor.app)
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)

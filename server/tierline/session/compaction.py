@@ -81,6 +81,8 @@ class CompactionService:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.times = Times()
+        self.extractive = False
+        """No model is asked, whatever the settings say (``tierline compact --extractive``)."""
         self.note = ""
         """How the last attempt went, for the status."""
         self._soon: asyncio.Task[None] | None = None

@@ -51,6 +51,8 @@ class Summariser:
     def uses_model(self) -> bool:
         """False: summaries are extracts, and nobody is asked about boundaries."""
         session = self.session
+        if session.compaction.extractive:
+            return False
         match session.settings.compaction.summariser:
             case "model":
                 return True

@@ -159,6 +159,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case 'turn':
         await this.sessions.turn(message.verb, message.groupId, message.messageId);
         return;
+      case 'undoCompaction':
+        await this.session.server.request('tierline/compaction/undo', {
+          compactionId: message.id,
+        });
+        return;
       case 'addCurrentFile': {
         const uri = activeFile();
         if (uri !== undefined) await this.files.apply('add', [{ uri: uri.toString() }]);

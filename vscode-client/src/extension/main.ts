@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { CacheView } from './cacheView';
 import { ChatView } from './chatView';
 import { askAboutSelection, cycleMode } from './commands';
+import { compactNow } from './compaction';
 import { ContextViews } from './contextViews';
 import { Decorations } from './decorations';
 import { VirtualDocuments } from './documents';
@@ -64,6 +65,7 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.sessions': () => sessions.browse(),
     'tierline.renameSession': () => sessions.rename(),
     'tierline.undo': () => sessions.undo(),
+    'tierline.compact': () => compactNow(session),
     'tierline.restoreTurn': () => sessions.restore(),
     'tierline.switchBranch': () => sessions.branches(),
     'tierline.compareBranches': () => sessions.compare(),

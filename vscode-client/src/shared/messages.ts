@@ -44,6 +44,7 @@ const toHost = v.variant('type', [
     groupId: name,
     messageId: name,
   }),
+  v.strictObject({ type: v.literal('undoCompaction'), id: name }),
   v.strictObject({ type: v.literal('cycleMode') }),
   v.strictObject({ type: v.literal('selectModel') }),
   v.strictObject({ type: v.literal('showBudget') }),

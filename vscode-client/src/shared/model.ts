@@ -7,6 +7,7 @@ import type {
   Budget,
   CacheReport,
   ChatMessage,
+  CompactionError,
   Event,
   EventBody,
   FileInfo,
@@ -179,6 +180,17 @@ function reduce(model: Model, body: EventBody): Step {
       return done({ mode: body.mode });
     case 'providerChanged':
       return done({ provider: body.provider });
+    case 'compactionStart':
+      return done({ compacting: true });
+    case 'compactionComplete': {
+      const known = new Map(model.messages.map((message) => [message.id, message]));
+      const messages = body.messages.map((message) => shown(message, known.get(message.id)));
+      return done({ messages, compacting: false });
+    }
+    case 'compactionError':
+      return done({ notices: addNotice(model, failure(body)), compacting: false });
+    case 'compactionNone':
+      return done({ compacting: false });
     case 'stateChanged':
       return { model, resync: true };
     default:
@@ -208,6 +220,8 @@ export function annotate(model: Model, body: EventBody): Model {
       return detail(body.message?.id, details(body));
     case 'notice':
       return { ...model, notices: addNotice(model, body) };
+    case 'compactionError':
+      return { ...model, notices: addNotice(model, failure(body)) };
     case 'waiting':
       return turn === null || turn.text !== ''
         ? model
@@ -251,6 +265,8 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     contextLine: '',
     state: '',
     calls: [],
+    covered: '',
+    compaction: '',
     ...details(body),
   };
   return { ...rest, messages: upsert(model.messages, placeholder) };
@@ -270,6 +286,8 @@ function shown(
   return {
     ...message,
     calls: message.calls ?? [],
+    covered: message.covered ?? '',
+    compaction: message.compaction ?? '',
     key: message.key ?? previous?.key ?? message.id,
     contextLine: message.contextLine || previous?.contextLine || '',
     error: message.error ?? previous?.error ?? '',
@@ -278,6 +296,11 @@ function shown(
     usage: message.usage ?? previous?.usage ?? null,
     cache: message.cache ?? previous?.cache ?? null,
   };
+}
+
+function failure(error: CompactionError): Notice {
+  const text = `${error.message} ${error.advice}`.trim();
+  return { kind: 'notice', level: 'warning', text, code: error.code, turnId: '' };
 }
 
 function upsert(messages: readonly ShownMessage[], message: ShownMessage): ShownMessage[] {

@@ -97,7 +97,14 @@ export const texts = {
     error: 'failed',
     interrupted: 'not completed',
   },
-  compacting: 'Older messages are being summarised.',
+  compacting: 'Compacting… You can go on typing; what you send waits for it.',
+  summary: 'History Summary',
+  undoCompaction: 'Undo',
+  undoCompactionTip: 'Send the original messages again instead of the summary',
+  covered: (count: number) =>
+    count === 1
+      ? '1 earlier message, no longer sent word for word'
+      : `${count} earlier messages, no longer sent word for word`,
   usage: (input: string, cached: string, output: string, cost: string) =>
     [
       cached === '' ? `${input} in` : `${input} in (${cached} cached)`,

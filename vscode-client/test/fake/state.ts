@@ -58,6 +58,8 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     note: '',
     contextLine: '',
     state: '',
+    covered: '',
+    compaction: '',
     calls: [],
     ...changes,
   };

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Model, retryGroup, type ShownNotice, turnKey } from '../../shared/model';
 import type { Pending, Store } from '../store';
 import { texts } from '../texts';
+import { Compacting, Compaction, Covered } from './compaction';
 import { Empty } from './empty';
 import { Images, Message, Streaming } from './message';
 import { Box, Icon } from './parts';
@@ -92,30 +93,48 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
     for (const notice of notices.get(after) ?? []) items.push(<Notice notice={notice} />);
   };
   addNotices('');
-  for (const message of messages) {
+  let folded: JSX.Element[] = [];
+  const unfold = (): void => {
+    if (folded.length === 0) return;
+    const covered = folded;
+    folded = [];
     items.push(
+      <Covered key={`covered ${covered[0]?.key}`} count={covered.length}>
+        {covered}
+      </Covered>,
+    );
+  };
+  for (const message of messages) {
+    if (message.compaction !== '') {
+      unfold();
+      items.push(<Compaction key={message.key} message={message} store={store} />);
+      addNotices(message.key);
+      continue;
+    }
+    const item = (
       <Message
         key={message.key}
         message={message}
         store={store}
         retry={message === last ? retry : null}
         again={message === last && retry === null && model.turn === null}
-      />,
+      />
     );
+    if (message.covered !== '') {
+      if (message.role !== 'tool') folded.push(item);
+      continue;
+    }
+    unfold();
+    items.push(item);
     addNotices(message.key);
   }
+  unfold();
   if (model.turn !== null) {
     const key = turnKey(model.turn.id);
     items.push(<Streaming key={key} turn={model.turn} store={store} />);
     addNotices(key);
   }
-  if (model.compacting) {
-    items.push(
-      <div class="note" key="compacting" role="status">
-        {texts.compacting}
-      </div>,
-    );
-  }
+  if (model.compacting) items.push(<Compacting key="compacting" />);
   return <>{items}</>;
 }
 
