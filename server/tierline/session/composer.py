@@ -20,6 +20,7 @@ from tierline.context.imagelimits import limit_images
 from tierline.context.items import Item
 from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
+from tierline.context.models import ModelFacts
 from tierline.context.plan import ContextPlan, plan
 from tierline.context.prompt import Prompt
 from tierline.context.strict import strict
