@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
-from tierline.providers.editor import Answer, EditorModel, Finished, Piece
+from tierline.providers.editor_port import Answer, EditorModel, Finished, Piece
 
 if TYPE_CHECKING:
     from tierline.lsp.server import TierlineServer

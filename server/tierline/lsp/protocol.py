@@ -8,9 +8,22 @@ single argument is the same parameters object, so that an editor needs no code o
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from attrs import define, field
+import attrs
+from attrs import field
+
+if TYPE_CHECKING:
+    from attrs import define
+else:
+
+    def define(cls: type) -> type:
+        """``attrs.define``, with one ``repr`` for all: a generated one for each of so many classes
+        would take a twentieth of the time in which ``initialize`` has to be answered.
+        """
+        cls.__repr__ = _shown
+        return attrs.define(cls, repr=False)
+
 
 PinKind: TypeAlias = Literal["sticky", "leased", "ephemeral", "none"]
 ContextMode: TypeAlias = Literal["off", "light", "heavy"]
@@ -20,6 +33,11 @@ MessageStatus: TypeAlias = Literal["ok", "tool_call", "dropped", "interrupted", 
 TurnOutcome: TypeAlias = Literal["ok", "interrupted", "error"]
 CacheOutcome: TypeAlias = Literal["hit", "partial", "miss", "first", "unknown", "uncached"]
 CallStatus: TypeAlias = Literal["waiting", "running", "asking", "ok", "error", "interrupted"]
+
+
+def _shown(value: Any) -> str:
+    fields = (f"{a.name}={getattr(value, a.name)!r}" for a in attrs.fields(type(value)))
+    return f"{type(value).__name__}({', '.join(fields)})"
 
 
 def camel(name: str) -> str:

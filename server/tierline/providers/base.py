@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from attrs import field, frozen
 
-from tierline.context.prompt import Prompt
+if TYPE_CHECKING:  # the language server imports this module before it answers ``initialize``
+    from tierline.context.prompt import Prompt
 
 
 @frozen

@@ -10,7 +10,8 @@ from typing import Literal
 from attrs import field, frozen
 
 from tierline.providers.base import Provider, ProviderError
-from tierline.providers.editor import NAME, EditorModel, EditorPort, EditorProvider
+from tierline.providers.editor import NAME, EditorProvider
+from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import INSTALL, LocalModel, find_model
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.transport import Endpoint, is_loopback

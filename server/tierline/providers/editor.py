@@ -7,11 +7,9 @@ API"). The body is that of Chat Completions, which every part of Tierline knows 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, Protocol, TypeAlias
-
-from attrs import frozen
+from typing import Any
 
 from tierline.context.prompt import Prompt
 from tierline.providers import render_openai
@@ -25,65 +23,10 @@ from tierline.providers.base import (
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.canonical import dumps, rendered
+from tierline.providers.editor_port import EditorPort, Finished
 
 NAME = "editor"
 _WITHOUT = ("stream", "stream_options", "max_tokens")
-
-
-@frozen
-class EditorModel:
-    """A model that the editor offers. ``max_input_tokens`` is 0 if the editor does not say."""
-
-    id: str
-    name: str = ""
-    vendor: str = ""
-    family: str = ""
-    max_input_tokens: int = 0
-
-    @property
-    def label(self) -> str:
-        """The vendor's name and the model's id: unique, and never taken for a provider's own model,
-        whose prices would not hold here.
-        """
-        return f"{self.vendor}:{self.id}" if self.vendor else self.id
-
-
-@frozen
-class Piece:
-    """A part of a reply: text, or a whole call with its arguments as JSON text."""
-
-    text: str = ""
-    call_id: str = ""
-    call_name: str = ""
-    call_arguments: str = ""
-
-
-@frozen
-class Finished:
-    """The client says that the reply is whole."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-
-
-Answer: TypeAlias = Piece | Finished
-
-
-class EditorPort(Protocol):
-    """The way to the client. The protocol edge implements it."""
-
-    @property
-    def available(self) -> bool:
-        """True if the client declared that it has language models."""
-        ...
-
-    async def models(self) -> list[EditorModel]:
-        """What the editor offers now; empty if there is nothing or nobody to ask."""
-        ...
-
-    def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[Answer, None]:
-        """Send and stream; raises ProviderError. Closing the iterator cancels at the client."""
-        ...
 
 
 class EditorProvider:

@@ -14,7 +14,8 @@ from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
-from tierline.providers.editor import NAME, EditorModel, EditorPort
+from tierline.providers.editor import NAME
+from tierline.providers.editor_port import EditorModel, EditorPort
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

@@ -13,7 +13,7 @@ from tierline import __version__, config
 from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
-from tierline.providers.editor import EditorPort
+from tierline.providers.editor_port import EditorPort
 from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
