@@ -185,6 +185,8 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
             f"{usage.output_tokens:,} out",
             style="dim",
         )
+    if body.cache is not None and body.cache.outcome in ("partial", "miss") and not as_json:
+        err.print(body.cache.sentence, style="dim")
     if body.outcome == "ok":
         return 0
     if body.error:

@@ -3,7 +3,8 @@ token, and how many tokens came from the cache.
 
 Three sessions, one per policy, live through the same edits and prompts with the real engine and a
 model process each. They take turns, so that what else the machine does falls on all alike.
-``python -m benchmarks.cache_local`` from ``tests`` writes the plot and prints the table.
+``python -m benchmarks.cache_local`` from ``tests`` writes the plot and prints the table; ``--full``
+takes files of two and a half times the size, minutes more on two cores.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import asyncio
 import os
 import random
 import statistics
+import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,8 @@ PLOT = ROOT / "docs" / "images" / "cache-local.svg"
 POLICIES = {"fixed": "fixed order", "counter": "counter", "log_structured": "log-structured"}
 TURNS = 12
 FILES = 5
+FUNCTIONS, FULL_FUNCTIONS = 3, 8
+"""Per file."""
 EDITS = ("", "b", "b", "", "d", "b", "bd", "", "b", "b", "", "d")
 """Files that change before each turn: b is being worked on, d now and then."""
 PROMPTS = (
@@ -37,7 +42,7 @@ PROMPTS = (
 OUTPUT = 6
 
 
-def main(plot: Path | None = PLOT) -> dict[str, Any]:
+def main(arguments: Sequence[str] = (), plot: Path | None = PLOT) -> dict[str, Any]:
     """Measure. Returns a row per turn and the sums over the turns after the first."""
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         os.environ.pop(name, None)
@@ -45,7 +50,8 @@ def main(plot: Path | None = PLOT) -> dict[str, Any]:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = str(Path(folder) / "config")
-        measured = asyncio.run(_measure(Path(folder)))
+        size = FULL_FUNCTIONS if "--full" in arguments else FUNCTIONS
+        measured = asyncio.run(_measure(Path(folder), size))
     rows = []
     for turn in range(TURNS):
         row: dict[str, Any] = {"turn": turn + 1, "edited": " ".join(EDITS[turn])}
@@ -55,7 +61,7 @@ def main(plot: Path | None = PLOT) -> dict[str, Any]:
             row[f"{policy}_cached"] = read
             row[f"{policy}_input"] = total
         rows.append(row)
-    result: dict[str, Any] = {"turns": rows}
+    result: dict[str, Any] = {"turns": rows, "full": "--full" in arguments}
     for policy in POLICIES:
         warm = measured[policy][1:]
         result[policy] = {
@@ -92,9 +98,9 @@ Measured = dict[str, list[tuple[float, int, int]]]
 """Per policy and turn: seconds to the first token, cached tokens, all input tokens."""
 
 
-async def _measure(folder: Path) -> Measured:
+async def _measure(folder: Path, functions: int) -> Measured:
     measured: Measured = {policy: [] for policy in POLICIES}
-    rooms = [_Room(folder / policy, policy) for policy in POLICIES]
+    rooms = [_Room(folder / policy, policy, functions) for policy in POLICIES]
     try:
         for room in rooms:
             await room.open()
@@ -111,10 +117,10 @@ async def _measure(folder: Path) -> Measured:
 class _Room:
     """A workspace with a session under one policy."""
 
-    def __init__(self, root: Path, policy: str) -> None:
+    def __init__(self, root: Path, policy: str, functions: int) -> None:
         self.root, self.policy = root, policy
         rng = random.Random(7)
-        self.files = {f"{name}.py": _source(rng) for name in "abcde"[:FILES]}
+        self.files = {f"{name}.py": _source(rng, functions) for name in "abcde"[:FILES]}
         self._events: asyncio.Queue[p.Event] = asyncio.Queue()
         root.mkdir(parents=True)
         for name, text in self.files.items():
@@ -122,7 +128,8 @@ class _Room:
         self.session = Session(
             [(root.name, root.as_uri())],
             editor_settings={
-                "cache": {"policy": policy},
+                # The files are small: what counts as a full tier must be, too.
+                "cache": {"policy": policy, "min_tokens": 128},
                 "context": {"max_output_tokens": OUTPUT, "mode": "off"},
             },
             publish=self._events.put_nowait,
@@ -164,10 +171,10 @@ class _Room:
         return first, body.cache.read_tokens, body.usage.input_tokens
 
 
-def _source(rng: random.Random) -> str:
-    """A file of about 400 tokens."""
+def _source(rng: random.Random, functions: int) -> str:
+    """About 50 tokens per function."""
     out = []
-    for number in range(8):
+    for number in range(functions):
         a, b = rng.randrange(100), rng.randrange(100)
         out.append(f"def step_{number}(total: int, value: int) -> int:")
         out.append(f"    if value > {a}:")
@@ -188,6 +195,6 @@ def _plot(measured: Measured) -> str:
 
 
 if __name__ == "__main__":
-    outcome = main()
+    outcome = main(sys.argv[1:])
     print(table(outcome))
     print({k: v for k, v in outcome.items() if k != "turns"})

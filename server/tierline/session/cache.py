@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MAX_REPORTS = 16
+
 
 @frozen
 class Before:
@@ -90,6 +92,8 @@ class CacheService:
         async def work() -> None:
             if before_this is not None:
                 await asyncio.gather(before_this, return_exceptions=True)
+            while len(self._reports) > MAX_REPORTS:  # of turns that were stopped nobody asks
+                self._reports.pop(next(iter(self._reports)))
             try:
                 self._reports[turn_id] = await asyncio.to_thread(
                     self._record, composed, provider, facts, session_id, turn_id, usage, reply
