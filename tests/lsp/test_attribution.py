@@ -69,7 +69,8 @@ async def test_a_miss_names_the_first_item_that_differs(
     await editor.chat("One?")
     write(workspace, EDITED)
     end = await editor.chat("Two?")
-    assert end.cache.outcome == "miss"
+    assert end.cache.outcome in ("partial", "miss"), "tools and instructions may be read still"
+    assert end.cache.read_tokens < end.cache.offered_tokens / 2
     assert (end.cache.code, end.cache.item) == ("edited", "file:src/big.py")
     assert "src/big.py was edited" in end.cache.sentence
     assert end.cache.item_label == "src/big.py"
