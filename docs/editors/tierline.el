@@ -181,11 +181,15 @@ For example (:provider (:name \"auto\") :context (:mode \"light\"))."
       (when (and (eq major-mode 'fundamental-mode) (fboundp 'markdown-mode)) (markdown-mode))
       (visual-line-mode)
       (display-buffer (current-buffer)))
-    (setq tierline-outcome nil)
-    (mapc (lambda (text) (tierline--say "%s" text))
-          (plist-get (tierline-request
-                      "chat.send" (list :text question :activeUri uri :selection selection))
-                     :notices))))
+    (if (string-match-p "\\`/[a-z]+\\(?:\\s-\\|\\'\\)" question) ; a command: docs/history.md
+        (tierline--append
+         (concat "\n" (plist-get (tierline-request "chat.command" (list :text question)) :text)
+                 "\n"))
+      (setq tierline-outcome nil)
+      (mapc (lambda (text) (tierline--say "%s" text))
+            (plist-get (tierline-request
+                        "chat.send" (list :text question :activeUri uri :selection selection))
+                       :notices)))))
 
 (defun tierline-stop ()
   "Stop the reply; what has arrived is kept."

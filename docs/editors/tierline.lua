@@ -112,6 +112,11 @@ local function ask(call)
     parameters.selection = table.concat(lines, '\n')
   end
   show()
+  if call.args:match('^/%a+$') or call.args:match('^/%a+%s') then -- a command: docs/history.md
+    return M.command('chat.command', { text = call.args }, function(result)
+      append('\n' .. result.text)
+    end)
+  end
   M.finished = nil
   M.command('chat.send', parameters, function(result)
     for _, text in ipairs(result.notices) do say(text) end

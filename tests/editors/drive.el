@@ -55,6 +55,9 @@
 (note :budgetSaid (car said))
 (tierline-undo)
 (note :after (plist-get (tierline-request "state.get") :messages))
+(tierline-chat "/context window 2")
+(note :commanded (conversation))
+(note :window (plist-get (tierline-request "history.status") :window))
 (note :problem (condition-case problem
                    (tierline-request "history.drop" (list :groupId "no-such-turn"))
                  (user-error (cadr problem))))

@@ -63,6 +63,11 @@ vim.cmd('TierlineUndo')
 wait('undo', function() return vim.tbl_contains(seen.said, 'Tierline: the last turn is taken back') end)
 seen.after = ask('state.get').messages
 
+-- A command in the place of a question.
+vim.cmd('TierlineChat /context window 2')
+wait('command', function() return table.concat(conversation(), '\n'):match('last 2 turns') ~= nil end)
+seen.commanded = ask('history.status').window
+
 tierline.command('history.drop', { groupId = 'no-such-turn' })
 local count = #seen.said
 wait('error', function() return #seen.said > count end)

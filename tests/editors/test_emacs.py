@@ -93,5 +93,6 @@ def test_the_documented_configuration_does_the_whole_job(tmp_path: Path) -> None
     budget = seen["budget"]
     assert budget["used"] == sum(section["tokens"] for section in budget["sections"]) > 0
     assert seen["budgetSaid"] == f"Tierline: {budget['used']} of {budget['maxInputTokens']} tokens"
+    assert seen["window"] == 2 and "last 2 turns" in seen["commanded"], "a slash makes a command"
     assert "no-such-turn" in seen["problem"], "an error of the server is shown"
     assert seen["ended"]

@@ -87,6 +87,7 @@ def test_the_documented_configuration_does_the_whole_job(tmp_path: Path) -> None
     assert seen["running"], "text arrives before the turn is over"
     assert seen["streamed"][-1] == "Half of it"
     assert seen["stopped"] == "interrupted"
+    assert seen["commanded"] == 2, "a line with a slash is a command"
     said = [(m["text"], m["status"]) for m in seen["before"]]
     assert said[2:] == [("Go on.", "ok"), ("Half of it", "interrupted")]
     assert [m["text"] for m in seen["after"]] == [text for text, _ in said[:2]]
