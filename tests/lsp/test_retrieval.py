@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types as lsp
 
+from benchmarks.symbols_scale import make_tree
 from lsp.conftest import Start
 from lsp.editor import Editor
 from lsp.pipe import Pipe, children, frame
@@ -286,3 +289,23 @@ async def plan_keys(editor: Editor) -> dict[str, int]:
     stored = (await editor.ask("plan/list")).plans[0]
     plan = await editor.ask("plan/get", p.PlanParams(plan_id=stored.plan_id))
     return {e.key: e.tokens for e in plan.entries if e.included}
+
+
+async def test_the_server_answers_while_the_index_is_built(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    """Issue 7, must show 2, in small; at full size in tests/benchmarks/symbols_scale.py."""
+    make_tree(workspace, 500)
+    editor = await start(model, **ON)
+    await editor.ask("budget/get")  # loads the vocabulary
+    took = []
+    while not any(e.status.state == "ready" for e in editor.bodies(p.SymbolsChanged)):
+        began = time.monotonic()
+        await editor.ask("budget/get")
+        took.append(time.monotonic() - began)
+        await asyncio.sleep(0.01)
+    assert len(took) >= 10, "asked while it was being built"
+    assert sorted(took)[len(took) // 2] < 0.05, took
+    status = await editor.ask("symbols/status")
+    assert status.files == 506
+    assert status.memory_bytes < 300e6

@@ -893,6 +893,8 @@ export interface SymbolsStatus {
   skipped: SkippedFiles[];
   /** What the last whole scan took. */
   seconds: number;
+  /** Processor time that the index's process has used so far. */
+  cpuSeconds: number;
   /** The most that the index's process has had resident. */
   memoryBytes: number;
   /** Why it is off or has failed, and what to do. */

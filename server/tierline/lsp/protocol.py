@@ -1174,6 +1174,8 @@ class SymbolsStatus:
     skipped: list[SkippedFiles] = field(factory=list)
     seconds: float = 0.0
     """What the last whole scan took."""
+    cpu_seconds: float = 0.0
+    """Processor time that the index's process has used so far."""
     memory_bytes: int = 0
     """The most that the index's process has had resident."""
     why: str = ""

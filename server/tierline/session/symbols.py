@@ -373,6 +373,7 @@ class SymbolService:
             languages=languages,
             skipped=[p.SkippedFiles(r, n) for r, n in status.get("skipped", {}).items()],
             seconds=round(status.get("seconds", 0.0), 2),
+            cpu_seconds=self._figures.get("cpu", 0.0),
             memory_bytes=self._figures.get("memory", 0),
             why=why,
         )

@@ -180,6 +180,10 @@ class Index:
             self._ranks = self._central
         return self._central
 
+    def ranks(self) -> dict[str, float]:
+        """The ranks as they were computed last; a few edits change little about them."""
+        return self._ranks or self.central()
+
     def absolute(self, key: str) -> str:
         """The path that a key means."""
         for folder in self.folders:

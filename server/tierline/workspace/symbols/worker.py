@@ -9,6 +9,7 @@ is open.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import queue
@@ -142,7 +143,7 @@ class Worker:
             background=str(message.get("background", "")),
         )
         found = rank_files(
-            index.corpus, query, central=index.central(), limit=int(message.get("limit", 24))
+            index.corpus, query, central=index.ranks(), limit=int(message.get("limit", 24))
         )
         files = []
         for ranked in found.files:
@@ -199,7 +200,7 @@ class Worker:
             paths = [path] if path in index.corpus.by_path else _ending(index, path)
         else:
             last = name.replace("::", ".").rpartition(".")[2]
-            ranks = index.central()
+            ranks = index.ranks()
             paths = [index.corpus.entries[n].path for n in index.corpus.definers(last)]
             paths.sort(key=lambda p: (-ranks.get(p, 0.0), p))
         found: list[list[Any]] = []
@@ -248,7 +249,13 @@ class Worker:
     def _figures(self) -> dict[str, Any]:
         index = self._opened()
         status = asdict(index.status)
-        return {"status": status, "ready": self._ready, "scanning": self.busy, "memory": _memory()}
+        return {
+            "status": status,
+            "ready": self._ready,
+            "scanning": self.busy,
+            "memory": _memory(),
+            "cpu": round(time.process_time(), 2),
+        }
 
     def _read(self, path: str) -> SourceFile | None:
         if path not in self._cache:
@@ -296,6 +303,7 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     if hasattr(os, "nice"):
         os.nice(5)  # typing comes first
+    gc.set_threshold(100_000, 20, 100)  # what is read stays; looking for cycles in it is in vain
 
     def send(message: Mapping[str, Any]) -> None:
         data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
