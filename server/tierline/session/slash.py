@@ -92,7 +92,7 @@ async def _rebuild(session: Session, _rest: str) -> p.CommandResult:
 
 async def _state(session: Session, _rest: str) -> p.CommandResult:
     found = await session.anchor.get(p.NoParams())
-    off = "" if found.enabled else " The setting history.stateAnchor does not ask for it now."
+    off = "" if found.enabled else " The setting history.state_anchor does not ask for it now."
     return p.CommandResult("STATE", found.text or f"There is no STATE yet.{off}")
 
 

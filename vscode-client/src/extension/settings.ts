@@ -21,6 +21,10 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   topicDetector: ['compaction', 'detector'],
   summariser: ['compaction', 'summariser'],
   compactionModel: ['compaction', 'model'],
+  historyStrategy: ['history', 'strategy'],
+  historyWindow: ['history', 'window'],
+  stateAnchor: ['history', 'stateAnchor'],
+  restoreSession: ['history', 'restore'],
   symbolIndex: ['symbols', 'enabled'],
   codeLenses: ['symbols', 'lenses'],
 };
