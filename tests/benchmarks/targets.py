@@ -146,6 +146,16 @@ TARGETS = (
         "segmentation", "Topic boundaries: processor time for a message", 5, "ms",
         lambda f: f["ms_per_message"],
     ),
+    Target(
+        "retrieval", "Ranked retrieval over plain BM25: difference in recall@5", 0.05, "",
+        lambda f: f["ranked_minus_bm25_at_5"], at_most=False,
+        comparable=lambda f: f["conversations"] >= 12,
+    ),
+    Target(
+        "retrieval", "The same in recall@10", 0.05, "",
+        lambda f: f["ranked_minus_bm25_at_10"], at_most=False,
+        comparable=lambda f: f["conversations"] >= 12,
+    ),
 )  # fmt: skip
 
 

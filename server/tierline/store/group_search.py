@@ -18,6 +18,9 @@ from tierline.history.parser import full_text
 from tierline.history.selection import Search
 from tierline.store.words import index_text, match_any
 
+SHARE_OF_BEST = 0.4
+"""A group that scores less than this share of the best one shares a common word with the prompt, no
+more; to find it would only let recency push it up."""
 LONGEST_QUERY = 64
 """Words of a prompt that are searched for; more only slow the ranking down."""
 
@@ -25,7 +28,8 @@ LONGEST_QUERY = 64
 class GroupSearch:
     """Ranks groups by BM25. One instance per session; thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, share_of_best: float = SHARE_OF_BEST) -> None:
+        self.share_of_best = share_of_best
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._db.execute(
             "CREATE VIRTUAL TABLE group_search USING fts5 (group_id UNINDEXED, content,"
@@ -47,11 +51,14 @@ class GroupSearch:
         with self._lock:
             self._update(turns)
             rows = self._db.execute(
-                "SELECT group_id FROM group_search WHERE group_search MATCH ?"
-                " ORDER BY bm25(group_search), rowid DESC",
+                "SELECT group_id, bm25(group_search) FROM group_search WHERE group_search MATCH ?"
+                " ORDER BY 2, rowid DESC",
                 (expression,),
-            )
-            return [row[0] for row in rows]
+            ).fetchall()
+        if not rows:
+            return []
+        least = rows[0][1] * self.share_of_best
+        return [group for group, score in rows if score <= least]
 
     def close(self) -> None:
         """Free the table."""
