@@ -101,6 +101,54 @@ export interface ToolCallInfo {
   /** The beginning of what the model was told. */
   result: string;
   milliseconds: number;
+  /** The edit that it proposes, if it does. */
+  editId: string;
+}
+
+/** Something that runs only if the user agrees. */
+export interface ConsentInfo {
+  id: string;
+  turnId: string;
+  callId: string;
+  kind: 'command';
+  /** The question. */
+  title: string;
+  /** What would be done, exactly; what cannot be seen is written as an escape. */
+  text: string;
+  /** Where, and with which limits. */
+  detail: string;
+  /** True if ``always`` may be answered: the very same is then never asked again here. */
+  canRemember: boolean;
+}
+
+/** One part of a proposed edit, which may be accepted by itself. */
+export interface EditHunk {
+  index: number;
+  /** First line, from 1, in the text as it was when the edit was proposed. */
+  line: number;
+  before: string;
+  after: string;
+}
+
+/** An edit that the model proposed. */
+export interface EditInfo {
+  id: string;
+  turnId: string;
+  messageId: string;
+  callId: string;
+  path: string;
+  uri: string;
+  state: 'open' | 'applied' | 'partly' | 'rejected' | 'failed' | 'undone' | 'expired';
+  /** True for a new file. */
+  create: boolean;
+  added: number;
+  /** Lines. */
+  removed: number;
+  hunks: EditHunk[];
+  /** Indexes of the hunks that were applied. */
+  accepted: number[];
+  /** Why it was rejected or failed. */
+  reason: string;
 }
 
 /** One message as a client shows it. */
@@ -163,6 +211,10 @@ export interface State {
   version: string;
   root: string;
   compacting: boolean;
+  /** Questions that wait for the user. */
+  consents: ConsentInfo[];
+  /** Edits proposed since the server started, oldest first. */
+  edits: EditInfo[];
 }
 
 /** A prompt. ``@path`` mentions in the text add files for this turn. */
@@ -1007,6 +1059,68 @@ export interface PinsResult {
   suggested: PinInfo[];
 }
 
+/** The user's answer to a question. ``always`` counts as ``once`` where it may not be given. */
+export interface ConsentAnswerParams {
+  id: string;
+  answer: 'once' | 'always' | 'deny';
+  /** Told to the model with a denial. */
+  reason?: string;
+}
+
+/** An edit by id. */
+export interface EditParams {
+  id: string;
+}
+
+/** Accept an edit, or some of its hunks. */
+export interface EditAcceptParams {
+  id: string;
+  /** Indexes; empty for all. */
+  hunks?: number[];
+}
+
+/** Reject an edit. The reason is told to the model. */
+export interface EditRejectParams {
+  id: string;
+  reason?: string;
+}
+
+/** Edits, oldest first. */
+export interface EditListResult {
+  edits: EditInfo[];
+}
+
+/** Both texts of an edit, for a diff view. Line ends are LF. */
+export interface EditPreview {
+  id: string;
+  path: string;
+  uri: string;
+  before: string;
+  after: string;
+  /** True if the file has changed since; ``before`` is then what it says now, and ``after`` what the edit would make of that. */
+  stale: boolean;
+}
+
+/** Commands that run in this workspace without being asked about, each as its argument list. */
+export interface AllowedCommands {
+  commands: string[][];
+}
+
+/** A command to ask about again; all of them if ``argv`` is empty. */
+export interface ForgetCommandParams {
+  argv?: string[];
+}
+
+/** Documents that the client is asked to save. */
+export interface SaveParams {
+  uris: string[];
+}
+
+/** Those that are saved now. */
+export interface SaveResult {
+  saved: string[];
+}
+
 /** The request is on its way. */
 export interface TurnStarted {
   turnId: string;
@@ -1059,6 +1173,25 @@ export interface ToolChanged {
   turnId: string;
   call: ToolCallInfo;
   kind: 'toolChanged';
+}
+
+/** The user has to agree before the turn goes on. */
+export interface ConsentAsked {
+  consent: ConsentInfo;
+  kind: 'consentAsked';
+}
+
+/** A question was answered, here or elsewhere, or is no longer asked. */
+export interface ConsentClosed {
+  id: string;
+  answer: 'once' | 'always' | 'deny' | 'withdrawn';
+  kind: 'consentClosed';
+}
+
+/** An edit was proposed, or something became of it. */
+export interface EditChanged {
+  edit: EditInfo;
+  kind: 'editChanged';
 }
 
 /** The reply is complete, stopped or failed; the message holds what there is. */
@@ -1159,7 +1292,7 @@ export interface CompactionNone {
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 }
 
 /** A model that the editor offers to extensions. */
@@ -1206,7 +1339,7 @@ export interface EditorCancelParams {
   requestId: string;
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 
 export const EVENT = 'tierline/chat/event';
 
@@ -1354,6 +1487,20 @@ export interface Requests {
   'tierline/memo/delete': [MemoParams, MemoListResult];
   /** Search the memos. */
   'tierline/memo/search': [MemoSearchParams, MemoListResult];
+  /** Answer a question of a tool. */
+  'tierline/consent/answer': [ConsentAnswerParams, Ok];
+  /** The edits that were proposed. */
+  'tierline/edit/list': [NoParams, EditListResult];
+  /** Apply an edit or parts of it. */
+  'tierline/edit/accept': [EditAcceptParams, EditInfo];
+  /** Reject an edit. */
+  'tierline/edit/reject': [EditRejectParams, EditInfo];
+  /** Both texts of an edit. */
+  'tierline/edit/preview': [EditParams, EditPreview];
+  /** Commands that are allowed. */
+  'tierline/command/allowed': [NoParams, AllowedCommands];
+  /** Ask again. */
+  'tierline/command/forget': [ForgetCommandParams, AllowedCommands];
 }
 
 /** The same for requests from server to client. */
@@ -1362,10 +1509,13 @@ export interface ClientRequests {
   'tierline/editor/models': [NoParams, EditorModelsResult];
   /** Ask one of the editor's models. */
   'tierline/editor/chat': [EditorChatParams, EditorChatResult];
+  /** Save documents. */
+  'tierline/editor/save': [SaveParams, SaveResult];
 }
 
 export const EDITOR_MODELS = 'tierline/editor/models';
 export const EDITOR_CHAT = 'tierline/editor/chat';
+export const EDITOR_SAVE = 'tierline/editor/save';
 export const EDITOR_PART = 'tierline/editor/part';
 export const EDITOR_CANCEL = 'tierline/editor/cancel';
 

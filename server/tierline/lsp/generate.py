@@ -114,6 +114,7 @@ def typescript() -> str:
         out.append(f"  '{method.name}': [{method.params.__name__}, {method.result.__name__}];")
     out += ["}", "", f"export const EDITOR_MODELS = '{protocol.EDITOR_MODELS.name}';"]
     out += [f"export const EDITOR_CHAT = '{protocol.EDITOR_CHAT.name}';"]
+    out += [f"export const EDITOR_SAVE = '{protocol.EDITOR_SAVE.name}';"]
     out += [f"export const EDITOR_PART = '{protocol.EDITOR_PART}';"]
     out += [f"export const EDITOR_CANCEL = '{protocol.EDITOR_CANCEL}';"]
     out += ["", "export const ERRORS = {"]
@@ -184,8 +185,16 @@ def markdown() -> str:
         "",
         "## Requests to the client",
         "",
-        "The server asks these of a client that declares",
-        "`capabilities.experimental.tierline.languageModels`; no other client sees them. It",
+        "The server asks these of a client that declares them under",
+        "`capabilities.experimental.tierline`; no other client sees them.",
+        "",
+        "`save`: `tierline/editor/save`. Two more words change how questions are asked: with",
+        "`consent` and `edits` the client shows `consentAsked` and `editChanged` itself and",
+        "answers with `tierline/consent/answer`, `tierline/edit/accept` and",
+        "`tierline/edit/reject`; without them the same questions come as",
+        "`window/showMessageRequest`.",
+        "",
+        "`languageModels`: `tierline/editor/models` and `tierline/editor/chat`. The client",
         f"sends each part of a reply as a `{protocol.EDITOR_PART}` notification with",
         "[EditorPartParams](#editorpartparams) and answers the request when the reply is whole. A",
         f"`{protocol.EDITOR_CANCEL}` notification ([EditorCancelParams](#editorcancelparams)) says",

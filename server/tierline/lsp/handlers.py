@@ -82,4 +82,11 @@ HANDLERS: dict[str, Handler] = {
     "tierline/memo/edit": lambda session, params: session.memos.edit(params),
     "tierline/memo/delete": lambda session, params: session.memos.delete(params),
     "tierline/memo/search": lambda session, params: session.memos.search(params),
+    "tierline/consent/answer": lambda session, params: session.consents.answer(params),
+    "tierline/edit/list": lambda session, params: session.edits.listed(params),
+    "tierline/edit/accept": lambda session, params: session.edits.accept(params),
+    "tierline/edit/reject": lambda session, params: session.edits.reject(params),
+    "tierline/edit/preview": lambda session, params: session.edits.preview(params),
+    "tierline/command/allowed": lambda session, params: session.shell.allowed(params),
+    "tierline/command/forget": lambda session, params: session.shell.forget(params),
 }

@@ -32,6 +32,9 @@ Accuracy: TypeAlias = Literal["exact", "calibrated", "estimated"]
 MessageStatus: TypeAlias = Literal["ok", "tool_call", "dropped", "interrupted", "error"]
 TurnOutcome: TypeAlias = Literal["ok", "interrupted", "error"]
 CacheOutcome: TypeAlias = Literal["hit", "partial", "miss", "first", "unknown", "uncached"]
+EditState: TypeAlias = Literal[
+    "open", "applied", "partly", "rejected", "failed", "undone", "expired"
+]
 CallStatus: TypeAlias = Literal["waiting", "running", "asking", "ok", "error", "interrupted"]
 
 
@@ -165,6 +168,60 @@ class ToolCallInfo:
     result: str = ""
     """The beginning of what the model was told."""
     milliseconds: int = 0
+    edit_id: str = ""
+    """The edit that it proposes, if it does."""
+
+
+@define
+class ConsentInfo:
+    """Something that runs only if the user agrees."""
+
+    id: str
+    turn_id: str
+    call_id: str
+    kind: Literal["command"]
+    title: str
+    """The question."""
+    text: str
+    """What would be done, exactly; what cannot be seen is written as an escape."""
+    detail: str = ""
+    """Where, and with which limits."""
+    can_remember: bool = False
+    """True if ``always`` may be answered: the very same is then never asked again here."""
+
+
+@define
+class EditHunk:
+    """One part of a proposed edit, which may be accepted by itself."""
+
+    index: int
+    line: int
+    """First line, from 1, in the text as it was when the edit was proposed."""
+    before: str
+    after: str
+
+
+@define
+class EditInfo:
+    """An edit that the model proposed."""
+
+    id: str
+    turn_id: str
+    message_id: str
+    call_id: str
+    path: str
+    uri: str
+    state: EditState
+    create: bool
+    """True for a new file."""
+    added: int
+    removed: int
+    """Lines."""
+    hunks: list[EditHunk]
+    accepted: list[int] = field(factory=list)
+    """Indexes of the hunks that were applied."""
+    reason: str = ""
+    """Why it was rejected or failed."""
 
 
 @define
@@ -234,6 +291,10 @@ class State:
     version: str = ""
     root: str = ""
     compacting: bool = False
+    consents: list[ConsentInfo] = field(factory=list)
+    """Questions that wait for the user."""
+    edits: list[EditInfo] = field(factory=list)
+    """Edits proposed since the server started, oldest first."""
 
 
 # --- chat ----------------------------------------------------------------------------------------
@@ -1308,6 +1369,92 @@ class PinsResult:
     suggested: list[PinInfo] = field(factory=list)
 
 
+# --- tools ---------------------------------------------------------------------------------------
+
+
+@define
+class ConsentAnswerParams:
+    """The user's answer to a question. ``always`` counts as ``once`` where it may not be given."""
+
+    id: str
+    answer: Literal["once", "always", "deny"]
+    reason: str = ""
+    """Told to the model with a denial."""
+
+
+@define
+class EditParams:
+    """An edit by id."""
+
+    id: str
+
+
+@define
+class EditAcceptParams:
+    """Accept an edit, or some of its hunks."""
+
+    id: str
+    hunks: list[int] = field(factory=list)
+    """Indexes; empty for all."""
+
+
+@define
+class EditRejectParams:
+    """Reject an edit. The reason is told to the model."""
+
+    id: str
+    reason: str = ""
+
+
+@define
+class EditListResult:
+    """Edits, oldest first."""
+
+    edits: list[EditInfo]
+
+
+@define
+class EditPreview:
+    """Both texts of an edit, for a diff view. Line ends are LF."""
+
+    id: str
+    path: str
+    uri: str
+    before: str
+    after: str
+    stale: bool = False
+    """True if the file has changed since; ``before`` is then what it says now, and ``after`` what
+    the edit would make of that."""
+
+
+@define
+class AllowedCommands:
+    """Commands that run in this workspace without being asked about, each as its argument list."""
+
+    commands: list[list[str]]
+
+
+@define
+class ForgetCommandParams:
+    """A command to ask about again; all of them if ``argv`` is empty."""
+
+    argv: list[str] = field(factory=list)
+
+
+@define
+class SaveParams:
+    """Documents that the client is asked to save."""
+
+    uris: list[str]
+
+
+@define
+class SaveResult:
+    """Those that are saved now."""
+
+    saved: list[str]
+
+
 # --- events --------------------------------------------------------------------------------------
 
 
@@ -1377,6 +1524,31 @@ class ToolChanged:
     turn_id: str
     call: ToolCallInfo
     kind: Literal["toolChanged"] = "toolChanged"
+
+
+@define
+class ConsentAsked:
+    """The user has to agree before the turn goes on."""
+
+    consent: ConsentInfo
+    kind: Literal["consentAsked"] = "consentAsked"
+
+
+@define
+class ConsentClosed:
+    """A question was answered, here or elsewhere, or is no longer asked."""
+
+    id: str
+    answer: Literal["once", "always", "deny", "withdrawn"]
+    kind: Literal["consentClosed"] = "consentClosed"
+
+
+@define
+class EditChanged:
+    """An edit was proposed, or something became of it."""
+
+    edit: EditInfo
+    kind: Literal["editChanged"] = "editChanged"
 
 
 @define
@@ -1509,6 +1681,9 @@ EventBody: TypeAlias = (
     | Notice
     | MessageAdded
     | ToolChanged
+    | ConsentAsked
+    | ConsentClosed
+    | EditChanged
     | TurnFinished
     | BudgetChanged
     | FilesChanged
@@ -1621,9 +1796,10 @@ EDITOR_MODELS = Method(
 EDITOR_CHAT = Method(
     "tierline/editor/chat", EditorChatParams, EditorChatResult, "Ask one of the editor's models."
 )
-CLIENT_METHODS: tuple[Method, ...] = (EDITOR_MODELS, EDITOR_CHAT)
+EDITOR_SAVE = Method("tierline/editor/save", SaveParams, SaveResult, "Save documents.")
+CLIENT_METHODS: tuple[Method, ...] = (EDITOR_MODELS, EDITOR_CHAT, EDITOR_SAVE)
 """Requests from server to client, only to clients that declare them in
-``capabilities.experimental.tierline.languageModels``."""
+``capabilities.experimental.tierline`` (``languageModels``, ``save``)."""
 EDITOR_PART = "tierline/editor/part"
 """Notification from client to server: a part of a reply."""
 EDITOR_CANCEL = "tierline/editor/cancel"
@@ -1701,6 +1877,13 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/memo/edit", MemoEditParams, MemoInfo, "Change a memo."),
     Method("tierline/memo/delete", MemoParams, MemoListResult, "Delete a memo."),
     Method("tierline/memo/search", MemoSearchParams, MemoListResult, "Search the memos."),
+    Method("tierline/consent/answer", ConsentAnswerParams, Ok, "Answer a question of a tool."),
+    Method("tierline/edit/list", NoParams, EditListResult, "The edits that were proposed."),
+    Method("tierline/edit/accept", EditAcceptParams, EditInfo, "Apply an edit or parts of it."),
+    Method("tierline/edit/reject", EditRejectParams, EditInfo, "Reject an edit."),
+    Method("tierline/edit/preview", EditParams, EditPreview, "Both texts of an edit."),
+    Method("tierline/command/allowed", NoParams, AllowedCommands, "Commands that are allowed."),
+    Method("tierline/command/forget", ForgetCommandParams, AllowedCommands, "Ask again."),
 )
 
 

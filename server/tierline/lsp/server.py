@@ -26,6 +26,7 @@ from tierline.lsp.launch import load_vocabulary, tidy
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
+from tierline.lsp.workbench import LspWorkbench
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -55,6 +56,7 @@ class TierlineServer(LanguageServer):
         self.session: Session | None = None
         self.editor_models = EditorModels(self)
         self.chat_documents = ChatDocuments(self)
+        self.workbench = LspWorkbench(self)
         self._opening: asyncio.Task[Session] | None = None
         self._editor_settings: Mapping[str, Any] = {}
 
@@ -87,6 +89,7 @@ class TierlineServer(LanguageServer):
             publish=self._publish,
             text_documents=lambda: documents.text_documents(self),
             notebook_documents=lambda: documents.notebook_documents(self),
+            workbench=self.workbench,
             editor=self.editor_models,
             progress=ClientProgress(self),
         )
@@ -121,6 +124,7 @@ def build() -> TierlineServer:
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
         server.editor_models.declared(params.capabilities)
+        server.workbench.declared(params.capabilities)
         options = params.initialization_options
         if isinstance(options, Mapping):
             server._editor_settings = options.get("settings") or {}

@@ -19,7 +19,7 @@ from tierline.context.models import ModelFacts
 from tierline.context.plan import Absent
 from tierline.context.prompt import PromptBlock, ToolSpec
 from tierline.context.text import sha256
-from tierline.context.tiers.base import Sent, Signals
+from tierline.context.tiers.base import AppliedEdit, Sent, Signals
 from tierline.history.groups import KnownAtoms, atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
@@ -80,6 +80,8 @@ class Snapshot:
     """What the ``levels`` selection makes of the conversation."""
     tools: tuple[ToolSpec, ...] = ()
     """What the model may call, in canonical order."""
+    edits: tuple[AppliedEdit, ...] = ()
+    """Edits of the model's that were applied as it proposed them."""
 
 
 @define

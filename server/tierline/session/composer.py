@@ -279,6 +279,7 @@ class Composer:
                 )
             ),
             tools=tools,
+            edits=session.edits.applied(),
         )
 
     def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
@@ -363,6 +364,7 @@ class Composer:
                 active_group=snapshot.active_group,
                 signals=signals_of(snapshot),
                 tools=tools_hash(snapshot.tools),
+                edits=snapshot.edits,
             ),
             Tariff.of(
                 snapshot.facts,

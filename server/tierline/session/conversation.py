@@ -203,6 +203,13 @@ class Conversation:
         )
         return await self._append(message)
 
+    async def add_note(self, group_id: str, text: str) -> tuple[Message, str]:
+        """Write down something that the model has to know, by neither side. Returns as
+        ``add_user`` does.
+        """
+        message = self.store.make("system", (Text(text),), group_id=group_id)
+        return await self._append(message)
+
     def no_reply(self, group_id: str, note: str) -> None:
         """Remember for this run why a prompt got no reply."""
         self._notes[group_id] = note

@@ -18,10 +18,13 @@ from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
 from tierline.session.codetools import code_tools
+from tierline.session.commands import CommandService
 from tierline.session.compaction import CompactionService
 from tierline.session.composer import Composer
+from tierline.session.consents import ConsentService
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
+from tierline.session.edits import EditService
 from tierline.session.events import EventBus
 from tierline.session.files import FileService
 from tierline.session.history import HistoryService
@@ -38,6 +41,7 @@ from tierline.session.scratchpad import ScratchpadService
 from tierline.session.symbols import Progress, SymbolService
 from tierline.session.toolbox import ToolService
 from tierline.session.turn import TurnRunner
+from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
 from tierline.store.sessions import HistoryStore
 from tierline.store.usage import UsageStore
@@ -64,11 +68,13 @@ class Session:
         notebook_documents: Callable[[], Mapping[str, Any]] = dict,
         editor: EditorPort | None = None,
         progress: Progress | None = None,
+        workbench: Workbench | None = None,
     ) -> None:
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
         self.settings, self._problems = config.load(self.home.parent, editor_settings)
         self.bus = EventBus(publish)
+        self.workbench: Workbench = workbench or NoWorkbench()
         self.mode: p.ContextMode = self.settings.context.mode
         self.strategy_now = ""
         """A history selection for this run alone (``tierline build --strategy``)."""
@@ -107,7 +113,11 @@ class Session:
         self.compaction = CompactionService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
-        for tool in (*note_tools(self), *code_tools(self)):
+        self.consents = ConsentService(self)
+        self.edits = EditService(self)
+        self.shell = CommandService(self)
+        effects = (self.edits.tool, self.shell.tool)
+        for tool in (*note_tools(self), *code_tools(self), *effects):
             self.tools.registry.add(tool)
 
     # --- life ------------------------------------------------------------------------------------
@@ -189,6 +199,8 @@ class Session:
             version=__version__,
             root=str(self.home.parent),
             compacting=self.compacting,
+            consents=self.consents.open(),
+            edits=self.edits.infos(),
         )
 
     async def set_mode(self, params: p.ModeParams) -> p.ModeResult:

@@ -108,6 +108,19 @@ class ToolService:
             log.exception("The tool %s failed", call.name)
             return Output(f"{call.name} failed inside Tierline: {type(error).__name__}.", True)
 
+    def asking(self, call: Call, edit_id: str = "") -> None:
+        """A call waits for the user."""
+        self._changed(call, "asking", edit_id)
+
+    def running(self, call: Call) -> None:
+        """A call that had to wait runs now."""
+        self._changed(call, "running")
+
+    def _changed(self, call: Call, status: p.CallStatus, edit_id: str = "") -> None:
+        row = self.row(ToolCall(call.id, call.name, call.arguments), call.message_id, status)
+        row.edit_id = edit_id
+        self._session.bus.publish(p.ToolChanged(call.turn_id, row))
+
     def title(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Words for a call's row."""
         tool = self.registry.get(name)

@@ -84,6 +84,7 @@ class Rounds:
             EmptyReplyError: the model said nothing.
             asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
         """
+        await self._news(turn)
         while True:
             turn.begin_round()
             composed, strategy = await self._ask(turn)
@@ -93,6 +94,11 @@ class Rounds:
                 return self._finished(turn, message, usage)
             if not await self._answer_calls(turn, message, stop):
                 return self._finished(turn, message, usage)
+
+    async def _news(self, turn: Turn) -> None:
+        """What became of earlier edits since the model last heard of them, as a note of its own."""
+        if text := await self._session.edits.news():
+            await self._session.conversation.add_note(turn.group_id, text)
 
     # --- one request -----------------------------------------------------------------------------
 

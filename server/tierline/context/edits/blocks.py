@@ -1,0 +1,188 @@
+"""Search/replace blocks against a text: each must be found exactly once, none may overlap.
+
+Nothing is guessed: a block that is not there word for word, or is there twice, is refused, and the
+model is told why and what the text says, so that its next attempt can be right. Texts are in
+normalised form (LF, no byte order mark); spans are offsets in code points.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from tierline.context.edits.hunks import Hunk, hunks_of
+from tierline.context.fences import fence
+from tierline.context.text import clip, normalise
+
+MOST_PLACES = 5
+"""Lines that are named when a block is found in several places."""
+_NEAR_LINES = 4_000
+"""Lines among which a similar place is looked for; beyond, it would take too long."""
+_NEAR_SHOWN = 1_200
+"""Characters of the similar place that are shown."""
+_NEAR_RATIO = 0.6
+
+
+@frozen
+class Block:
+    """One replacement: ``search`` is a part of the text, ``replace`` what is to stand there."""
+
+    search: str
+    replace: str
+
+
+@frozen
+class Proposal:
+    """Blocks that fit: the text before and after, and the changes as hunks in their order."""
+
+    before: str
+    after: str
+    hunks: tuple[Hunk, ...]
+
+
+@frozen
+class Misfit:
+    """Blocks that do not fit. ``code`` is stable: ``empty``, ``not_found``, ``ambiguous``,
+    ``overlap``, ``unchanged``. ``reason`` is written for the model.
+    """
+
+    code: str
+    reason: str
+
+
+def propose(text: str, blocks: Sequence[Block]) -> Proposal | Misfit:
+    """Apply blocks to a normalised text. All are searched in the text as it is, not one in the
+    result of another.
+    """
+    spans: list[tuple[int, int, str, int]] = []
+    for number, raw in enumerate(blocks, 1):
+        block = Block(normalise(raw.search), normalise(raw.replace))
+        place = _place(text, block.search, number, len(blocks))
+        if isinstance(place, Misfit):
+            return place
+        spans.append((place, place + len(block.search), block.replace, number))
+    spans.sort(key=lambda span: span[:2])
+    for one, other in itertools.pairwise(spans):
+        if other[0] < one[1] or other[:2] == one[:2]:
+            first, second = sorted((one[3], other[3]))
+            return Misfit(
+                "overlap",
+                f"Edits {first} and {second} overlap at line {line_of(text, other[0])}. Join them "
+                "into one edit.",
+            )
+    hunks = hunks_of(text, [span[:3] for span in spans])
+    if not hunks:
+        return Misfit("unchanged", "The edits change nothing: search and replace are the same.")
+    return Proposal(text, apply(text, hunks), hunks)
+
+
+def create(content: str) -> Proposal | Misfit:
+    """A new file."""
+    text = normalise(content)
+    if not text:
+        return Misfit("empty", "A new file needs some content.")
+    return Proposal("", text, hunks_of("", [(0, 0, text)]))
+
+
+def apply(text: str, hunks: Iterable[Hunk]) -> str:
+    """The text with some of a proposal's hunks, in the order in which they stand."""
+    parts: list[str] = []
+    done = 0
+    for hunk in hunks:
+        parts += (text[done : hunk.start], hunk.text)
+        done = hunk.end
+    return "".join([*parts, text[done:]])
+
+
+def line_of(text: str, offset: int) -> int:
+    """The line, from 1, in which an offset lies."""
+    return text.count("\n", 0, offset) + 1
+
+
+def _place(text: str, search: str, number: int, total: int) -> int | Misfit:
+    name = "The search text" if total == 1 else f"The search text of edit {number}"
+    if not search:
+        if not text:
+            return 0
+        return Misfit("empty", f"{name} is empty. Quote the lines that are to be replaced.")
+    places = _occurrences(text, search)
+    if len(places) == 1:
+        return places[0]
+    if places:
+        lines = ", ".join(str(line_of(text, place)) for place in places[:MOST_PLACES])
+        more = " and more" if len(places) > MOST_PLACES else ""
+        return Misfit(
+            "ambiguous",
+            f"{name} stands in several places (lines {lines}{more}). Quote more lines around the "
+            "one that you mean.",
+        )
+    return Misfit("not_found", f"{name} is not in the file as it is now. {_near(text, search)}")
+
+
+def _occurrences(text: str, search: str) -> list[int]:
+    """Where the text is found, overlapping places included; a few more than are named."""
+    places: list[int] = []
+    at = text.find(search)
+    while at >= 0 and len(places) <= MOST_PLACES:
+        places.append(at)
+        at = text.find(search, at + 1)
+    return places
+
+
+def _near(text: str, search: str) -> str:
+    """What to do about a text that was not found: the similar place, if there is one."""
+    lines, wanted = text.split("\n"), search.strip("\n").split("\n")
+    at = _same_but_blanks(lines, wanted)
+    if at is not None:
+        return (
+            f"Lines {at + 1} to {at + len(wanted)} differ from it only in blanks or tabs. They "
+            f"are, exactly:\n{_shown(lines[at : at + len(wanted)])}"
+        )
+    if len(lines) > _NEAR_LINES:
+        return "Read the file again."
+    at = _most_similar(lines, wanted)
+    if at is None:
+        return "Read the file again."
+    last = min(at + len(wanted), len(lines))
+    return f"The most similar place is lines {at + 1} to {last}:\n{_shown(lines[at:last])}"
+
+
+def _same_but_blanks(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+    bare = [_bare(line) for line in wanted]
+    if not any(bare):
+        return None
+    first = bare[0]
+    for at, line in enumerate(lines[: len(lines) - len(bare) + 1]):
+        if _bare(line) == first and [_bare(x) for x in lines[at : at + len(bare)]] == bare:
+            return at
+    return None
+
+
+def _most_similar(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Where most of the wanted lines stand, roughly in place; None if hardly any does."""
+    index: dict[str, list[int]] = {}
+    for at, line in enumerate(lines):
+        if bare := _bare(line):
+            index.setdefault(bare, []).append(at)
+    votes: dict[int, int] = {}
+    known = [_bare(line) for line in wanted]
+    for offset, bare in enumerate(known):
+        for at in index.get(bare, ())[:20]:
+            if at >= offset:
+                votes[at - offset] = votes.get(at - offset, 0) + 1
+    if votes:
+        return max(votes, key=lambda at: (votes[at], -at))
+    close = difflib.get_close_matches(next((b for b in known if b), ""), index, 1, _NEAR_RATIO)
+    return index[close[0]][0] if close else None
+
+
+def _bare(line: str) -> str:
+    return re.sub(r"\s+", "", line)
+
+
+def _shown(lines: Sequence[str]) -> str:
+    return fence(clip("\n".join(lines), _NEAR_SHOWN))

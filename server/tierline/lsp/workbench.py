@@ -1,0 +1,160 @@
+"""The editor as the session sees it, over LSP: applyEdit, showMessageRequest, and our save."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from tierline.context.edits.positions import TextChange, Units
+from tierline.lsp import protocol
+from tierline.session.workbench import CONSENT, EDITS, SAVE, Annotation, Applied, FileChange
+
+if TYPE_CHECKING:
+    from tierline.lsp.server import TierlineServer
+
+log = logging.getLogger(__name__)
+
+APPLY_SECONDS = 60.0
+SAVE_SECONDS = 20.0
+"""An editor that does not answer for so long does not hold up a turn for ever."""
+_ANNOTATION = "tierline"
+
+
+class LspWorkbench:
+    """Speaks to the client of one server."""
+
+    def __init__(self, server: TierlineServer) -> None:
+        self._server = server
+        self._features: frozenset[str] = frozenset()
+
+    def declared(self, capabilities: Any) -> None:
+        """Read what the client does itself: ``experimental.tierline.consent``, ``.edits``,
+        ``.save``.
+        """
+        ours = _get(_get(capabilities, "experimental"), "tierline")
+        self._features = frozenset(f for f in (CONSENT, EDITS, SAVE) if _get(ours, f) is True)
+
+    @property
+    def features(self) -> frozenset[str]:
+        """See ``Workbench.features``."""
+        return self._features
+
+    @property
+    def units(self) -> Units:
+        """The position encoding that was agreed on."""
+        found = self._server.workspace.position_encoding
+        name = str(getattr(found, "value", found))
+        return "utf-8" if name == "utf-8" else "utf-32" if name == "utf-32" else "utf-16"
+
+    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:
+        """See ``Workbench.apply``."""
+        able = self._server.client_capabilities.workspace
+        if able is None or not able.apply_edit:
+            return Applied(False, "the editor cannot apply edits (workspace/applyEdit)")
+        edit = workspace_edit(change, annotation, able.workspace_edit)
+        if edit is None:
+            return Applied(False, "the editor cannot create files (resource operations)")
+        params = lsp.ApplyWorkspaceEditParams(edit=edit, label=annotation.label)
+        try:
+            async with asyncio.timeout(APPLY_SECONDS):
+                result = await self._server.workspace_apply_edit_async(params)
+        except TimeoutError:
+            return Applied(False, "the editor did not answer")
+        except JsonRpcException as error:
+            return Applied(False, f"the editor refused ({error.message})")
+        return Applied(result.applied, result.failure_reason or "")
+
+    async def ask(self, text: str, actions: Sequence[str]) -> str:
+        """See ``Workbench.ask``."""
+        params = lsp.ShowMessageRequestParams(
+            type=lsp.MessageType.Info,
+            message=text,
+            actions=[lsp.MessageActionItem(title=title) for title in actions],
+        )
+        try:
+            chosen = await self._server.window_show_message_request_async(params)
+        except JsonRpcException as error:
+            log.info("The editor does not show questions: %s", error)
+            return ""
+        return chosen.title if chosen is not None and chosen.title in actions else ""
+
+    async def save(self, uris: Sequence[str]) -> list[str]:
+        """See ``Workbench.save``."""
+        try:
+            async with asyncio.timeout(SAVE_SECONDS):
+                answer: Any = await self._server.protocol.send_request_async(
+                    protocol.EDITOR_SAVE.name, protocol.SaveParams(list(uris))
+                )
+        except (TimeoutError, JsonRpcException) as error:
+            log.info("Not saved: %s", error)
+            return []
+        saved = answer.get("saved") if isinstance(answer, Mapping) else None
+        if saved is None:
+            saved = getattr(answer, "saved", None)
+        return [uri for uri in saved or () if uri in uris]
+
+
+def workspace_edit(
+    change: FileChange,
+    annotation: Annotation,
+    able: lsp.WorkspaceEditClientCapabilities | None,
+) -> lsp.WorkspaceEdit | None:
+    """The change in the richest form that the client knows; None if it knows none for it."""
+    annotated = able is not None and able.change_annotation_support is not None
+    if able is None or not able.document_changes:
+        if change.create:
+            return None
+        return lsp.WorkspaceEdit(changes={change.uri: [_edit(c) for c in change.changes]})
+    edits: list[lsp.TextEdit | lsp.AnnotatedTextEdit | lsp.SnippetTextEdit] = [
+        _annotated(c) if annotated else _edit(c) for c in change.changes
+    ]
+    document = lsp.OptionalVersionedTextDocumentIdentifier(uri=change.uri, version=change.version)
+    steps: list[Any] = [lsp.TextDocumentEdit(text_document=document, edits=edits)]
+    if change.create:
+        if lsp.ResourceOperationKind.Create not in (able.resource_operations or ()):
+            return None
+        steps.insert(
+            0,
+            lsp.CreateFile(
+                uri=change.uri,
+                options=lsp.CreateFileOptions(overwrite=False, ignore_if_exists=False),
+                annotation_id=_ANNOTATION if annotated else None,
+            ),
+        )
+    # The user has agreed already, in our own preview or message: no second question.
+    notes = {
+        _ANNOTATION: lsp.ChangeAnnotation(
+            label=annotation.label,
+            needs_confirmation=False,
+            description=annotation.description or None,
+        )
+    }
+    return lsp.WorkspaceEdit(
+        document_changes=steps, change_annotations=notes if annotated else None
+    )
+
+
+def _get(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _range(change: TextChange) -> lsp.Range:
+    return lsp.Range(
+        lsp.Position(change.start_line, change.start_character),
+        lsp.Position(change.end_line, change.end_character),
+    )
+
+
+def _edit(change: TextChange) -> lsp.TextEdit:
+    return lsp.TextEdit(range=_range(change), new_text=change.text)
+
+
+def _annotated(change: TextChange) -> lsp.AnnotatedTextEdit:
+    return lsp.AnnotatedTextEdit(
+        range=_range(change), new_text=change.text, annotation_id=_ANNOTATION
+    )

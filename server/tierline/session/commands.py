@@ -1,0 +1,211 @@
+"""``run_command``: asked about each time, unless the user has allowed this very command here.
+
+What is allowed is kept in the user's own data folder, by workspace and by the whole argument list.
+Nothing in a workspace can add to it: a repository must not be able to give itself leave to run
+something.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+from tierline.context.prompt import ToolSpec
+from tierline.lsp import protocol as p
+from tierline.session.consents import Decision, visible_text
+from tierline.store.memos import user_folder
+from tierline.tools.registry import Call, Consent, Output, Tool
+from tierline.tools.running import Ended, run
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+FILE = "allowed-commands.json"
+
+RUN_COMMAND = ToolSpec(
+    name="run_command",
+    description=(
+        "Run a command in the workspace's root folder: tests, builds, linters. The user is asked "
+        "first. Give `argv`, the program and its arguments as a list; no shell is involved. Only "
+        "if a shell is needed (pipes, redirection) give `shell`, one line. No input can be given. "
+        "Returns the exit code and the output."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "argv": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "maxItems": 200,
+            },
+            "shell": {"type": "string", "minLength": 1, "maxLength": 4000},
+        },
+    },
+)
+
+
+class AllowList:
+    """Allowed commands by workspace, in the user's data folder. Blocking."""
+
+    def __init__(self, root: str, folder: Path | None = None) -> None:
+        self._root = os.path.realpath(root)
+        self._path = (folder or user_folder()) / FILE
+
+    def commands(self) -> list[list[str]]:
+        """Argument lists that are allowed in this workspace."""
+        found = self._read().get(self._root, [])
+        return [list(argv) for argv in found] if isinstance(found, list) else []
+
+    def add(self, argv: Sequence[str]) -> None:
+        """Allow a command."""
+        self._change([*(a for a in self.commands() if a != list(argv)), list(argv)])
+
+    def forget(self, argv: Sequence[str]) -> None:
+        """Ask about a command again; about all if it is empty."""
+        self._change([a for a in self.commands() if argv and a != list(argv)])
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            value = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            log.warning("The list of allowed commands was not read: %s", error)
+            return {}
+        if not isinstance(value, dict):
+            return {}
+        return {
+            root: [a for a in listed if isinstance(a, list) and all(isinstance(x, str) for x in a)]
+            for root, listed in value.items()
+            if isinstance(listed, list)
+        }
+
+    def _change(self, commands: list[list[str]]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(self._path.with_suffix(".lock"), timeout=5):
+            value = {**self._read(), self._root: commands}
+            partial = self._path.with_suffix(".partial")
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                json.dump(value, stream, indent=1)
+            partial.replace(self._path)
+
+
+class CommandService:
+    """Asks, runs, and reports."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.tool = Tool(RUN_COMMAND, self._run, Consent.COMMAND, title=_title)
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def allowed(self, _params: p.NoParams) -> p.AllowedCommands:
+        """Commands that run here without being asked about."""
+        return p.AllowedCommands(await asyncio.to_thread(self._list().commands))
+
+    async def forget(self, params: p.ForgetCommandParams) -> p.AllowedCommands:
+        """Ask about a command again."""
+        await asyncio.to_thread(self._list().forget, params.argv)
+        return await self.allowed(p.NoParams())
+
+    # --- the tool --------------------------------------------------------------------------------
+
+    async def _run(self, call: Call) -> Output:
+        settings = self._session.settings.tools
+        command = _command(call.arguments)
+        if command is None:
+            return Output("Give either `argv` or `shell`.", error=True)
+        root = self._session.roots.primary
+        if root is None or not settings.workspace_trusted:
+            return Output("Not run: no trusted folder is open.", error=True, note="not run")
+        if any("\0" in part for part in ([command] if isinstance(command, str) else command)):
+            return Output("Not run: a NUL character is in it.", error=True, note="not run")
+        decision = await self._consent(call, command, str(root))
+        if not decision.allowed:
+            why = f" Reason: {decision.reason}" if decision.reason else ""
+            return Output(
+                f"Not run: the user did not allow this command.{why}",
+                error=True,
+                note="not allowed",
+            )
+        self._session.tools.running(call)
+        limit = settings.command_output_chars
+        ended = await run(command, str(root), seconds=settings.command_seconds, most_bytes=limit)
+        return report(ended, settings.command_seconds)
+
+    async def _consent(self, call: Call, command: Sequence[str] | str, root: str) -> Decision:
+        exact = command if isinstance(command, str) else shown(command)
+        rememberable = not isinstance(command, str)
+        if rememberable and list(command) in await asyncio.to_thread(self._list().commands):
+            return Decision("always")
+        settings = self._session.settings.tools
+        through = " by the shell" if isinstance(command, str) else ""
+        info = p.ConsentInfo(
+            id="",
+            turn_id=call.turn_id,
+            call_id=call.id,
+            kind="command",
+            title="Run this command?",
+            text=visible_text(exact),
+            detail=f"In {visible_text(root)}{through}, for {settings.command_seconds:g} s at most.",
+            can_remember=rememberable,
+        )
+        self._session.tools.asking(call)
+        decision = await self._session.consents.ask(info)
+        if decision.answer == "always" and rememberable:
+            try:
+                await asyncio.to_thread(self._list().add, command)
+            except OSError as error:
+                text = f"The command was not remembered: {error}"
+                self._session.notice("warning", text, "storage")
+        return decision
+
+    def _list(self) -> AllowList:
+        return AllowList(str(self._session.roots.primary or "."))
+
+
+def shown(argv: Sequence[str]) -> str:
+    """An argument list as a person reads it, without ambiguity."""
+    if sys.platform == "win32":
+        import subprocess
+
+        return subprocess.list2cmdline(argv)
+    return shlex.join(argv)
+
+
+def report(ended: Ended, seconds: float) -> Output:
+    """The result of the call."""
+    if ended.error:
+        return Output(f"The command could not be started: {ended.error}.", True, note="not started")
+    body = ended.output.rstrip() or "(no output)"
+    if ended.timed_out:
+        head = f"Stopped after {seconds:g} s (tools.command_seconds)."
+        return Output(f"{head} Output so far:\n{body}", error=True, note="timed out")
+    note = f"exit code {ended.code}"
+    return Output(f"Exit code {ended.code}.\n{body}", error=ended.code != 0, note=note)
+
+
+def _command(arguments: Mapping[str, Any]) -> list[str] | str | None:
+    if ("argv" in arguments) == ("shell" in arguments):
+        return None
+    return str(arguments["shell"]) if "shell" in arguments else list(arguments["argv"])
+
+
+def _title(arguments: Mapping[str, Any]) -> str:
+    command = _command(arguments)
+    if command is None:
+        return ""
+    return visible_text(command if isinstance(command, str) else shown(command))

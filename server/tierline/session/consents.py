@@ -1,0 +1,110 @@
+"""Questions to the user that a tool waits for: asked in the client, or with a plain LSP message."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from attrs import define, frozen
+
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.session.workbench import CONSENT
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+Answer: TypeAlias = Literal["once", "always", "deny", "withdrawn"]
+ONCE, ALWAYS, DENY = "Run once", "Always run this", "Do not run"
+
+
+@frozen
+class Decision:
+    """What the user said; ``reason`` is for the model."""
+
+    answer: Answer
+    reason: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """True if it may be done now."""
+        return self.answer in ("once", "always")
+
+
+@define
+class _Pending:
+    info: p.ConsentInfo
+    future: asyncio.Future[Decision]
+
+
+class ConsentService:
+    """Asks, and takes the first answer, from wherever it comes."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pending: dict[str, _Pending] = {}
+
+    def open(self) -> list[p.ConsentInfo]:
+        """Questions without an answer."""
+        return [pending.info for pending in self._pending.values()]
+
+    async def answer(self, params: p.ConsentAnswerParams) -> p.Ok:
+        """The user's answer."""
+        pending = self._pending.get(params.id)
+        if pending is None or pending.future.done():
+            raise TierlineError(
+                "not_found", "This question is no longer asked.", "Nothing needs to be done."
+            )
+        answer = params.answer
+        if answer == "always" and not pending.info.can_remember:
+            answer = "once"
+        pending.future.set_result(Decision(answer, params.reason.strip()))
+        return p.Ok()
+
+    async def ask(self, info: p.ConsentInfo) -> Decision:
+        """Wait for the user, as long as it takes or until the turn is stopped."""
+        info.id = uuid.uuid4().hex[:12]
+        pending = _Pending(info, asyncio.get_running_loop().create_future())
+        self._pending[info.id] = pending
+        self._session.bus.publish(p.ConsentAsked(info))
+        message = None
+        if CONSENT not in self._session.workbench.features:
+            message = asyncio.ensure_future(self._by_message(pending))
+        decision = Decision("withdrawn")
+        try:
+            decision = await pending.future
+            return decision
+        finally:
+            del self._pending[info.id]
+            if message is not None:
+                message.cancel()
+            self._session.bus.publish(p.ConsentClosed(info.id, decision.answer))
+
+    async def _by_message(self, pending: _Pending) -> None:
+        """Plain LSP: a message with buttons. Closing it means no."""
+        info = pending.info
+        actions: Sequence[str] = [ONCE, *([ALWAYS] if info.can_remember else []), DENY]
+        text = f"{info.title}\n{info.text}\n{info.detail}".strip()
+        chosen = ""
+        with contextlib.suppress(Exception):
+            chosen = await self._session.workbench.ask(text, actions)
+        if not pending.future.done():
+            answers: dict[str, Answer] = {ONCE: "once", ALWAYS: "always"}
+            pending.future.set_result(Decision(answers.get(chosen, "deny")))
+
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+
+
+def visible_text(text: str) -> str:
+    """The text with what cannot be seen, or turns other text round, written as escapes: what the
+    user agrees to must be what is done.
+    """
+    return _HIDDEN.sub(lambda m: f"\\u{{{ord(m[0]):x}}}", text)

@@ -1,0 +1,247 @@
+"""One proposed edit, and the words about it: for the model, for the user, for the log."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+import uuid
+from collections.abc import Sequence
+
+from attrs import define
+
+from tierline.context.edits.blocks import Block, Proposal
+from tierline.context.filetext import FileFacts, FileText
+from tierline.context.refusals import Refusal
+from tierline.context.text import clip
+from tierline.context.tiers.base import AppliedEdit
+from tierline.lsp import protocol as p
+from tierline.tools.reading import told as in_words
+from tierline.tools.registry import Call, Output
+from tierline.workspace.paths import Resolved
+
+UNTRUSTED = "This workspace is not trusted: nothing is changed in it."
+_PLACEHOLDER = re.compile(r"\[redacted:[^\]\n]{1,60}\]")
+_NEVER = re.compile(r"(?:^|/)(?:\.git|\.tierline)(?:/|$)")
+"""Git's and our own files are never edited by a model."""
+_SENSITIVE = re.compile(
+    r"(?:^|/)(?:\.(?:vscode|idea|devcontainer|husky|github|gitlab|circleci)(?:/|$)"
+    r"|\.envrc$|\.gitattributes$|\.gitmodules$|\.pre-commit-config\.ya?ml$|[^/]*\.code-workspace$)"
+)
+"""Files that make tools run something: always shown first, even if edits are applied at once."""
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+"""Call ids that are sent as they are to every provider (``context.strict``)."""
+_QUESTION_LINES = 25
+
+
+@define
+class Edit:
+    """An edit and what has become of it."""
+
+    info: p.EditInfo
+    place: Resolved
+    proposal: Proposal
+    blocks: tuple[Block, ...]
+    waiting: asyncio.Future[None] | None = None
+    told: bool = False
+    """The model knows the present state."""
+    mentioned: bool = False
+    """The model knows that it is still open."""
+    exact: bool = False
+    """The file said what was expected after it."""
+    saved: bool = False
+    before: str = ""
+    after: str = ""
+    """SHA-256 of the whole text around the change, as it was applied."""
+    shown: tuple[str, str] = ("", "")
+    """Hashes of the file as the context shows it, before and after an edit applied as proposed."""
+
+    def undecided(self) -> bool:
+        """True until the user has said something."""
+        return self.info.state == "open"
+
+    @classmethod
+    def make(
+        cls,
+        call: Call,
+        place: Resolved,
+        uri: str,
+        proposal: Proposal,
+        blocks: tuple[Block, ...],
+        content: FileText | None,
+        dirty: bool,  # noqa: ARG003 - part of what a check gives
+    ) -> Edit:
+        """An edit that nobody has decided yet."""
+        hunks = [p.EditHunk(h.index, h.line, h.before, h.after) for h in proposal.hunks]
+        added, removed = _lines(proposal)
+        info = p.EditInfo(
+            id=uuid.uuid4().hex[:12],
+            turn_id=call.turn_id,
+            message_id=call.message_id,
+            call_id=call.id,
+            path=place.key,
+            uri=uri,
+            state="open",
+            create=content is None,
+            added=added,
+            removed=removed,
+            hunks=hunks,
+        )
+        return cls(info, place, proposal, blocks)
+
+
+def refused(key: str) -> str:
+    """Why no edit of this file is taken, by its name; empty if edits are."""
+    if not key:
+        return "that is a folder."
+    if _NEVER.search(key):
+        return f"{key} belongs to git or to Tierline; it cannot be edited here."
+    return ""
+
+
+def of(refusal: Refusal | None) -> str:
+    """A refusal in words for the model; empty for none."""
+    return in_words(refusal) if refusal is not None else ""
+
+
+def sensitive(key: str) -> bool:
+    """True if a change of this file can make other programs run something."""
+    return bool(_SENSITIVE.search(key))
+
+
+def placeholders(text: str, blocks: Sequence[Block]) -> str:
+    """Why blocks that quote a credential's placeholder cannot be used: the file has the credential,
+    which the model has not seen, and the placeholder must not take its place.
+    """
+    for block in blocks:
+        for found in _PLACEHOLDER.findall(block.search + "\n" + block.replace):
+            if found not in text:
+                return (
+                    f"{found} stands for a credential that you are not shown. Leave its line out "
+                    "of the edit."
+                )
+    return ""
+
+
+def unencodable(proposal: Proposal, facts: FileFacts) -> str:
+    """Why the file's encoding cannot hold the new text; empty if it can."""
+    if facts.encoding.startswith("utf"):
+        return ""
+    for hunk in proposal.hunks:
+        try:
+            hunk.text.encode(facts.encoding)
+        except UnicodeEncodeError as error:
+            sign = hunk.text[error.start]
+            return (
+                f"is stored as {facts.encoding}, which has no {sign!r} (U+{ord(sign):04X}). Use "
+                "characters that it has."
+            )
+    return ""
+
+
+def output(edit: Edit) -> Output:
+    """The result of the call."""
+    info = edit.info
+    record = {
+        "id": info.id,
+        "path": info.path,
+        "outcome": info.state,
+        "hunks": len(info.hunks),
+        "accepted": list(info.accepted),
+        **({"reason": info.reason} if info.reason else {}),
+    }
+    changed = info.state in ("applied", "partly")
+    facts = {"edit_results": (record,), "files_modified": (info.path,) if changed else ()}
+    failed = info.state == "failed"
+    return Output(outcome(edit), error=failed, note=_note(info), facts=facts)
+
+
+def outcome(edit: Edit) -> str:
+    """What became of an edit, for the model."""
+    info = edit.info
+    if info.state == "applied":
+        as_proposed = " as proposed" if edit.exact else "; the editor changed the text further"
+        return (
+            f"The user accepted the edit; it is applied to {info.path}{as_proposed}.{_saved(edit)}"
+        )
+    if info.state == "partly":
+        out = [h for h in info.hunks if h.index not in info.accepted]
+        lines = "\n".join(f"- at line {h.line}: {_first(h.after)}" for h in out)
+        return (
+            f"The user accepted {len(info.accepted)} of {len(info.hunks)} parts of the edit to "
+            f"{info.path}. Not applied:\n{lines}{_saved(edit)}"
+        )
+    if info.state == "rejected":
+        why = f" Reason: {info.reason}" if info.reason else ""
+        return f"The user rejected the edit to {info.path}; nothing was changed.{why}"
+    if info.state == "undone":
+        return f"The user has undone the edit to {info.path}: the file is as it was before."
+    if info.state == "open":
+        return f"The edit to {info.path} is not applied: the user has not decided yet."
+    return f"The edit to {info.path} was not applied. {info.reason}".rstrip()
+
+
+def news(edit: Edit) -> str:
+    """The outcome of an edit of an earlier turn, named by its call."""
+    return f"Edit {edit.info.call_id}: {outcome(edit)}"
+
+
+def for_tiers(edit: Edit) -> AppliedEdit | None:
+    """The edit as the stability policy takes it, if it was applied as proposed and its call's id is
+    sent as it is.
+    """
+    before, after = edit.shown
+    info = edit.info
+    if not (before and after) or info.state != "applied" or not _CALL_ID.fullmatch(info.call_id):
+        return None
+    return AppliedEdit(
+        item=f"file:{info.path}",
+        before=before,
+        after=after,
+        history=f"history:{info.message_id}",
+        reference=info.call_id,
+    )
+
+
+def question(edit: Edit) -> str:
+    """The change in a message, for editors without a preview of ours."""
+    info = edit.info
+    what = "create" if info.create else "change"
+    lines = list(
+        difflib.unified_diff(
+            edit.proposal.before.splitlines(), edit.proposal.after.splitlines(), lineterm="", n=1
+        )
+    )[2:]
+    shown = lines[:_QUESTION_LINES]
+    more = f"\n… {len(lines) - len(shown)} more lines" if len(lines) > len(shown) else ""
+    size = f"+{info.added} −{info.removed}"
+    body = "\n".join(clip(line, 200) for line in shown)
+    return f"Tierline: {what} {info.path} ({size} lines)?\n{body}{more}"
+
+
+def _saved(edit: Edit) -> str:
+    return "" if edit.saved else " It is not saved yet, so commands still see the file as it was."
+
+
+def _note(info: p.EditInfo) -> str:
+    size = f"+{info.added} −{info.removed}"
+    if info.state == "partly":
+        return f"{len(info.accepted)} of {len(info.hunks)} parts accepted"
+    return f"{info.state}, {size}" if info.state == "applied" else info.state
+
+
+def _first(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return clip(lines[0], 100) if lines else "(lines removed)"
+
+
+def _lines(proposal: Proposal) -> tuple[int, int]:
+    """Lines added and removed."""
+    added = removed = 0
+    for hunk in proposal.hunks:
+        old, new = hunk.before.splitlines(), hunk.after.splitlines()
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=True)
+        for tag, a1, a2, b1, b2 in matcher.get_opcodes():
+            if tag != "equal":
+                removed, added = removed + a2 - a1, added + b2 - b1
+    return added, removed

@@ -1,0 +1,90 @@
+"""What the session asks of the editor: apply a change, ask the user, save."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from attrs import field, frozen
+
+from tierline.context.edits.positions import TextChange, Units
+
+CONSENT = "consent"
+"""Client feature: shows consent requests itself and answers with ``tierline/consent/answer``."""
+EDITS = "edits"
+"""Client feature: shows proposed edits itself and answers with ``tierline/edit/…``."""
+SAVE = "save"
+"""Client feature: saves documents when asked with ``tierline/editor/save``."""
+
+
+@frozen
+class FileChange:
+    """A change of one document. ``version`` is the editor's, None if it is not open there."""
+
+    uri: str
+    changes: tuple[TextChange, ...]
+    version: int | None = None
+    create: bool = False
+    """The file does not exist yet."""
+
+
+@frozen
+class Annotation:
+    """What the editor says about a change: its label, and a line more."""
+
+    label: str
+    description: str = ""
+
+
+@frozen
+class Applied:
+    """Whether the editor took the change; ``reason`` says why not."""
+
+    ok: bool
+    reason: str = ""
+
+
+class Workbench(Protocol):
+    """The client's side. Every method may be cancelled."""
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the client does itself: some of ``consent``, ``edits``, ``save``."""
+        ...
+
+    @property
+    def units(self) -> Units:
+        """What characters of a position are counted in."""
+        ...
+
+    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:
+        """Apply a change as one undo step."""
+        ...
+
+    async def ask(self, text: str, actions: Sequence[str]) -> str:
+        """Ask the user with a message; the action chosen, empty if the message was closed."""
+        ...
+
+    async def save(self, uris: Sequence[str]) -> list[str]:
+        """Save documents. Returns those that are saved now."""
+        ...
+
+
+@frozen
+class NoWorkbench:
+    """Nobody is there: nothing is applied, every question is answered with no."""
+
+    features: frozenset[str] = field(factory=frozenset)
+    units: Units = "utf-16"
+
+    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:  # noqa: ARG002
+        """See ``Workbench.apply``."""
+        return Applied(False, "no editor is connected that could apply it")
+
+    async def ask(self, text: str, actions: Sequence[str]) -> str:  # noqa: ARG002
+        """See ``Workbench.ask``."""
+        return ""
+
+    async def save(self, uris: Sequence[str]) -> list[str]:  # noqa: ARG002
+        """See ``Workbench.save``."""
+        return []

@@ -1,0 +1,154 @@
+"""Running one command: in a process group of its own, in bounded time, with bounded output.
+
+The program gets no standard input, and of the environment nothing that looks like a credential.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)|^TIERLINE_", re.I)
+_GRACE_SECONDS = 2.0
+_CHUNK = 65_536
+
+
+@frozen
+class Ended:
+    """How a command ended. ``code`` is None if it was stopped or could not be started."""
+
+    output: str
+    code: int | None = None
+    timed_out: bool = False
+    left_out: int = 0
+    """Bytes of output that were dropped in the middle."""
+    error: str = ""
+    """Why it could not be started."""
+
+
+class Kept:
+    """The beginning and the end of a stream of bytes; memory does not grow with the stream."""
+
+    def __init__(self, most: int) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._half = max(1, most // 2)
+        self.left_out = 0
+
+    def add(self, data: bytes) -> None:
+        """More of the stream."""
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data
+        if len(self._tail) > 2 * self._half:
+            self._trim()
+
+    def text(self) -> str:
+        """What is kept, with a line that says what is not."""
+        self._trim()
+        head = self._head.decode("utf-8", "replace")
+        tail = self._tail.decode("utf-8", "replace")
+        if self.left_out:
+            return f"{head}\n[… {self.left_out:,} bytes left out …]\n{tail}"
+        return (self._head + self._tail).decode("utf-8", "replace")
+
+    def _trim(self) -> None:
+        over = len(self._tail) - self._half
+        if over > 0:
+            self.left_out += over
+            del self._tail[:over]
+
+
+def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a command: ours without keys, and without prompts for input."""
+    kept = {k: v for k, v in (given or os.environ).items() if not _SECRET.search(k)}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "CI": "1"}
+
+
+async def run(
+    command: Sequence[str] | str, folder: str, *, seconds: float, most_bytes: int
+) -> Ended:
+    """Run a command (a string goes to the system's shell) and wait for its end.
+
+    However this ends, also by cancellation, the process and what it started are gone.
+    """
+    options = {
+        "cwd": folder,
+        "env": environment(),
+        "stdin": asyncio.subprocess.DEVNULL,
+        "stdout": asyncio.subprocess.PIPE,
+        "stderr": asyncio.subprocess.STDOUT,
+    }
+    if sys.platform != "win32":
+        options["start_new_session"] = True
+    try:
+        if isinstance(command, str):
+            process = await asyncio.create_subprocess_shell(command, **options)  # type: ignore[arg-type]
+        else:
+            process = await asyncio.create_subprocess_exec(*command, **options)  # type: ignore[arg-type]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Ended("", error=reason)
+    kept = Kept(most_bytes)
+    timed_out = False
+    try:
+        async with asyncio.timeout(seconds):
+            await _read(process, kept)
+            await process.wait()
+    except TimeoutError:
+        timed_out = True
+    finally:
+        # Also after a normal end: what it left running in the background goes too.
+        await asyncio.shield(_end(process))
+    code = None if timed_out else process.returncode
+    return Ended(kept.text(), code, timed_out, kept.left_out)
+
+
+async def _read(process: asyncio.subprocess.Process, kept: Kept) -> None:
+    assert process.stdout is not None
+    exited = asyncio.ensure_future(process.wait())
+    try:
+        while True:
+            reading = asyncio.ensure_future(process.stdout.read(_CHUNK))
+            await asyncio.wait({reading, exited}, return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():
+                # The command ended; a child that keeps its output open must not hold us up.
+                await asyncio.wait({reading}, timeout=0.2)
+            if not reading.done():
+                reading.cancel()
+                return
+            data = reading.result()
+            if not data:
+                return
+            kept.add(data)
+    finally:
+        exited.cancel()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """The whole group: first a request, then by force."""
+    _signal(process, getattr(signal, "SIGTERM", signal.SIGINT))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE_SECONDS):
+            await process.wait()
+    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE_SECONDS):
+            await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform != "win32":
+            os.killpg(process.pid, number)
+        elif process.returncode is None:
+            process.kill()
