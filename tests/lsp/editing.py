@@ -82,7 +82,9 @@ class EditingEditor(Editor):
                 workspace_edit=lsp.WorkspaceEditClientCapabilities(
                     document_changes=True,
                     resource_operations=[lsp.ResourceOperationKind.Create],
-                    change_annotation_support=lsp.ChangeAnnotationsSupport(groups_on_label=True),
+                    change_annotation_support=lsp.ChangeAnnotationsSupportOptions(
+                        groups_on_label=True
+                    ),
                 ),
             ),
             experimental={"tierline": self.experimental},
@@ -140,13 +142,16 @@ class EditingEditor(Editor):
         text = "\n".join(lines)
         spans = []
         for edit in step.edits:
-            start, end = edit.range.start, edit.range.end  # type: ignore[union-attr]
-            spans.append((_offset(lines, start), _offset(lines, end), edit.new_text))  # type: ignore[union-attr]
+            assert not isinstance(edit, lsp.SnippetTextEdit)
+            start, end = edit.range.start, edit.range.end
+            spans.append((_offset(lines, start), _offset(lines, end), edit.new_text))
         spans.sort()
         for first, second in itertools.pairwise(spans):
             assert first[1] <= second[0], "the editor refuses overlapping edits"
-        for start, end, new in reversed(spans):
-            text = text[:start] + new.replace("\r\n", "\n").replace("\r", "\n") + text[end:]
+        for first_char, end_char, new in reversed(spans):
+            text = (
+                text[:first_char] + new.replace("\r\n", "\n").replace("\r", "\n") + text[end_char:]
+            )
         self._set(document, text.replace("\n", document.eol))
 
     def _path(self, uri: str) -> Path:

@@ -179,14 +179,12 @@ def test_what_an_editor_makes_of_it_is_what_was_proposed(
     """Any text, any line ends, any spans: normalised, the result is the proposal; lines that no
     hunk touches keep their bytes.
     """
-    ends = data.draw(
-        st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=len(lines), max_size=len(lines))
-    )
+    # No editor holds lone carriage returns beside others: they would join with what follows.
+    kinds = data.draw(st.sampled_from([("\n", "\r\n"), ("\r",)]))
+    ends = data.draw(st.lists(st.sampled_from(kinds), min_size=len(lines), max_size=len(lines)))
     pairs = zip(lines, ends, strict=True)
     raw = "".join(line + end for line, end in pairs) + data.draw(st.sampled_from(["", "tail"]))
     text = file_text(raw).text
-    if raw != raw.replace("\r\n", "\n").replace("\r", "\n") and "\r\n" in raw.replace("\r\n", ""):
-        return  # "\r" and "\n" of two lines join to one line end
     first = data.draw(st.integers(0, max(len(text) - 1, 0)))
     last = data.draw(st.integers(first, len(text)))
     search = text[first:last]
