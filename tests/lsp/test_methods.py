@@ -301,6 +301,11 @@ async def test_every_capability_is_a_command_too(
         done[name] = await editor.command(name, params)
     done["plan.list"] = done["history.rebuild"] = True  # the latter: test_notes.py
     done["compaction.undo"] = True  # test_compaction.py
+    # Only while an edit or a question is open: test_edit_application.py, test_commands_….py
+    for name in ("consent.answer", "edit.accept", "edit.reject", "edit.preview"):
+        done[name] = True
+    for name in ("edit.list", "command.allowed", "command.forget"):
+        done[name] = await editor.command(name)
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)
     assert done["budget.get"]["used"] > 0
     assert done["state.get"]["messages"][-1]["text"] == "One two three."
