@@ -108,7 +108,9 @@ describe('the life of the server', () => {
     expect(before).toHaveBeenCalledOnce();
     expect(controller.ready).toBe(true);
     expect(newest().server).toMatchObject({ command: 'python', args: ['-m', 'tierline', 'serve'] });
-    expect(newest().options.initializationOptions()).toEqual({ settings: {}, trusted: true });
+    expect(newest().options.initializationOptions()).toEqual({
+      settings: { tools: { workspaceTrusted: true } },
+    });
   });
 
   it('goes on after a crash, four times in three minutes and no more', async () => {
@@ -220,7 +222,11 @@ describe('the life of the server', () => {
     expect(newest().notified).toEqual([
       [
         'workspace/didChangeConfiguration',
-        { settings: { tierline: { context: { mode: 'heavy' } } } },
+        {
+          settings: {
+            tierline: { context: { mode: 'heavy' }, tools: { workspaceTrusted: true } },
+          },
+        },
       ],
     ]);
     delete fake.configuration.contextMode;

@@ -148,6 +148,8 @@ describe('a snapshot of the host', () => {
       ...host,
       messages: [...host.messages],
       files: [],
+      consents: [],
+      edits: [],
       busyTurn: 't1',
       partialText: '',
     });

@@ -9,7 +9,18 @@ import { attach, droppedUris, splitDataUri } from '../src/webview/attachments';
 import { App } from '../src/webview/components/app';
 import { complete as completeMention, mentionAt } from '../src/webview/mentions';
 import { Store } from '../src/webview/store';
-import { budget, delta, event, file, finished, message, started, state } from './fake/state';
+import {
+  budget,
+  call,
+  delta,
+  edit,
+  event,
+  file,
+  finished,
+  message,
+  started,
+  state,
+} from './fake/state';
 
 vi.stubGlobal(
   'ResizeObserver',
@@ -594,6 +605,133 @@ describe('attachments and mentions', () => {
       text: 'see @"my dir/a.py" now',
       caret: 19,
     });
+  });
+});
+
+describe('what the model does', () => {
+  const consent = {
+    id: 'q1',
+    turnId: 't1',
+    callId: 'c1',
+    kind: 'command' as const,
+    title: 'Run this command?',
+    text: 'make test',
+    detail: 'In /w, for 120 s at most.',
+    canRemember: true,
+  };
+  const withCall = (page: Page, ...ids: string[]): void => {
+    page.ready();
+    page.emit(started('t1', 'u1'), delta('t1', 'Looking.'), {
+      kind: 'messageAdded',
+      turnId: 't1',
+      message: message('m1', {
+        role: 'assistant',
+        status: 'tool_call',
+        text: 'Looking.',
+        calls: ids.map((id) => call(id, { status: 'waiting' })),
+      }),
+    });
+  };
+
+  it('is a row for each call, and the turn goes on in a new message', () => {
+    const page = new Page();
+    withCall(page, 'c1', 'c2');
+    expect(page.root.querySelectorAll('[data-testid=call]')).toHaveLength(2);
+    page.emit(
+      { kind: 'toolChanged', turnId: 't1', call: call('c1') },
+      {
+        kind: 'toolChanged',
+        turnId: 't1',
+        call: call('c2', { status: 'error', note: 'not found', result: 'src/b.py does not exist' }),
+      },
+      delta('t1', 'It says one.'),
+    );
+    const statuses = [...page.root.querySelectorAll('[data-testid=call]')].map((row) =>
+      row.getAttribute('data-status'),
+    );
+    expect(statuses).toEqual(['running', 'error']);
+    expect(page.get('.calls').textContent).toContain('not found');
+    const replies = [...page.root.querySelectorAll('[data-role=assistant]')];
+    expect(replies.map((reply) => reply.querySelector('.markdown')?.textContent?.trim())).toEqual([
+      'Looking.',
+      'It says one.',
+    ]);
+  });
+
+  it('asks before a command runs, by mouse and by keyboard', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    page.emit({ kind: 'consentAsked', consent });
+    expect(page.get('[data-testid=consent-command]').textContent).toBe('make test');
+    expect(page.root.querySelector('[aria-live]')?.textContent).toContain('make test');
+    page.click('[data-testid=consent-always]');
+    expect(page.last('consent')).toEqual({ type: 'consent', id: 'q1', answer: 'always' });
+    act(() => {
+      page
+        .get('[data-testid=consent-once]')
+        .dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    });
+    expect(page.last('consent').answer).toBe('deny');
+    page.emit({ kind: 'consentClosed', id: 'q1', answer: 'deny' });
+    expect(page.has('[data-testid=consent]')).toBe(false);
+  });
+
+  it('shows no "always" where it may not be given', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    page.emit({ kind: 'consentAsked', consent: { ...consent, canRemember: false } });
+    expect(page.has('[data-testid=consent-always]')).toBe(false);
+  });
+
+  it('shows an edit with its parts, each of which can be left out', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    page.emit({ kind: 'editChanged', edit: edit() });
+    expect(page.get('[data-testid=edit]').textContent).toContain('- old');
+    page.click('[data-testid=edit-preview]');
+    expect(page.last('edit')).toMatchObject({ verb: 'preview', id: 'e1' });
+    page.click('[data-testid=edit-accept]');
+    expect(page.last('edit')).toMatchObject({ verb: 'accept', hunks: [] });
+    page.click('[data-testid=hunk] input');
+    expect(page.get('[data-testid=edit-accept]').textContent).toBe('Accept 1 part');
+    page.click('[data-testid=edit-accept]');
+    expect(page.last('edit')).toMatchObject({ verb: 'accept', hunks: [1] });
+    page.emit({ kind: 'editChanged', edit: edit({ state: 'partly', accepted: [1] }) });
+    expect(page.has('[data-testid=edit-accept]')).toBe(false);
+    expect(page.get('[data-testid=edit]').textContent).toContain('accepted in part');
+  });
+
+  it('takes a reason for a rejection', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    page.emit({ kind: 'editChanged', edit: edit() });
+    page.click('[data-testid=edit-reject]');
+    const field = page.get('[data-testid=edit-reason]') as HTMLInputElement;
+    act(() => {
+      field.value = 'Use a constant.';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    act(() => {
+      field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+    });
+    expect(page.last('edit')).toMatchObject({ verb: 'reject', reason: 'Use a constant.' });
+  });
+
+  it('is whole again after a reconnect', () => {
+    const page = new Page();
+    page.ready({
+      busyTurn: 't1',
+      messages: [
+        message('u1'),
+        message('m1', { role: 'assistant', status: 'tool_call', calls: [call('c1')] }),
+        message('r1', { role: 'tool', text: 'a result' }),
+      ],
+      consents: [consent],
+      edits: [edit()],
+    });
+    expect(page.has('[data-testid=consent]')).toBe(true);
+    expect(page.has('[data-testid=edit]')).toBe(true);
+    expect(page.root.textContent).not.toContain('a result');
   });
 });
 

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { parseLink } from '../shared/links';
 import { type Connection, parseToHost, type ToHost, type ToWebview } from '../shared/messages';
+import type { Edits } from './edits';
 import { activeFile, type Files } from './files';
 import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
@@ -44,6 +45,13 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         else this.post({ type: 'event', event });
       }),
     ];
+  }
+
+  /** For what stands between the chat and the editor; set before the chat is shown. */
+  edits: Pick<Edits, 'act'> = { act: () => Promise.resolve() };
+
+  get visible(): boolean {
+    return this.view?.visible === true;
   }
 
   dispose(): void {
@@ -100,6 +108,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       state: {
         ...model,
         messages: model.messages.map((message) => ({ ...message })),
+        consents: [...model.consents],
+        edits: [...model.edits],
         files: [...model.files],
         busyTurn: model.turn?.id ?? '',
         partialText: model.turn?.text ?? '',
@@ -163,6 +173,15 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         await this.session.server.request('tierline/compaction/undo', {
           compactionId: message.id,
         });
+        return;
+      case 'consent':
+        await server.request('tierline/consent/answer', {
+          id: message.id,
+          answer: message.answer,
+        });
+        return;
+      case 'edit':
+        await this.edits.act(message.verb, message.id, message.hunks, message.reason);
         return;
       case 'addCurrentFile': {
         const uri = activeFile();

@@ -43,8 +43,11 @@ export class LanguageModels implements StaticFeature {
   }
 
   fillClientCapabilities(capabilities: { experimental?: unknown }): void {
-    const others = (capabilities.experimental ?? {}) as object;
-    capabilities.experimental = { ...others, tierline: { languageModels: true } };
+    const others = (capabilities.experimental ?? {}) as { tierline?: object };
+    capabilities.experimental = {
+      ...others,
+      tierline: { ...others.tierline, languageModels: true },
+    };
   }
 
   initialize(): void {}

@@ -7,6 +7,7 @@ import { compactNow } from './compaction';
 import { ContextViews } from './contextViews';
 import { Decorations } from './decorations';
 import { VirtualDocuments } from './documents';
+import { Edits } from './edits';
 import { Files } from './files';
 import { Keys } from './keys';
 import { LanguageModels } from './languageModels';
@@ -46,9 +47,14 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   controller.beforeReady = () => keys.sendAll();
   const editorModels = new LanguageModels();
-  controller.onClient = (client) => editorModels.attach(client);
+  const edits = new Edits(session, chat);
+  chat.edits = edits;
+  controller.onClient = (client) => {
+    editorModels.attach(client);
+    edits.attach(client);
+  };
   context.subscriptions.push(
-    ...[log, controller, session, keys, documents, notes, chat, cache],
+    ...[log, controller, session, keys, documents, notes, chat, cache, edits],
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
@@ -87,6 +93,11 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.selectModel': () => models.select(),
     'tierline.setApiKey': () => keys.set(),
     'tierline.clearApiKey': () => keys.clear(),
+    'tierline.acceptEdit': (uri) => edits.command('accept', uri),
+    'tierline.rejectEdit': (uri) => edits.command('reject', uri),
+    'tierline.previewEdit': (uri) => edits.command('preview', uri),
+    'tierline.answerConsent': () => edits.answer(),
+    'tierline.allowedCommands': () => edits.manageCommands(),
     'tierline.restart': () => controller.restart(),
     'tierline.showLog': () => log.show(),
   };

@@ -12,6 +12,10 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   maxInputTokens: ['context', 'maxInputTokens'],
   maxOutputTokens: ['context', 'maxOutputTokens'],
   stabilityPolicy: ['cache', 'policy'],
+  tools: ['tools', 'enabled'],
+  edits: ['tools', 'edits'],
+  commands: ['tools', 'commands'],
+  maxRounds: ['tools', 'maxRounds'],
   cacheKeepAlive: ['cache', 'keepAlive'],
   compaction: ['compaction', 'enabled'],
   compactionTriggerTokens: ['compaction', 'compactionTriggerTokens'],
@@ -33,7 +37,7 @@ export type ServerSettings = Record<string, Record<string, unknown>>;
 
 export function serverSettings(): ServerSettings {
   const configuration = vscode.workspace.getConfiguration('tierline');
-  return nest((name) => {
+  const settings = nest((name) => {
     const found = configuration.inspect(name);
     const set =
       found?.globalValue !== undefined ||
@@ -41,6 +45,9 @@ export function serverSettings(): ServerSettings {
       found?.workspaceFolderValue !== undefined;
     return set ? configuration.get(name) : undefined;
   });
+  // Not a setting of the user's: what the editor was told about this folder.
+  settings['tools'] = { ...settings['tools'], workspaceTrusted: vscode.workspace.isTrusted };
+  return settings;
 }
 
 /** Pure part: nests the values that are set. */

@@ -59,6 +59,18 @@ const toHost = v.variant('type', [
     verb: v.picklist(['pin', 'unpin', 'remove', 'open', 'explain']),
     path: name,
   }),
+  v.strictObject({
+    type: v.literal('consent'),
+    id: name,
+    answer: v.picklist(['once', 'always', 'deny']),
+  }),
+  v.strictObject({
+    type: v.literal('edit'),
+    verb: v.picklist(['accept', 'reject', 'preview']),
+    id: name,
+    hunks: v.pipe(v.array(count), v.maxLength(1_000)),
+    reason: name,
+  }),
   v.strictObject({ type: v.literal('dropped'), uris: v.pipe(v.array(name), v.maxLength(200)) }),
   v.strictObject({ type: v.literal('dropSelection') }),
   v.strictObject({ type: v.literal('complete'), ticket: count, query: name }),

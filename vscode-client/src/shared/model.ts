@@ -8,6 +8,8 @@ import type {
   CacheReport,
   ChatMessage,
   CompactionError,
+  ConsentInfo,
+  EditInfo,
   Event,
   EventBody,
   FileInfo,
@@ -61,6 +63,9 @@ export interface Model {
   turn: RunningTurn | null;
   notices: readonly ShownNotice[];
   compacting: boolean;
+  /** Questions that wait for the user. */
+  consents: readonly ConsentInfo[];
+  edits: readonly EditInfo[];
   version: string;
   root: string;
 }
@@ -117,6 +122,8 @@ export function fromState(state: Snapshot, previous?: Model): Model {
       : null,
     notices: notices.filter((notice) => notice.after === '' || keys.has(notice.after)),
     compacting: state.compacting,
+    consents: state.consents ?? [],
+    edits: state.edits ?? [],
     version: state.version,
     root: state.root,
   };
@@ -168,6 +175,12 @@ function reduce(model: Model, body: EventBody): Step {
         messages: upsert(model.messages, shown(body.message)),
         turn: { id: body.turnId, text: '', reasoning: '', waiting: '' },
       });
+    case 'consentAsked':
+      return done({ consents: [...model.consents, body.consent] });
+    case 'consentClosed':
+      return done({ consents: model.consents.filter((consent) => consent.id !== body.id) });
+    case 'editChanged':
+      return done({ edits: withEdit(model.edits, body.edit) });
     case 'toolChanged':
       return done({ messages: withCall(model.messages, body.call) });
     case 'turnFinished':
@@ -309,6 +322,11 @@ function upsert(messages: readonly ShownMessage[], message: ShownMessage): Shown
   return messages.map((known, index) => (index === at ? message : known));
 }
 
+function withEdit(edits: readonly EditInfo[], edit: EditInfo): EditInfo[] {
+  const known = edits.some((one) => one.id === edit.id);
+  return known ? edits.map((one) => (one.id === edit.id ? edit : one)) : [...edits, edit];
+}
+
 /** The messages with what became of a call. */
 function withCall(messages: readonly ShownMessage[], call: ToolCallInfo): ShownMessage[] {
   return messages.map((message) =>
@@ -343,9 +361,9 @@ function addNotice(model: Model, body: Notice): ShownNotice[] {
 /** The group that a retry would send again: that of a last prompt without a complete reply. */
 export function retryGroup(model: Model): string | null {
   if (model.turn !== null) return null;
-  const last = model.messages.findLast((message) => message.role !== 'system');
+  const last = model.messages.findLast(({ role }) => role !== 'system' && role !== 'tool');
   if (last === undefined) return null;
   const unanswered = last.role === 'user' && last.status !== 'dropped';
-  const failed = last.status === 'error' || last.status === 'interrupted';
+  const failed = ['error', 'interrupted', 'tool_call'].includes(last.status);
   return unanswered || failed ? last.groupId : null;
 }

@@ -241,12 +241,20 @@ export class Store {
   }
 
   private announce(before: Model | null, now: Model): void {
+    if (before !== null && now.consents.length > before.consents.length) {
+      this.say(`${texts.asksConsent} ${now.consents.at(-1)?.text ?? ''}`);
+    }
+    const waiting = (model: Model): number =>
+      model.edits.filter((edit) => edit.state === 'open').length;
+    if (before !== null && waiting(now) > waiting(before)) this.say(texts.asksEdit);
     if (now.turn !== null) {
       if (now.turn.id !== this.announcedTurn) {
         this.announcedTurn = now.turn.id;
         this.announcedTo = now.turn.text.length;
         this.say(texts.answering);
       }
+      // After a message with calls the next one begins anew.
+      if (now.turn.text.length < this.announcedTo) this.announcedTo = 0;
       const { said, next } = complete(now.turn.text, this.announcedTo);
       this.announcedTo = next;
       this.say(said);

@@ -1,5 +1,14 @@
 /** States, messages and events to test with. */
-import type { Budget, ChatMessage, Event, EventBody, FileInfo, State } from '../../src/protocol';
+import type {
+  Budget,
+  ChatMessage,
+  EditInfo,
+  Event,
+  EventBody,
+  FileInfo,
+  State,
+  ToolCallInfo,
+} from '../../src/protocol';
 
 export function budget(changes: Partial<Budget> = {}): Budget {
   return {
@@ -89,6 +98,46 @@ export function state(changes: Partial<State> = {}): State {
     version: '0.1.0',
     root: '',
     compacting: false,
+    consents: [],
+    edits: [],
+    ...changes,
+  };
+}
+
+export function call(id: string, changes: Partial<ToolCallInfo> = {}): ToolCallInfo {
+  return {
+    id,
+    messageId: 'm1',
+    name: 'read_file',
+    title: 'src/a.py',
+    status: 'running',
+    note: '',
+    arguments: '{"path": "src/a.py"}',
+    result: '',
+    milliseconds: 0,
+    editId: '',
+    ...changes,
+  };
+}
+
+export function edit(changes: Partial<EditInfo> = {}): EditInfo {
+  return {
+    id: 'e1',
+    turnId: 't1',
+    messageId: 'm1',
+    callId: 'c1',
+    path: 'src/a.py',
+    uri: 'file:///w/src/a.py',
+    state: 'open',
+    create: false,
+    added: 2,
+    removed: 1,
+    hunks: [
+      { index: 0, line: 3, before: 'old\n', after: 'new\n' },
+      { index: 1, line: 9, before: '', after: 'more\n' },
+    ],
+    accepted: [],
+    reason: '',
     ...changes,
   };
 }

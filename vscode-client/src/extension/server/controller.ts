@@ -278,7 +278,6 @@ export class ServerController implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: () => ({
         settings: serverSettings(),
-        trusted: vscode.workspace.isTrusted,
       }),
       initializationFailedHandler: () => false,
       middleware: {

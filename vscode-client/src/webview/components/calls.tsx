@@ -1,8 +1,10 @@
-/** The tools that a reply calls: one foldable row each, with what came of it. */
+/** The tools that a reply calls: a foldable row each, with what came of it and what is asked. */
 import type { JSX } from 'preact';
-import type { ToolCallInfo } from '../../protocol';
+import { useState } from 'preact/hooks';
+import type { ConsentInfo, EditHunk, EditInfo, ToolCallInfo } from '../../protocol';
+import type { Store } from '../store';
 import { texts } from '../texts';
-import { Icon } from './parts';
+import { Button, Icon } from './parts';
 
 const ICONS: Readonly<Record<ToolCallInfo['status'], string>> = {
   waiting: 'circle-outline',
@@ -13,19 +15,38 @@ const ICONS: Readonly<Record<ToolCallInfo['status'], string>> = {
   interrupted: 'debug-stop',
 };
 
-export function Calls({ calls }: { calls: readonly ToolCallInfo[] }): JSX.Element | null {
+interface CallsProps {
+  calls: readonly ToolCallInfo[];
+  edits: readonly EditInfo[];
+  consents: readonly ConsentInfo[];
+  store: Store;
+}
+
+export function Calls(props: CallsProps): JSX.Element | null {
+  const { calls, edits, consents, store } = props;
   if (calls.length === 0) return null;
   return (
     <div class="calls" data-testid="calls">
-      {calls.map((call) => (
-        <Call key={call.id} call={call} />
-      ))}
+      {calls.map((call) => {
+        const edit = edits.find(
+          (one) => one.callId === call.id && one.messageId === call.messageId,
+        );
+        const consent = consents.find((one) => one.callId === call.id);
+        return (
+          <div key={call.id}>
+            <Call call={call} />
+            {edit !== undefined && <EditCard key={edit.id} edit={edit} store={store} />}
+            {consent !== undefined && (
+              <ConsentCard key={consent.id} consent={consent} store={store} />
+            )}
+          </div>
+        );
+      })}
     </div>
   );
 }
 
 function Call({ call }: { call: ToolCallInfo }): JSX.Element {
-  const status = texts.callStatus[call.status];
   return (
     <details
       class={`call ${call.status}`}
@@ -36,11 +57,172 @@ function Call({ call }: { call: ToolCallInfo }): JSX.Element {
       <summary>
         <Icon name={ICONS[call.status]} />
         <span class="call-name">{call.name}</span>
-        <span class="call-title">{call.title}</span>
-        <span class="call-note">{call.note || status}</span>
+        <span class="call-title" title={call.title}>
+          {call.title}
+        </span>
+        <span class="call-note">{call.note || texts.callStatus[call.status]}</span>
       </summary>
       <pre tabindex={0}>{call.arguments}</pre>
       {call.result !== '' && <pre tabindex={0}>{call.result}</pre>}
     </details>
   );
+}
+
+function ConsentCard({ consent, store }: { consent: ConsentInfo; store: Store }): JSX.Element {
+  const answer = (word: 'once' | 'always' | 'deny'): void =>
+    store.post({ type: 'consent', id: consent.id, answer: word });
+  return (
+    <section
+      class="card consent"
+      data-testid="consent"
+      aria-label={consent.title}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        answer('deny');
+      }}
+    >
+      <div class="card-title">
+        <Icon name="terminal" /> {consent.title}
+      </div>
+      <pre class="command" tabindex={0} data-testid="consent-command">
+        {consent.text}
+      </pre>
+      <div class="note">{consent.detail}</div>
+      <div class="card-actions">
+        <Button testId="consent-once" onClick={() => answer('once')}>
+          {texts.runOnce}
+        </Button>
+        {consent.canRemember && (
+          <Button secondary testId="consent-always" onClick={() => answer('always')}>
+            {texts.runAlways}
+          </Button>
+        )}
+        <Button secondary testId="consent-deny" onClick={() => answer('deny')}>
+          {texts.doNotRun}
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
+  const [left, setLeft] = useState<readonly number[]>([]);
+  const [reason, setReason] = useState<string | null>(null);
+  const open = edit.state === 'open';
+  const several = edit.hunks.length > 1;
+  const chosen = edit.hunks.map((hunk) => hunk.index).filter((index) => !left.includes(index));
+  const toggle = (index: number): void =>
+    setLeft(left.includes(index) ? left.filter((one) => one !== index) : [...left, index]);
+  const act = (verb: 'accept' | 'reject' | 'preview', why = ''): void =>
+    store.post({
+      type: 'edit',
+      verb,
+      id: edit.id,
+      hunks: verb === 'accept' && left.length > 0 ? chosen : [],
+      reason: why,
+    });
+  return (
+    <section
+      class={`card edit ${edit.state}`}
+      data-testid="edit"
+      data-state={edit.state}
+      aria-label={texts.edit(edit.path)}
+    >
+      <div class="card-title">
+        <Icon name={edit.create ? 'new-file' : 'edit'} />
+        <span class="call-title" title={edit.path}>
+          {edit.path}
+        </span>
+        <span class="added">+{edit.added}</span>
+        <span class="removed">−{edit.removed}</span>
+        {!open && <span class="call-note">{texts.editState[edit.state]}</span>}
+      </div>
+      {open && (
+        <>
+          {edit.hunks.map((hunk) => (
+            <Hunk
+              key={hunk.index}
+              hunk={hunk}
+              choice={several ? !left.includes(hunk.index) : null}
+              toggle={() => toggle(hunk.index)}
+            />
+          ))}
+          <div class="card-actions">
+            <Button testId="edit-accept" onClick={() => act('accept')}>
+              {left.length === 0 ? texts.accept : texts.acceptSome(chosen.length)}
+            </Button>
+            <Button
+              secondary
+              testId="edit-reject"
+              onClick={() => (reason === null ? setReason('') : act('reject', reason))}
+            >
+              {texts.reject}
+            </Button>
+            <Button secondary testId="edit-preview" onClick={() => act('preview')}>
+              {texts.preview}
+            </Button>
+          </div>
+          {reason !== null && (
+            <input
+              class="reason"
+              type="text"
+              maxLength={1000}
+              data-testid="edit-reason"
+              aria-label={texts.rejectReason}
+              placeholder={texts.rejectReason}
+              ref={(element) => element?.focus()}
+              value={reason}
+              onInput={(event) => setReason(event.currentTarget.value)}
+              onKeyDown={(event) => {
+                event.stopPropagation();
+                if (event.key === 'Enter') act('reject', reason);
+                if (event.key === 'Escape') setReason(null);
+              }}
+            />
+          )}
+        </>
+      )}
+      {edit.reason !== '' && <div class="note">{edit.reason}</div>}
+    </section>
+  );
+}
+
+interface HunkProps {
+  hunk: EditHunk;
+  /** Whether it is to be accepted; null if there is no choice. */
+  choice: boolean | null;
+  toggle: () => void;
+}
+
+function Hunk({ hunk, choice, toggle }: HunkProps): JSX.Element {
+  return (
+    <div class="hunk" data-testid="hunk">
+      {choice === null ? (
+        <div class="hunk-head">{texts.line(hunk.line)}</div>
+      ) : (
+        <label class="hunk-head">
+          <input type="checkbox" checked={choice} onChange={toggle} />
+          {texts.line(hunk.line)}
+        </label>
+      )}
+      <pre tabindex={0} class={choice === false ? 'left-out' : ''}>
+        {lines(hunk.before).map((text, index) => (
+          <span key={`- ${index}`} class="removed">{`- ${text}\n`}</span>
+        ))}
+        {lines(hunk.after).map((text, index) => (
+          <span key={`+ ${index}`} class="added">{`+ ${text}\n`}</span>
+        ))}
+      </pre>
+    </div>
+  );
+}
+
+/** Long hunks are for the preview. */
+const MOST_LINES = 40;
+
+function lines(text: string): string[] {
+  if (text === '') return [];
+  const all = text.replace(/\n$/, '').split('\n');
+  return all.length <= MOST_LINES ? all : [...all.slice(0, MOST_LINES), '…'];
 }

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { ConsentInfo, EditInfo } from '../../protocol';
 import { tokens } from '../../shared/budget';
 import { money } from '../../shared/cache';
 import type { ToHost } from '../../shared/messages';
@@ -39,21 +40,27 @@ interface MessageProps {
   retry: string | null;
   /** Whether the newest reply may be asked for once more, though it is complete. */
   again: boolean;
+  /** What the message's calls ask of the user; empty where there are no calls. */
+  edits: readonly EditInfo[];
+  consents: readonly ConsentInfo[];
 }
 
-export const Message = memo(
-  ({ message, store, retry, again }: MessageProps): JSX.Element | null => {
-    if (message.role === 'tool') return null; // its call's row shows it
-    if (message.role === 'system') return <Aside message={message} />;
-    return message.role === 'user' ? (
-      <Prompt message={message} store={store} retry={retry} />
-    ) : (
-      <Reply message={message} store={store} retry={retry} again={again} />
-    );
-  },
-);
+export const Message = memo((props: MessageProps): JSX.Element | null => {
+  const { message, store, retry } = props;
+  if (message.role === 'tool') return null; // its call's row shows it
+  if (message.role === 'system') return <Aside message={message} />;
+  return message.role === 'user' ? (
+    <Prompt message={message} store={store} retry={retry} />
+  ) : (
+    <Reply {...props} />
+  );
+});
 
-function Prompt({ message, store, retry }: Omit<MessageProps, 'again'>): JSX.Element {
+function Prompt({
+  message,
+  store,
+  retry,
+}: Pick<MessageProps, 'message' | 'store' | 'retry'>): JSX.Element {
   return (
     <article
       class={`message user ${message.status}`}
@@ -92,7 +99,8 @@ function Prompt({ message, store, retry }: Omit<MessageProps, 'again'>): JSX.Ele
   );
 }
 
-function Reply({ message, store, retry, again }: MessageProps): JSX.Element {
+function Reply(props: MessageProps): JSX.Element {
+  const { message, store, retry, again, edits, consents } = props;
   const failed = message.status === 'error';
   const stopped = message.status === 'interrupted';
   return (
@@ -106,7 +114,7 @@ function Reply({ message, store, retry, again }: MessageProps): JSX.Element {
     >
       <Markdown text={message.text} final store={store} />
       {message.state !== '' && <StateBlock text={message.state} />}
-      <Calls calls={message.calls} />
+      <Calls calls={message.calls} edits={edits} consents={consents} store={store} />
       {failed && (
         <Box level="error">
           <p>{message.error || message.note || texts.failed}</p>

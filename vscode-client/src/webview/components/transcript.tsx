@@ -14,6 +14,9 @@ const PAGE = 60;
 /** Nearer to the end than this counts as being at it, in pixels. */
 const NEAR = 32;
 
+/** One and the same, so that messages without calls are not drawn again. */
+const NOTHING: readonly never[] = [];
+
 interface Props {
   model: Model | null;
   pending: readonly Pending[];
@@ -83,7 +86,7 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
   const { model, from, store } = props;
   const retry = retryGroup(model);
   const messages = model.messages.slice(from);
-  const last = model.messages.findLast((message) => message.role !== 'system');
+  const last = model.messages.findLast(({ role }) => role !== 'system' && role !== 'tool');
   const items: JSX.Element[] = [];
   const notices = new Map<string, ShownNotice[]>();
   for (const notice of model.notices) {
@@ -118,6 +121,8 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
         store={store}
         retry={message === last ? retry : null}
         again={message === last && retry === null && model.turn === null}
+        edits={message.calls.length > 0 ? model.edits : NOTHING}
+        consents={message.calls.length > 0 ? model.consents : NOTHING}
       />
     );
     if (message.covered !== '') {
