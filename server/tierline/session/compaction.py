@@ -123,6 +123,14 @@ class CompactionService:
             attempt.cancel()
             await asyncio.wait([attempt])
 
+    async def settled(self) -> None:
+        """Wait until the look that is due, and the attempt that it may begin, are over."""
+        for task in (self._soon, self._attempt):
+            if task is not None and not task.done():
+                await asyncio.wait([task])
+        if self._attempt is not None and not self._attempt.done():
+            await asyncio.wait([self._attempt])
+
     async def close(self) -> None:
         """Break off what runs; nothing was changed."""
         for task in (self._soon, self._attempt):

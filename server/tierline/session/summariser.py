@@ -34,7 +34,7 @@ INPUT_SHARE = 0.6
 """Of the model's window, a request's piece of the conversation takes at most this much."""
 MOST_INPUT_TOKENS = 32_000
 """A piece is never longer: models write better notes on less."""
-SHRINKS = 2
+SHRINKS = 3
 """How often a refusal for size makes the pieces half as long."""
 THINKING_TOKENS = 1_500
 """Room beside the answer for models that think first; what is not used costs nothing."""
@@ -99,7 +99,10 @@ class Summariser:
         _, facts = await self.session.models.named(self.session.settings.compaction.model)
         budget = outline.budget_tokens
         window = min(facts.max_input_tokens, facts.window - self._room(budget, facts.window))
-        room = min(MOST_INPUT_TOKENS, int(window * INPUT_SHARE)) // divisor - budget
+        room = min(MOST_INPUT_TOKENS, int(window * INPUT_SHARE))
+        if divisor > 1:
+            room = min(room, outline.zone_tokens) // divisor
+        room -= min(budget, room // 4)
         parts = await asyncio.to_thread(pieces, outline.zone, max(room, 64), self.count)
         source = "\n".join(transcript(m, 4_000) for m in outline.zone)
         text = ""

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from tierline.context.blocks import Text, ToolResult, ToolUse
@@ -106,6 +107,9 @@ _SCANNED = 20_000
 
 
 def _object(answer: str) -> dict[str, Any] | None:
+    with suppress(ValueError, RecursionError):
+        whole = json.loads(answer)
+        return whole if isinstance(whole, dict) else {}  # a list or a number is no answer
     found = _OBJECT.search(answer[:_SCANNED])
     if found is None:
         return None
