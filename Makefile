@@ -57,7 +57,7 @@ bench: setup ## run the benchmarks and write docs/benchmarks.md (FULL=1: at full
 	@PYTHONPATH=tests $(PY) -m benchmarks $(if $(FULL),--full)
 
 fuzz: setup ## the property tests with many more examples, and the kill test at full length
-	TIERLINE_FUZZ_EXAMPLES=2000 $(PY) -m pytest -q tests/property
+	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property
 	TIERLINE_KILLS=500 TIERLINE_APPEND_SECONDS=30 $(PY) -m pytest -q -s tests/unit/store/test_crash.py
 
 docs-gen: setup ## write vscode-client/src/protocol.ts and docs/protocol.md

@@ -231,7 +231,8 @@ async def test_br087_shrinks_when_the_window_is_smaller_than_believed(
     server = serve(answer)
     async with talking(tmp_path, server, monkeypatch, compaction=low()) as talk:
         await fill(talk, 5)
-        assert len(calls) == 2 and talk.kinds() == ["compactionComplete"]
+        assert 2 <= len(calls) <= 9 and max(calls[1:]) < calls[0]
+        assert talk.kinds() == ["compactionComplete"]
 
 
 @pytest.mark.parametrize("fails", [False, True])
