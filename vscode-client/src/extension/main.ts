@@ -11,6 +11,7 @@ import { Edits } from './edits';
 import { Files } from './files';
 import { Keys } from './keys';
 import { LanguageModels } from './languageModels';
+import { Memos } from './memos';
 import { Models } from './models';
 import { Notes } from './notes';
 import { ServerController } from './server/controller';
@@ -36,6 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const sessions = new Sessions(session, documents);
   const cache = new CacheView(context.extensionUri, session, documents, log);
   const notes = new Notes(session, documents);
+  const memos = new Memos(session);
   const chat = new ChatView(
     context.extensionUri,
     session,
@@ -55,6 +57,7 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   context.subscriptions.push(
     ...[log, controller, session, keys, documents, notes, chat, cache, edits],
+    ...[log, controller, session, keys, documents, notes, memos, chat, cache],
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
@@ -78,6 +81,10 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.openScratchpad': () => notes.openScratchpad(),
     'tierline.openState': () => notes.openState(),
     'tierline.rebuildState': () => notes.rebuild(),
+    'tierline.newMemo': () => memos.create(),
+    'tierline.searchMemos': () => memos.search(),
+    'tierline.editMemo': (node) => memos.edit(node),
+    'tierline.deleteMemo': (node) => memos.remove(node),
     'tierline.pinFile': (uri, uris) => files.command('pin', uri, uris),
     'tierline.unpinFile': (uri, uris) => files.command('unpin', uri, uris),
     'tierline.addFile': (uri, uris) => files.command('add', uri, uris),
