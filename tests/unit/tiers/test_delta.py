@@ -45,7 +45,7 @@ def test_it_is_a_unified_diff() -> None:
     before = "".join(f"line {i}\n" for i in range(1, 21))
     after = before.replace("line 5\n", "line five\n").replace("line 20\n", "line 20")
     assert delta.make(before, after, context=1) == (
-        "@@ -4,3 +4,3 @@\n line 4\n-line 5\n+line five\n line 6\n"
+        "@@ -4,2 +4,2 @@\n line 4\n-line 5\n+line five\n"
         "@@ -19,2 +19,2 @@\n line 19\n-line 20\n+line 20\n\\ No newline at end of file\n"
     )
 

@@ -27,7 +27,7 @@ def test_a_difference_names_the_file_and_both_versions() -> None:
     assert kind is Kind.DELTA
     assert text == (
         f"Update: a.py changed from {sha256(LONG)[:8]} to {sha256(changed)[:8]}:\n"
-        "```diff\n@@ -7,3 +7,3 @@\n value_6 = 6\n-value_7 = 7\n+value_7 = 77\n value_8 = 8\n```\n"
+        "```diff\n@@ -7,2 +7,2 @@\n value_6 = 6\n-value_7 = 7\n+value_7 = 77\n```\n"
     )
     update = updates.read(text)
     assert update is not None

@@ -14,7 +14,9 @@ from typing import TypeAlias
 from attrs import define, field
 
 CONTEXT_LINES = 1
-"""Unchanged lines around a change: enough to find the place, few enough to stay cheap."""
+"""Unchanged lines before each change: with the lines that go, enough to find the place. None stand
+after it; every line of a difference is paid for until the base is rewritten.
+"""
 MAX_WORK = 1_500_000
 """Steps of the search, about half a second at worst."""
 MAX_DISTANCE = 400
@@ -81,18 +83,14 @@ def _lines(text: str) -> list[str]:
 
 def _hunk(old: Sequence[str], new: Sequence[str], group: list[_Edit], context: int) -> list[str]:
     first, last = group[0], group[-1]
-    a = max(first[0] - context, 0)
-    b = first[2] - (first[0] - a)
-    a_end = min(last[1] + context, len(old))
-    b_end = last[3] + (a_end - last[1])
-    out = [f"@@ -{_span(a, a_end)} +{_span(b, b_end)} @@\n"]
-    place = a
+    place = max(first[0] - context, 0)
+    start = first[2] - (first[0] - place)
+    out = [f"@@ -{_span(place, last[1])} +{_span(start, last[3])} @@\n"]
     for a0, a1, b0, b1 in group:
         out += [_written(" ", line) for line in old[place:a0]]
         out += [_written("-", line) for line in old[a0:a1]]
         out += [_written("+", line) for line in new[b0:b1]]
         place = a1
-    out += [_written(" ", line) for line in old[place:a_end]]
     return out
 
 
@@ -110,7 +108,7 @@ def _grouped(edits: Sequence[_Edit], context: int) -> Iterator[list[_Edit]]:
     """Edits whose surroundings touch share a hunk."""
     group: list[_Edit] = []
     for edit in edits:
-        if group and edit[0] - group[-1][1] > 2 * context:
+        if group and edit[0] - group[-1][1] > context:
             yield group
             group = []
         group.append(edit)
