@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import statistics
 import time
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description="long-conversation retrieval")
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args(list(arguments or []))
+    os.environ["TIERLINE_EMBEDDINGS_NICE"] = "0"
     meaning = Meaning(MemoryConfig(), None)
     hits: dict[str, dict[str, list[tuple[bool, bool]]]] = {}
     present: dict[str, list[bool]] = {}

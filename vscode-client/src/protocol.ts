@@ -657,6 +657,32 @@ export interface ScratchpadAppendParams {
   text: string;
 }
 
+/** A short description of a file: an aid, never the truth. */
+export interface CapsuleInfo {
+  path: string;
+  text: string;
+  source: 'extract' | 'model';
+  model: string;
+  /** 0 to 1. */
+  confidence: number;
+  created: string;
+  /** Of the text that it describes. */
+  sha256: string;
+  /** The file has changed since, or is gone: it is not sent. */
+  stale: boolean;
+}
+
+/** All capsules by path. */
+export interface CapsuleListResult {
+  capsules: CapsuleInfo[];
+}
+
+/** A file to describe, by its own words or by the model. */
+export interface CapsuleMakeParams {
+  path: string;
+  useModel?: boolean;
+}
+
 /** One level and how full it is. Token counts; volatile has what the others leave. */
 export interface MemoryLevel {
   level: 'permanent' | 'session' | 'working' | 'volatile';
@@ -1473,6 +1499,10 @@ export interface Requests {
   'tierline/cache/tiers': [CacheTiersParams, CacheTiers];
   /** Requests, cache figures and money. */
   'tierline/stats/get': [StatsParams, Stats];
+  /** Descriptions of files. */
+  'tierline/capsule/list': [NoParams, CapsuleListResult];
+  /** Describe a file. */
+  'tierline/capsule/make': [CapsuleMakeParams, CapsuleInfo];
   /** Levels, summaries, ratio. */
   'tierline/memory/stats': [NoParams, MemoryStats];
   /** Compress working memory now. */

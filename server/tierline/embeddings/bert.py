@@ -21,7 +21,7 @@ from tierline.embeddings.wordpiece import WordPiece
 
 Array = NDArray[np.float32]
 
-MAX_TOKENS = 192
+MAX_TOKENS = 128
 """Of one text. Cost grows with the length, and what a turn is about is mostly said early."""
 
 

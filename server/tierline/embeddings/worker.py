@@ -19,8 +19,8 @@ def main() -> int:
     """Serve until standard input ends."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # it works in the background: one core is enough
-    with contextlib.suppress(AttributeError, OSError):
-        os.nice(10)
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        os.nice(int(os.environ.get("TIERLINE_EMBEDDINGS_NICE", "10")))
     out = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # whatever a library prints must not get between the answers
     from tierline.embeddings.bert import Bert

@@ -75,6 +75,8 @@ HANDLERS: dict[str, Handler] = {
     "tierline/cache/explain": lambda session, params: session.cache.explain(params),
     "tierline/cache/tiers": lambda session, params: session.cache.tiers(params),
     "tierline/stats/get": lambda session, params: session.cache.stats(params),
+    "tierline/capsule/list": lambda session, params: session.capsules.listed(params),
+    "tierline/capsule/make": lambda session, params: session.capsules.make(params),
     "tierline/memory/stats": lambda session, params: session.memory.stats(params),
     "tierline/memory/compress": lambda session, params: session.memory.compress(params),
     "tierline/memo/list": lambda session, params: session.memos.listed(params),

@@ -878,6 +878,41 @@ class ScratchpadAppendParams:
     text: str
 
 
+# --- capsules ------------------------------------------------------------------------------------
+
+
+@define
+class CapsuleInfo:
+    """A short description of a file: an aid, never the truth."""
+
+    path: str
+    text: str
+    source: Literal["extract", "model"]
+    model: str
+    confidence: float
+    """0 to 1."""
+    created: str
+    sha256: str
+    """Of the text that it describes."""
+    stale: bool = False
+    """The file has changed since, or is gone: it is not sent."""
+
+
+@define
+class CapsuleListResult:
+    """All capsules by path."""
+
+    capsules: list[CapsuleInfo]
+
+
+@define
+class CapsuleMakeParams:
+    """A file to describe, by its own words or by the model."""
+
+    path: str
+    use_model: bool = False
+
+
 # --- memory levels -------------------------------------------------------------------------------
 
 
@@ -1870,6 +1905,8 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/cache/explain", CacheExplainParams, CacheExplainResult, "Why did it miss?"),
     Method("tierline/cache/tiers", CacheTiersParams, CacheTiers, "A request's tiers and cache."),
     Method("tierline/stats/get", StatsParams, Stats, "Requests, cache figures and money."),
+    Method("tierline/capsule/list", NoParams, CapsuleListResult, "Descriptions of files."),
+    Method("tierline/capsule/make", CapsuleMakeParams, CapsuleInfo, "Describe a file."),
     Method("tierline/memory/stats", NoParams, MemoryStats, "Levels, summaries, ratio."),
     Method("tierline/memory/compress", NoParams, MemoryStats, "Compress working memory now."),
     Method("tierline/memo/list", MemoListParams, MemoListResult, "Memos, the newest first."),

@@ -283,12 +283,15 @@ class Composer:
         )
 
     def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
-        """Memos that fit the prompt, for this request alone: in the tail they break no prefix."""
-        settings = self._session.settings.memory
-        if turn is None or self._session.mode == "off" or not settings.inject_memos:
+        """Memos and capsules that fit the prompt, for this request alone: in the tail they break no
+        prefix.
+        """
+        session = self._session
+        if turn is None or session.mode == "off":
             return ()
-        counter = self._session.counters.counter(self._session.models.facts())
-        return memo_items(self._session.memos.relevant(turn.text), counter.count)
+        count = session.counters.counter(session.models.facts()).count
+        memos = session.memos.relevant(turn.text) if session.settings.memory.inject_memos else []
+        return (*memo_items(memos, count), *session.capsules.items(turn.text, count))
 
     async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
         counter = self._session.counters.counter(snapshot.facts)

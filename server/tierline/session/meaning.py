@@ -13,7 +13,7 @@ from tierline.history.messages import Message
 from tierline.history.parser import text_of
 from tierline.history.selection import Rank, search_words
 
-_CHARACTERS = 1_200
+_CHARACTERS = 900
 """Of a turn: its prompt and the beginning of the reply say what it is about."""
 
 

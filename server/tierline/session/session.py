@@ -17,6 +17,7 @@ from tierline.providers.editor_port import EditorPort
 from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
+from tierline.session.capsules import CapsuleService
 from tierline.session.codetools import code_tools
 from tierline.session.commands import CommandService
 from tierline.session.compaction import CompactionService
@@ -110,6 +111,7 @@ class Session:
         self.pins = PinService(self)
         self.meaning = Meaning(self.settings.memory, self.home / "vectors.sqlite3")
         self.memory = MemoryService(self)
+        self.capsules = CapsuleService(self)
         self.compaction = CompactionService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)

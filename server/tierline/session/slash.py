@@ -250,6 +250,9 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("memo list", "[words #tag]", "List or search the memos.", slash_memory.list_memos),
     Command("memo delete", "<id>", "Delete a memo.", slash_memory.delete_memo),
+    Command("capsule list", "", "Show the descriptions of files.", slash_memory.list_capsules),
+    Command("capsule make", "<path>", "Describe a file by its words.", slash_memory.make_capsule),
+    Command("capsule ask", "<path>", "Have the model describe a file.", slash_memory.ask_capsule),
     Command("query", "<SELECT …>", "Read the history with SQL.", _query),
     Command("help", "", "List the commands.", _help),
 )

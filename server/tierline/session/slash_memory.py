@@ -78,3 +78,33 @@ async def _save(session: Session, rest: str, scope: p.MemoScope) -> p.CommandRes
     content = _TAG.sub(" ", rest).strip()
     memo = await session.memos.save(p.MemoSaveParams(content, _TAG.findall(rest), scope))
     return p.CommandResult("Memos", f"Saved as {memo.id} ({memo.scope}).")
+
+
+async def list_capsules(session: Session, _rest: str) -> p.CommandResult:
+    """Descriptions of files, with what is stale."""
+    found = (await session.capsules.listed(p.NoParams())).capsules
+    lines = ["# Descriptions of files"]
+    for capsule in found:
+        who = capsule.model if capsule.source == "model" else "extracted"
+        state = "stale: the file has changed" if capsule.stale else "fresh"
+        facts = f"{state} · {who} · confidence {capsule.confidence:.2f} · {capsule.created[:16]}"
+        lines += ["", f"## {capsule.path}", "", facts, "", capsule.text]
+    text = "\n".join(lines) if found else "There are none; /capsule make <path> makes one."
+    return p.CommandResult("Capsules", text, document=True)
+
+
+async def make_capsule(session: Session, rest: str) -> p.CommandResult:
+    """Describe a file by its own words."""
+    return await _make(session, rest, use_model=False)
+
+
+async def ask_capsule(session: Session, rest: str) -> p.CommandResult:
+    """Have the model describe a file."""
+    return await _make(session, rest, use_model=True)
+
+
+async def _make(session: Session, rest: str, *, use_model: bool) -> p.CommandResult:
+    made = await session.capsules.make(p.CapsuleMakeParams(rest.strip(), use_model))
+    return p.CommandResult(
+        "Capsules", f"{made.path} (confidence {made.confidence:.2f})\n{made.text}"
+    )
