@@ -33,6 +33,7 @@ from tierline.context.tiers.base import (
     Tier,
     advance,
 )
+from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured, bytes_count
@@ -72,7 +73,7 @@ class AppendOnly:
     ) -> Arrangement:
         parts = Parts.of(items)
         known = LogState.from_json(sent.state) if sent.policy == self.name else None
-        request = _FullTexts(
+        request = Request(
             head=parts.head,
             parts=parts,
             state=known or LogState(),
@@ -81,7 +82,14 @@ class AppendOnly:
             prices=prices,
             ttl="5m",
             hazards={doc.key: 0.0 for doc in parts.docs},
-            count=bytes_count,
+            changes=_FullTexts(
+                docs=parts.docs,
+                talk=parts.talk,
+                texts=known.texts if known else {},
+                edits=clock.edits,
+                number=sent.requests + 1,
+                count=bytes_count,
+            ),
         )
         way = request.keep() if known else request.rewrite(Tier.L0)
         pieces, marks = request.pieces(way)
@@ -96,7 +104,7 @@ class AppendOnly:
         return sent
 
 
-class _FullTexts(Request):
+class _FullTexts(Changes):
     def _words(
         self, doc: Item, known: str, path: str, edit: AppliedEdit | None
     ) -> tuple[Kind, str]:

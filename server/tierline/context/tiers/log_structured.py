@@ -32,6 +32,7 @@ from tierline.context.tiers.base import (
     advance,
     is_cold,
 )
+from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.cost import Account, Verdict, weigh
 from tierline.context.tiers.hazard import hazard, observe
 from tierline.context.tiers.lifetime import choose_ttl
@@ -81,7 +82,14 @@ class LogStructured:
             prices=prices,
             ttl=sent.ttl,
             hazards=_hazards(parts.docs, evidence, clock.signals),
-            count=self.count,
+            changes=Changes(
+                docs=parts.docs,
+                talk=parts.talk,
+                texts=state.texts if state is not None else {},
+                edits=clock.edits,
+                number=sent.requests + 1,
+                count=self.count,
+            ),
         )
         ttl, decisions = self._lifetime(sent, request, cold)
         way, verdicts = _choose(request, ttl, cold)

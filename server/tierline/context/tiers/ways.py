@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tierline.context.blocks import ToolResult
-from tierline.context.items import Item, Section
+from tierline.context.items import Item
 from tierline.context.prompt import Ttl
-from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
-    AppliedEdit,
     Kind,
     Moment,
     Parts,
@@ -24,6 +22,7 @@ from tierline.context.tiers.base import (
     piece_of,
     place_of,
 )
+from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.cost import Layout
 from tierline.context.tiers.logstate import (
     Based,
@@ -82,9 +81,7 @@ class Request:
     ttl: Ttl
     """Lifetime of what is cached."""
     hazards: Mapping[str, float]
-    count: Callable[[str], int]
-    _memo: dict[tuple[str, str, str], Logged] = field(factory=dict, eq=False, repr=False)
-    """Changes by key and version; the ways of one request share most of them."""
+    changes: Changes
 
     def keep(self) -> Way:
         """Leave everything as it was sent and append."""
@@ -130,7 +127,7 @@ class Request:
         earlier = [entry for i, entry in self.state.updates if i < len(kept)]
         said = len(kept) - len(earlier)
         place = said + _before_prompt(talk[said:])
-        changes = self._updates(base, earlier, place)
+        changes = self.changes.since(base, earlier, place)
 
         def appended() -> tuple[Logged, ...]:
             return (*map(self._said, talk[said:place]), *changes, *map(self._said, talk[place:]))
@@ -161,77 +158,6 @@ class Request:
             if end.length <= kept and self.prices.alive(self.clock.now - end.at, self.ttl)
         )
         return max(alive, default=0)
-
-    # --- updates ---------------------------------------------------------------------------------
-
-    def _updates(
-        self, base: Sequence[Based], earlier: Sequence[Logged], place: int
-    ) -> list[Logged]:
-        """What brings the model from what it has, by the base and ``earlier`` updates, to what is
-        there now. ``place`` is where it comes in the conversation.
-        """
-        known = versions(base, earlier)
-        was = {b.key: (b.section, b.path) for b in base}
-        was |= {e.key: (e.section, e.path) for e in earlier}
-        docs = {doc.key: doc for doc in self.parts.docs}
-        gone = [self._gone(key, *was[key]) for key in known if key not in docs]
-        return gone + [
-            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], place)
-            for doc in docs.values()
-            if known.get(doc.key) != doc.sha256
-        ]
-
-    def _gone(self, key: str, section: Section, path: str) -> Logged:
-        text = updates.gone(path or key)
-        return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
-
-    def _changed(self, doc: Item, known: str, path: str, place: int) -> Logged:
-        edit = self._applied(doc, known, place)
-        memo = (doc.key, known, edit.reference if edit is not None else "")
-        if memo not in self._memo:
-            kind, text = self._said_of(doc, known, path, edit)
-            self._memo[memo] = Logged(
-                doc.key, doc.sha256, self.count(text), kind, text, doc.section, doc.path,
-                self.number,
-            )  # fmt: skip
-        return self._memo[memo]
-
-    def _said_of(
-        self, doc: Item, known: str, path: str, edit: AppliedEdit | None
-    ) -> tuple[Kind, str]:
-        """The words, which are the same at every request as long as the document is."""
-        key = f"update {type(self).__name__} {known} {path} {edit.reference if edit else ''}"
-        words: tuple[Kind, str] | None = doc.memo.get(key)
-        if words is None:
-            words = self._words(doc, known, path, edit)
-            if known in self.state.texts:
-                doc.memo[key] = words
-        return words
-
-    def _words(
-        self, doc: Item, known: str, path: str, edit: AppliedEdit | None
-    ) -> tuple[Kind, str]:
-        now = updates.of_item(doc)
-        if known not in self.state.texts:
-            return Kind.FULL, updates.full(now)
-        before = updates.content_of(doc.key, path, self.state.texts[known])
-        if edit is not None and before.name == now.name and before.plain and now.plain:
-            return Kind.CONFIRMED, updates.confirmed(before, now, edit.reference)
-        return updates.change(before, now)
-
-    def _applied(self, doc: Item, known: str, place: int) -> AppliedEdit | None:
-        """The model's own edit that leads from the version that it has to the current one, if its
-        proposal stands before ``place`` in the conversation.
-        """
-        for edit in self.clock.edits:
-            if (
-                (edit.item, edit.before, edit.after) == (doc.key, known, doc.sha256)
-                and edit.reference
-                and not any(c.isspace() for c in edit.reference)
-                and any(item.key == edit.history for item in self.parts.talk[:place])
-            ):
-                return edit
-        return None
 
     # --- the result ------------------------------------------------------------------------------
 

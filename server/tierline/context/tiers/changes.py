@@ -1,0 +1,101 @@
+"""What the log has to say so that the model has every document's current text (freshness).
+
+A document that changed is said as a difference or in full, whichever is shorter; one that the
+model's own edit changed exactly as proposed with one line; one that is gone with a tombstone; a new
+one in full. ``updates.py`` has the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import field, frozen
+
+from tierline.context.items import Item, Section
+from tierline.context.tiers import updates
+from tierline.context.tiers.base import AppliedEdit, Kind
+from tierline.context.tiers.logstate import Based, Logged, versions
+
+
+@frozen
+class Changes:
+    """What may have to be said in one request."""
+
+    docs: tuple[Item, ...]
+    """Documents as they are now."""
+    talk: tuple[Item, ...]
+    texts: Mapping[str, str]
+    """Rendered texts of earlier versions, by ``Item.sha256``."""
+    edits: tuple[AppliedEdit, ...]
+    number: int
+    """Of the request."""
+    count: Callable[[str], int]
+    _memo: dict[tuple[str, str, str], Logged] = field(factory=dict, eq=False, repr=False)
+    """Changes by key and version; the ways of one request share most of them."""
+
+    def since(self, base: Sequence[Based], earlier: Sequence[Logged], place: int) -> list[Logged]:
+        """What brings the model from what it has, by the base and ``earlier`` updates, to what is
+        there now. ``place`` is where it comes in the conversation.
+        """
+        known = versions(base, earlier)
+        was = {b.key: (b.section, b.path) for b in base}
+        was |= {e.key: (e.section, e.path) for e in earlier}
+        docs = {doc.key: doc for doc in self.docs}
+        gone = [self._gone(key, *was[key]) for key in known if key not in docs]
+        return gone + [
+            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], place)
+            for doc in docs.values()
+            if known.get(doc.key) != doc.sha256
+        ]
+
+    def _gone(self, key: str, section: Section, path: str) -> Logged:
+        text = updates.gone(path or key)
+        return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
+
+    def _changed(self, doc: Item, known: str, path: str, place: int) -> Logged:
+        edit = self._applied(doc, known, place)
+        memo = (doc.key, known, edit.reference if edit is not None else "")
+        if memo not in self._memo:
+            kind, text = self._said_of(doc, known, path, edit)
+            self._memo[memo] = Logged(
+                doc.key, doc.sha256, self.count(text), kind, text, doc.section, doc.path,
+                self.number,
+            )  # fmt: skip
+        return self._memo[memo]
+
+    def _said_of(
+        self, doc: Item, known: str, path: str, edit: AppliedEdit | None
+    ) -> tuple[Kind, str]:
+        """The words, which are the same at every request as long as the document is."""
+        key = f"update {type(self).__name__} {known} {path} {edit.reference if edit else ''}"
+        words: tuple[Kind, str] | None = doc.memo.get(key)
+        if words is None:
+            words = self._words(doc, known, path, edit)
+            if known in self.texts:
+                doc.memo[key] = words
+        return words
+
+    def _words(
+        self, doc: Item, known: str, path: str, edit: AppliedEdit | None
+    ) -> tuple[Kind, str]:
+        now = updates.of_item(doc)
+        if known not in self.texts:
+            return Kind.FULL, updates.full(now)
+        before = updates.content_of(doc.key, path, self.texts[known])
+        if edit is not None and before.name == now.name and before.plain and now.plain:
+            return Kind.CONFIRMED, updates.confirmed(before, now, edit.reference)
+        return updates.change(before, now)
+
+    def _applied(self, doc: Item, known: str, place: int) -> AppliedEdit | None:
+        """The model's own edit that leads from the version that it has to the current one, if its
+        proposal stands before ``place`` in the conversation.
+        """
+        for edit in self.edits:
+            if (
+                (edit.item, edit.before, edit.after) == (doc.key, known, doc.sha256)
+                and edit.reference
+                and not any(c.isspace() for c in edit.reference)
+                and any(item.key == edit.history for item in self.talk[:place])
+            ):
+                return edit
+        return None
