@@ -141,7 +141,7 @@ def test_history_from_the_first_turn_to_another_session(
     vscode.page.wait_for_timeout(500)
     assert "PLAN-42" in log.read_text(encoding="utf-8")
     picture(vscode, "scratchpad")
-    vscode.show_chat()
+    vscode.command("Tierline: Open Chat")
     say(chat, "Go on with the plan")
     expect(replies(chat)).to_have_count(3, timeout=60_000)
     assert "PLAN-42" in json.dumps(model.bodies[-1])

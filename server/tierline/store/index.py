@@ -242,12 +242,14 @@ class Index:
                 read = self._next_batch(end)
                 if read.end == end:
                     break
-                batch.add_all(read.entries)
-                if read.end - read.start >= BATCH_BYTES:
-                    # There is more: read and parse it while SQLite works on the words.
-                    self._ahead = self._thread().submit(read_batch, self.log, read.end)
-                batch.write_words()
                 end, skipped = read.end, skipped + read.skipped
+                batch.add_all(read.entries)
+                more = read.end - read.start >= BATCH_BYTES
+                del read  # what is read ahead should not lie beside what has been written
+                if more:
+                    # Read and parse it while SQLite works on the words.
+                    self._ahead = self._thread().submit(read_batch, self.log, end)
+                batch.write_words()
                 if progress is not None:
                     progress(end, max(self.log.size(), end))
             if end > start:

@@ -76,6 +76,7 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
         path, timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.execute("PRAGMA page_size = 16384")  # of a new file; texts are long
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
