@@ -5,26 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from tierline.context.assemble import assemble
 from tierline.context.budget import Reported, UsageLedger, budget
-from tierline.context.counting import REQUEST_OVERHEAD, TokenCounter
+from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.fileentry import FileEntry
 from tierline.context.files import FileState
-from tierline.context.imagelimits import limit_images
 from tierline.context.items import Item
 from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
-from tierline.context.plan import ContextPlan, plan
+from tierline.context.plan import ContextPlan
 from tierline.context.prompt import Prompt
-from tierline.context.strict import strict
-from tierline.context.tiers.base import Arrangement, Moment, Sent, Tariff
+from tierline.context.tiers.base import Arrangement
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.selection import Strategy
@@ -37,13 +33,12 @@ from tierline.session.candidates import (
     absent_of,
     gather,
     selection_of,
-    signals_of,
     tail_of,
 )
 from tierline.session.contextline import context_line
+from tierline.session.layout import lay_out
 from tierline.session.memos import memo_items
 from tierline.session.tiering import SentState, policy
-from tierline.session.toolbox import tools_hash
 from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
@@ -306,84 +301,16 @@ class Composer:
     ) -> Composed:
         candidates = gather(snapshot, counter, self._known)
         self._known.keep(candidates)
-        decided = self._plan(candidates, snapshot, REQUEST_OVERHEAD)
-        arranged, prompt, frame, total = self._arrange(decided, candidates, snapshot, counter)
-        if frame > REQUEST_OVERHEAD:
-            # What the form costs (roles, headings, updates in the log) takes part in enforcement.
-            decided = self._plan(candidates, snapshot, frame)
-            if total != decided.tokens:  # something had to leave: begin afresh
-                snapshot = evolve(snapshot, sent=Sent())
-                arranged, prompt, frame, _ = self._arrange(decided, candidates, snapshot, counter)
-                decided = self._plan(candidates, snapshot, frame)
-        prompt = evolve(prompt, max_output_tokens=max(1, decided.max_output_tokens))
-        decided = decided.with_tiers(arranged.tiers())
-        messages, image_notices = limit_images(prompt.messages)
-        prompt = evolve(prompt, messages=messages)
-        rendered = None
-        if provider is not None:
-            prompt = strict(prompt, strategy=snapshot.strategy)
-            rendered = provider.render(prompt)
+        made = lay_out(candidates, snapshot, counter)
         return Composed(
-            plan=decided,
-            prompt=prompt,
-            budget=self._budget(decided, snapshot, counter),
-            context_line=context_line(decided, snapshot.mode),
-            notices=(*decided.notices, *image_notices),
-            arrangement=arranged,
-            rendered=rendered,
+            plan=made.plan,
+            prompt=made.prompt,
+            budget=self._budget(made.plan, snapshot, counter),
+            context_line=context_line(made.plan, snapshot.mode),
+            notices=made.notices,
+            arrangement=made.arrangement,
+            rendered=provider.render(made.prompt) if provider is not None else None,
         )
-
-    def _plan(self, candidates: Sequence[Item], snapshot: Snapshot, frame: int) -> ContextPlan:
-        return plan(
-            candidates,
-            snapshot.limits,
-            model=snapshot.facts.name,
-            mode=snapshot.mode,
-            absent=(*snapshot.absent, *snapshot.automatic.absent),
-            frame_tokens=frame,
-            compaction_failed=snapshot.after_overflow or snapshot.compaction_failed,
-            branch=snapshot.branch,
-            turn=snapshot.active_group,
-            retrieval_set=snapshot.automatic.set_id,
-        )
-
-    def _arrange(
-        self,
-        decided: ContextPlan,
-        candidates: Sequence[Item],
-        snapshot: Snapshot,
-        counter: TokenCounter,
-    ) -> tuple[Arrangement, Prompt, int, int]:
-        """The order of bytes, the prompt, and what the form costs beside the items and the whole
-        costs, in tokens.
-        """
-        items = decided.select(candidates)
-        arranged = policy(snapshot.cache, counter.count).arrange(
-            items,
-            snapshot.sent,
-            Moment(
-                now=snapshot.now,
-                model=snapshot.facts.name,
-                active_group=snapshot.active_group,
-                signals=signals_of(snapshot),
-                tools=tools_hash(snapshot.tools),
-                edits=snapshot.edits,
-            ),
-            Tariff.of(
-                snapshot.facts,
-                min_tokens=snapshot.cache.min_tokens,
-                input_tokens=decided.tokens,
-            ),
-        )
-        prompt = assemble(
-            arranged,
-            facts=snapshot.facts,
-            tools=snapshot.tools,
-            count=counter.count,
-            cache_key=snapshot.session_id,
-        )
-        total = counter.count(prompt)
-        return arranged, prompt, max(total - sum(item.tokens for item in items), 1), total
 
     def _budget(self, decided: ContextPlan, snapshot: Snapshot, counter: TokenCounter) -> p.Budget:
         report = budget(
