@@ -171,8 +171,10 @@ def _contexts(
     compacted = f"{summary}\n{join([g for g in order if g in verbatim])}"
     with_prompt = [*history, *msg_of("(prompt)")]
 
-    def levels(question: Question) -> str:
-        semantic = meaning.rank(question.prompt, with_prompt, seconds=30)
+    def by_meaning(query: str) -> list[str]:
+        return meaning.rank(query, with_prompt, seconds=30)
+
+    def levels(question: Question, *, semantic: Sequence[str] = ()) -> str:
         room, parts = RECALLED, [leveled]
         for piece in recall(memory, question.prompt, search=search, semantic=semantic):
             text = render(piece)
@@ -189,13 +191,19 @@ def _contexts(
         rest = [g for g in best if g not in verbatim]
         return f"{compacted}\n{join(fitting(rest, CONTEXT - VERBATIM - 500))}"
 
-    return {
+    found: dict[str, Callable[[Question], str]] = {
         "window": lambda _question: window,
         "levels": levels,
         "ranked": ranked,
         "compaction alone": lambda _question: compacted,
         "compaction plus retrieval": compaction,
     }
+    if meaning.available:
+        found["levels with embeddings"] = lambda q: levels(q, semantic=by_meaning(q.prompt))
+        found["ranked with embeddings"] = lambda q: join(
+            fitting(ranking(order, q.prompt, search, by_meaning), CONTEXT)
+        )
+    return found
 
 
 def _embed(meaning: Meaning, history: Sequence[Message]) -> None:

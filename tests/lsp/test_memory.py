@@ -103,3 +103,48 @@ async def test_stats_are_there_under_every_strategy(start: Start, model: WireSer
         ("permanent", 2000), ("session", 4000), ("working", 8000), ("volatile", 2000)
     ]  # fmt: skip
     assert sum(level.tokens for level in stats.levels) == stats.used > 0
+
+
+async def test_what_was_hidden_is_neither_summarised_nor_recalled(
+    start: Start, model: WireServer
+) -> None:
+    """BR-167: removed from the screen, but still in what is sent."""
+    editor = await start(model, **LEVELS)
+    first = await editor.chat("The MAROON crash in parser.py is an IndexError")
+    for text in ("Now let's do BRAVO", "Next task: CHARLIE", "Next task: DELTA"):
+        await editor.chat(text)
+    assert "MAROON" in said(model.bodies[-1]), "in a summary"
+    await editor.ask("history/drop", p.GroupParams(first.turn_id))
+    await editor.chat("what about the maroon crash in the parser?")
+    body = said(model.bodies[-1])
+    assert "MAROON" not in body and body.count("maroon") == 1
+    stats = await editor.ask("memory/stats")
+    assert not any("MAROON" in summary.text for summary in stats.summaries)
+    await editor.ask("history/restore", p.GroupParams(first.turn_id))
+    await editor.chat("what about the maroon crash in the parser?")
+    assert "MAROON" in said(model.bodies[-1])
+
+
+async def test_commands_in_the_chat(start: Start, model: WireServer) -> None:
+    editor = await start(model)
+
+    async def run(text: str) -> p.CommandResult:
+        return await editor.ask("chat/command", p.CommandParams(text))  # type: ignore[no-any-return]
+
+    await run("/memory on")
+    await editor.chat("hello there")
+    shown = await run("/memory stats")
+    assert "Total tokens used:" in shown.text and shown.document
+    assert (await editor.ask("memory/stats")).active
+    assert "was compressed" in (await run("/memory compress")).text
+    await run("/memory off")
+    assert not (await editor.ask("memory/stats")).active
+    saved = await run("/memo save Releases are cut on Tuesdays. #release #when")
+    (memo,) = (await editor.ask("memo/list")).memos
+    assert memo.id in saved.text and memo.tags == ["release", "when"]
+    assert memo.content == "Releases are cut on Tuesdays."
+    await run("/memo user I like tabs. #style")
+    assert "Tuesdays" in (await run("/memo list #release")).text
+    assert "Tuesdays" not in (await run("/memo list #style")).text
+    await run(f"/memo delete {memo.id}")
+    assert [m.scope for m in (await editor.ask("memo/list")).memos] == ["user"]

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "vscode-client"
 SECTIONS = {
     "Use": ["vscode", "cli", "editors"],
-    "Understand": ["architecture", "tiers"],
+    "Understand": ["architecture", "tiers", "memory"],
     "Reference": ["configuration", "protocol", "changelog"],
     "Build": ["development", "dependencies", "benchmarks", "reliability", "security", "seeds"],
 }
