@@ -1,0 +1,78 @@
+"""The budget through a real server: calibration that outlives a restart, shedding with a notice,
+and a fixed part that cannot fit (issue 3, Deliver).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lsp.conftest import Start
+from tierline.lsp import protocol as p
+from wire.scripts import a_reply
+from wire.servers import wire_server
+
+LONG = "".join(f"def function_{n}() -> int:\n    return {n}\n\n\n" for n in range(300))
+
+
+async def test_calibration_is_learnt_from_usage_and_survives_a_restart(
+    start: Start, workspace: Path
+) -> None:
+    """The provider reports half as much again as we counted: after three replies the figures are
+    called calibrated and are about what it reports, also in the next process.
+    """
+    (workspace / "src" / "big.py").write_text(LONG, encoding="utf-8")
+    with wire_server("anthropic", [a_reply("Yes.")]) as model:
+        editor = await start(model)
+        await editor.ask("files/add", p.FileParams(path="src/big.py"))
+        before = await editor.ask("budget/get")
+        assert before.accuracy == "estimated"
+        reported = int(before.used * 1.5)
+        model.script = [a_reply("Yes.", input_tokens=reported)] * 4
+        for number in range(3):
+            await editor.chat(f"Question {number}?")
+        after = await editor.ask("budget/get")
+        assert after.accuracy == "calibrated"
+        assert 0.9 * reported < after.used < 1.1 * reported
+        assert after.margin_percent < before.margin_percent
+        stored = json.loads((workspace / ".tierline" / "calibration.json").read_text())
+        assert stored[after.model]["log_ratios"]
+        await editor.stop()
+        again = await start(model)
+        restarted = await again.ask("budget/get")
+        assert (restarted.accuracy, restarted.used) == ("calibrated", after.used)
+
+
+async def test_files_are_shed_with_a_notice_and_come_back(start: Start, workspace: Path) -> None:
+    """004:121: largest first, with a warning in the chat; with room again it is sent again."""
+    (workspace / "src" / "big.py").write_text(LONG, encoding="utf-8")
+    with wire_server("anthropic", [a_reply("Yes.")]) as model:
+        editor = await start(model, context={"maxInputTokens": 4_000})
+        await editor.ask("files/add", p.FileParams(path="src/big.py"))
+        await editor.ask("files/add", p.FileParams(path="src/a.py"))
+        await editor.chat("What is alpha?")
+        body = json.dumps(model.bodies[-1])
+        assert "def alpha" in body and "function_299" not in body
+        notices = [n.text for n in editor.bodies(p.Notice)]
+        assert any("src/big.py" in text and "tokens" in text for text in notices)
+        listed = {f.path: f.state for f in (await editor.ask("files/list")).files}
+        assert listed == {"src/a.py": "ok", "src/big.py": "shed"}
+        await editor.stop()
+        roomy = await start(model)
+        await roomy.chat("And now?")
+        assert "function_299" in json.dumps(model.bodies[-1])
+
+
+async def test_a_fixed_part_that_cannot_fit_is_an_error_that_names_it(
+    start: Start, workspace: Path
+) -> None:
+    """No loop, no cut prompt, nothing sent; the prompt is in the history and can be shortened."""
+    with wire_server("anthropic", [a_reply("Yes.")]) as model:
+        editor = await start(model, context={"maxInputTokens": 2_000})
+        ended = await editor.chat("Please read this. " + "word " * 9_000)
+        assert (ended.outcome, ended.code) == ("error", "fixed_part_too_large")
+        assert "history:" in ended.error and "tokens" in ended.error
+        assert "prompt" in ended.advice
+        assert model.bodies == []
+        shown = (await editor.ask("state/get")).messages
+        assert [m.role for m in shown] == ["user"]
