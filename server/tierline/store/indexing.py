@@ -19,7 +19,7 @@ from tierline.history.messages import Message, Status
 from tierline.history.parser import full_text
 from tierline.history.timeline import timeline
 from tierline.store.log import HistoryLog
-from tierline.store.words import distinct_text, index_text
+from tierline.store.words import index_text
 
 BATCH_BYTES = 8 * 1024 * 1024
 PREVIEW_CHARACTERS = 100
@@ -77,7 +77,7 @@ def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
                     line.end,
                     light,
                     text,
-                    distinct_text(index_text(text)),
+                    index_text(text),
                     is_prompt(entry),
                 )
             )
@@ -101,6 +101,7 @@ class Batch:
         self._places: list[tuple[int, str, int, int]] = []
         self._messages: list[tuple[Any, ...]] = []
         self._known: set[str] = set()
+        self._indexed = self._seq  # up to which message the words are in
         self._words: list[tuple[int, str]] = []
         db.execute("CREATE TEMP TABLE IF NOT EXISTS fresh (seq INTEGER PRIMARY KEY, text TEXT)")
 
@@ -135,17 +136,23 @@ class Batch:
         self._seq += 1
         session.row["last_seq"] = self._seq
         self._places.append((self._seq, session_id, item.start, item.end))
-        if isinstance(item.entry, Message):
+        if isinstance(item.entry, Message) and item.words is not item.text:
             self._words.append((self._seq, item.words))
         self.added += 1
 
     def write_words(self) -> None:
-        """Enter the words that have been gathered.
+        """Enter the words of what was added, from the table of messages or, where they are spelled
+        otherwise for the index, from those gathered.
 
         One statement for all of them: Python's lock is free while it runs, so that another thread
         can read on. With a statement per text, each would wait for the lock.
         """
-        self.db.execute("INSERT INTO words (rowid, content) SELECT seq, text FROM temp.fresh")
+        self.db.execute(
+            "INSERT INTO words (rowid, content) SELECT m.seq, coalesce(f.text, m.content)"
+            " FROM message m LEFT JOIN temp.fresh f ON f.seq = m.seq WHERE m.seq > ?",
+            (self._indexed,),
+        )
+        self._indexed = self._seq
         self.db.execute("DELETE FROM temp.fresh")
 
     def finish(self) -> None:

@@ -24,21 +24,6 @@ MAX_WORDS = 32
 """More words of a query than these are not looked at: a pasted page is not a search."""
 
 
-_LONG = 8000
-"""Characters from which on looking for repeated words costs less than indexing them."""
-
-_HUGE = 1_000_000
-"""Characters from which on its words, one by one, would take too much memory."""
-
-
-def distinct_text(text: str) -> str:
-    """The words of :func:`index_text`'s result, each at least once, in any order: the word index
-    only remembers which texts a word is in, and a word that it is given again costs as much time as
-    the first.
-    """
-    return " ".join(set(text.split())) if _LONG < len(text) < _HUGE else text
-
-
 def index_text(text: str) -> str:
     """Text as it is given to the word index."""
     if text.isascii():
