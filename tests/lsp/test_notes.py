@@ -58,6 +58,18 @@ async def test_state_is_taken_from_each_reply_and_injected_into_the_next_request
     assert log.count("port 8080") == 1, "the block is in the log, as an event"
 
 
+@pytest.mark.parametrize("end", ["\n```", "\n#", "\n### STAT"])
+async def test_a_reply_that_ends_like_a_block_is_streamed_whole(start: Start, end: str) -> None:
+    with wire_server("openai", o_reply("Look:\n\n```\nx = 1", end)) as model:
+        editor = await start(model)
+        done = await editor.chat("one")
+        streamed = "".join(b.text for b in editor.bodies(p.TextDelta))
+        assert (
+            done.message is not None
+            and streamed == done.message.text == f"Look:\n\n```\nx = 1{end}"
+        )
+
+
 async def test_undo_puts_the_state_of_the_turn_before_in_force(start: Start) -> None:
     """Seed 000:196: "remove the last interaction and rebuild state"."""
     with wire_server("openai", [with_state("A", ONE), with_state("B", TWO), o_reply("C")]) as model:

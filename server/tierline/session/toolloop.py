@@ -172,6 +172,8 @@ class Rounds:
                         turn.malformed += 1
                     case Stop():
                         turn.stop = event
+        if rest := turn.show_rest():
+            session.bus.publish(p.TextDelta(turn.group_id, rest))
 
     # --- one reply -------------------------------------------------------------------------------
 

@@ -61,6 +61,12 @@ class Turn:
         self.shown.append(text)
         return text
 
+    def show_rest(self) -> str:
+        """What was held back of the reply because it could have become the STATE block."""
+        text = self.screen.close() if self.screen is not None else ""
+        self.shown.append(text)
+        return text
+
     def begin_round(self) -> None:
         """The next request of the turn."""
         self.rounds += 1
