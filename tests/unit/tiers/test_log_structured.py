@@ -13,7 +13,8 @@ from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
 from tierline.context.tiers.base import Arrangement, Decision, Kind, Piece, Signals, Tariff, Tier
-from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.cost import Account, Verdict
+from tierline.context.tiers.log_structured import LogStructured, _rents
 from tierworld import FACTS, World, blocks, prefix, text_item
 
 BIG = "".join(f"value_{i} = compute({i})\n" for i in range(250))
@@ -285,6 +286,19 @@ def test_the_base_is_rewritten_when_the_rent_has_reached_the_price() -> None:
     assert all(
         d.numbers["rent"] < bought.numbers["rent"] for d in later.decisions if d.code == "defer"
     ), "the account begins anew"
+
+
+def test_a_purchase_settles_only_what_it_removed() -> None:
+    """Rewriting the log alone leaves the base's stale bytes, and their account, as they were."""
+    verdicts = {
+        Tier.L0: Verdict(False, "wait", 900.0, 5000.0, Account(900.0)),
+        Tier.L1: Verdict(False, "wait", 400.0, 3000.0, Account(400.0)),
+        Tier.LOG: Verdict(True, "due", 300.0, 250.0, Account()),
+    }
+    assert _rents(verdicts, Tier.LOG, "") == {"L0": 600.0, "L1": 100.0}
+    assert _rents(verdicts, Tier.L0, "") == {}
+    assert _rents(verdicts, None, "") == {"L0": 900.0, "L1": 400.0, "log": 0.0}
+    assert _rents(verdicts, Tier.L0, "expired") == {}
 
 
 def test_any_tier_may_be_the_boundary_where_prefixes_are_cached_automatically() -> None:

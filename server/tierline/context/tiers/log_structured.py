@@ -95,7 +95,7 @@ class LogStructured:
         way, verdicts = _choose(request, ttl, cold)
         decisions += [_decision(tier, verdict, cold) for tier, verdict in verdicts.items()]
         pieces, marks = request.pieces(way)
-        rents = {} if way.tier else {str(t): v.account.rent for t, v in verdicts.items()}
+        rents = _rents(verdicts, way.tier, cold)
         next_state = LogState(
             base=way.base,
             log=way.log,
@@ -193,6 +193,18 @@ def _choose(request: Request, ttl: Ttl, cold: str) -> tuple[Way, dict[Tier, Verd
     if due:
         return ways[max(due, key=lambda t: (verdicts[t].ratio, t))], verdicts
     return keep, verdicts
+
+
+def _rents(verdicts: Mapping[Tier, Verdict], bought: Tier | None, cold: str) -> dict[str, float]:
+    """The accounts to keep. Rewriting from a tier on settles what its own account holds; before
+    that tier everything is still carried, and the rest of those accounts stays.
+    """
+    if cold:
+        return {}
+    if bought is None:
+        return {str(tier): verdict.account.rent for tier, verdict in verdicts.items()}
+    paid = verdicts[bought].rent
+    return {str(t): max(v.rent - paid, 0.0) for t, v in verdicts.items() if t < bought}
 
 
 def _boundaries(state: LogState, prices: Tariff) -> tuple[Tier, ...]:
