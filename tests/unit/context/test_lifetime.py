@@ -24,9 +24,10 @@ def ask(**changes: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("gaps", "ttl"),
-    [([30.0] * 20, "5m"), ([900.0] * 20, "1h"), ([20_000.0] * 20, "5m"), ([], "5m")],
+    [([30.0] * 20, "5m"), ([900.0] * 20, "1h"), ([20_000.0] * 20, "5m"), ([], "1h")],
 )
 def test_the_lifetime_follows_the_pauses(gaps: list[float], ttl: str) -> None:
+    """Before any was seen, one pause in five is assumed to be longer than five minutes."""
     assert choose_ttl(gaps, 50_000, 500, PRICES).ttl == ttl
 
 

@@ -57,7 +57,7 @@ async def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
             ends: asyncio.Queue[p.Event] = asyncio.Queue()
             session = Session(
                 [("work", tmp_path.as_uri())],
-                editor_settings={"cache": cache},
+                editor_settings={"cache": {"ttl": "5m", **cache}},
                 publish=ends.put_nowait,
             )
             clock = Clock(model)
