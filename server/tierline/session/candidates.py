@@ -164,9 +164,10 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
     recalled = snapshot.memory.items(counter.count) if snapshot.memory is not None else ()
     definitions = tools_items(snapshot.tools, counter)
     documents = (*snapshot.notes, *snapshot.files)
-    found = (*snapshot.automatic.items, *snapshot.memos)
+    # What the prompt refers to comes before what may be of use: the mode takes only so much.
+    found = (*recalled, *snapshot.automatic.items, *snapshot.memos)
     before = known.same((head, *definitions, *documents))
-    return [*before, *history, *known.same((*found, *recalled, *tail))]
+    return [*before, *history, *known.same((*found, *tail))]
 
 
 def signals_of(snapshot: Snapshot) -> dict[str, Signals]:
