@@ -60,17 +60,6 @@ def _one_heap() -> None:
         CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
-def load_vocabulary() -> None:
-    """Read the vocabulary that nearly every model is counted with; half a second, in a thread.
-
-    While it is built it takes 25 MB more than it keeps. Read before the session's own modules and
-    files, which then fit into what it leaves, it makes the process no larger.
-    """
-    from tierline.tokenizers import COMMON, encoder
-
-    encoder(COMMON)
-
-
 def configure_logging() -> None:
     """Log to standard error, which editors show in the server's output channel."""
     level = os.environ.get("TIERLINE_LOG", "WARNING").upper()

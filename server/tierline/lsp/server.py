@@ -22,7 +22,7 @@ from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.handlers import HANDLERS
-from tierline.lsp.launch import load_vocabulary, tidy
+from tierline.lsp.launch import tidy
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
@@ -80,7 +80,6 @@ class TierlineServer(LanguageServer):
 
     async def _open(self) -> Session:
         tidy()
-        await asyncio.to_thread(load_vocabulary)
         from tierline.session.session import Session
 
         session = Session(

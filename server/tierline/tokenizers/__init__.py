@@ -9,20 +9,14 @@ import logging
 import types
 from binascii import a2b_base64
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from tierline.context.counting import Encoder
-
-if TYPE_CHECKING:
-    import tiktoken
+from tierline.context.text import well_formed
 
 log = logging.getLogger(__name__)
-
-
-COMMON = "o200k_base"
-"""The encoding of most models, and what is closest for those that do not publish theirs."""
 
 
 class VocabularyError(Exception):
@@ -71,20 +65,32 @@ _lock = Lock()
 @frozen
 class _Tiktoken:
     name: str
-    encoding: tiktoken.Encoding
+    core: Any
     additive: bool
 
     def __call__(self, text: str) -> int:
         # "ordinary": text that looks like a special token is text.
-        return len(self.encoding.encode_ordinary(text))
+        return len(self.core.encode_ordinary(well_formed(text)))
+
+
+class _Release:
+    """The number of a special token. It is asked for after all ranks have been read, and then lets
+    them go: the encoder has its own copy by then, and makes two more.
+    """
+
+    def __init__(self, number: int, ranks: dict[bytes, int]) -> None:
+        self._number = number
+        self._ranks = ranks
+
+    def __index__(self) -> int:
+        self._ranks.clear()
+        return self._number
 
 
 _ADDITIVE = frozenset({"cl100k_base", "o200k_base"})
 
 
 def _load(name: str) -> Encoder:
-    import tiktoken
-
     public = importlib.import_module("tiktoken_ext.openai_public")
     constructor = public.ENCODING_CONSTRUCTORS[name]
     # tiktoken's constructor knows the pattern, the special tokens and the hash of the vocabulary,
@@ -93,11 +99,23 @@ def _load(name: str) -> Encoder:
         constructor.__code__, {**constructor.__globals__, "load_tiktoken_bpe": _ranks}
     )
     facts: dict[str, Any] = offline()
-    encoding = tiktoken.Encoding(**facts)
-    # The encoder has made its own tables of these; tiktoken keeps ours only to pickle itself.
-    # Emptied, they give 30 MB of memory back.
-    facts["mergeable_ranks"].clear()
-    return _Tiktoken(name, encoding, additive=name in _ADDITIVE)
+    return _Tiktoken(name, _core(facts), additive=name in _ADDITIVE)
+
+
+def _core(facts: dict[str, Any]) -> Any:
+    """Tiktoken's encoder without its Python object, which would keep a second vocabulary."""
+    ranks, special = facts["mergeable_ranks"], facts["special_tokens"]
+    token, rank = next(reversed(ranks.items()))
+    releasing = {text: _Release(number, ranks) for text, number in special.items()}
+    make = importlib.import_module("tiktoken._tiktoken").CoreBPE
+    core = make(ranks, releasing, facts["pat_str"])
+    try:
+        whole = core.decode_single_token_bytes(rank) == token
+    except KeyError:
+        whole = False
+    if not whole:
+        raise VocabularyError("tiktoken did not take all of it.")
+    return core
 
 
 def _ranks(url: str, expected_hash: str) -> dict[bytes, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import logging
+import operator
 import socket
 import subprocess
 import sys
@@ -115,3 +116,39 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import sys, tierline.tokenizers; print('tiktoken' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+def test_counts_are_those_of_tiktoken_itself(name: str) -> None:
+    """Our way to build the encoder lets its input go half-way; nothing may be lost by that."""
+    tiktoken = pytest.importorskip("tiktoken")
+    ours = shipped(name)
+    public = importlib.import_module("tiktoken_ext.openai_public")
+    constructor = public.ENCODING_CONSTRUCTORS[name]
+    facts = types.FunctionType(
+        constructor.__code__, {**constructor.__globals__, "load_tiktoken_bpe": tokenizers._ranks}
+    )()
+    theirs = tiktoken.Encoding(**facts)
+    rare = [theirs.decode_single_token_bytes(rank) for rank in range(256, theirs.n_vocab - 30, 997)]
+    texts = [token.decode("utf-8", "replace") for token in rare]
+    texts += ["def f(x):\n\treturn x  # naïve 你好 🙂\n" * 9, "<|endoftext|>", "\ud83d"]
+    for text in texts:
+        assert ours(text) == len(theirs.encode_ordinary(text))
+
+
+def test_an_encoder_that_did_not_take_the_whole_vocabulary_is_not_used() -> None:
+    class Early:
+        """Reads the special tokens before the ranks."""
+
+        def __init__(self, ranks: dict[bytes, int], special: dict[str, Any], _pattern: str) -> None:
+            assert [int(operator.index(number)) for number in special.values()] == [2]
+            self.known = {rank: token for token, rank in ranks.items()}
+
+        def decode_single_token_bytes(self, rank: int) -> bytes:
+            return self.known[rank]
+
+    facts = {"mergeable_ranks": {b"a": 0, b"b": 1}, "special_tokens": {"<|x|>": 2}, "pat_str": "."}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tiktoken._tiktoken.CoreBPE", Early)
+        with pytest.raises(tokenizers.VocabularyError, match="all of it"):
+            tokenizers._core(facts)
