@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
 from memories import FILLER
+from tierline.embeddings.embedder import find_model
 from tierline.lsp import protocol as p
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
@@ -123,6 +125,31 @@ async def test_what_was_hidden_is_neither_summarised_nor_recalled(
     await editor.ask("history/restore", p.GroupParams(first.turn_id))
     await editor.chat("what about the maroon crash in the parser?")
     assert "MAROON" in said(model.bodies[-1])
+
+
+@pytest.mark.model
+@pytest.mark.skipif(find_model() is None, reason="no sentence model is installed")
+async def test_with_embeddings_a_paraphrase_finds_its_turn(start: Start, model: WireServer) -> None:
+    """Ranked selection by meaning, through a real server and the worker's process."""
+    editor = await start(model, history={"strategy": "ranked", "window": 2})
+    await editor.chat("The integration database listens on port 5544.")
+    for word in ("a haiku about rain", "the colours of autumn", "a recipe for bread", "good names"):
+        await editor.chat(f"Tell me {word}")
+    prompt = "what number do I connect to for the test Postgres?"
+    for _ in range(30):  # turns are embedded in the background
+        shown = (await editor.ask("plan/show", p.PlanParams(prompt=prompt))).text
+        if "port 5544" in shown:
+            break
+        await asyncio.sleep(1)
+    await editor.chat(prompt)
+    assert "port 5544" in said(model.bodies[-1]) and "autumn" not in said(model.bodies[-1])
+    off = await start(
+        model,
+        history={"strategy": "ranked", "window": 2},
+        memory={"embeddings": "off"},
+    )
+    await off.chat(prompt + " Really?")
+    assert "port 5544" not in said(model.bodies[-1]), "words alone do not find it"
 
 
 async def test_commands_in_the_chat(start: Start, model: WireServer) -> None:

@@ -23,7 +23,7 @@ from tierline.context.tiers.base import AppliedEdit, Sent, Signals
 from tierline.history.groups import KnownAtoms, atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
-from tierline.history.selection import select
+from tierline.history.selection import Strategy, select
 from tierline.history.truncation import truncate
 from tierline.session.meaning import Meaning
 from tierline.session.memory import MemoryView
@@ -135,6 +135,8 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
     strategy = snapshot.strategy if snapshot.tools else "text"
     chosen = snapshot.messages if snapshot.memory is None else snapshot.memory.messages
     messages: Sequence[Message] = isolate(chosen, strategy)
+    if snapshot.meaning is not None and snapshot.selection == Strategy.RANKED:
+        snapshot.meaning.warm(messages)
     messages = select(
         messages,
         strategy=snapshot.selection,
