@@ -55,6 +55,9 @@ async def test_a_new_task_sends_the_old_one_as_a_summary_and_recalls_it(start: S
         assert "+1 recalled" in line
         await editor.chat("continue")
         assert "Recalled from" not in said(model.bodies[-1])
+        asked = p.PlanParams(prompt="what was wrong in split_row?")
+        assert "Recalled from" in (await editor.ask("plan/show", asked)).text
+        assert (await editor.ask("memory/stats")).retrieved == [], "looking retrieves nothing"
 
 
 async def test_the_log_keeps_everything_and_the_strategy_can_be_changed_back(

@@ -96,7 +96,7 @@ class MemoryService:
         found = await asyncio.to_thread(
             self._work, list(messages), forced, turn.text if turn else "", max_input_tokens
         )
-        if turn is not None:
+        if turn is not None and turn is self._session.turns.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)
         return found
 
