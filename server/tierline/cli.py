@@ -13,7 +13,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tierline import __version__, cli_compact, cli_doctor, cli_history, cli_memory, cli_stats
+from tierline import (
+    __version__,
+    cli_compact,
+    cli_doctor,
+    cli_history,
+    cli_mcp,
+    cli_memory,
+    cli_stats,
+)
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 
@@ -28,6 +36,7 @@ app.add_typer(cli_stats.app)
 app.add_typer(cli_memory.app)
 app.add_typer(cli_compact.app)
 app.add_typer(cli_doctor.app)
+app.add_typer(cli_mcp.app)
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tierline import cli_turns
 from tierline.cli_memory import memory_lines
 
 if TYPE_CHECKING:
@@ -33,8 +34,20 @@ def stats(
     session: Annotated[str, typer.Option(help="Only this session's.")] = "",
     limit: _Limit = 20,
     as_json: _Json = False,
+    turns: Annotated[
+        bool, typer.Option("--turns", help="What each turn was given, did and came to.")
+    ] = False,
 ) -> None:
     """Show requests, cache hits and money by session, and the memory of the newest session."""
+    if turns:
+        found_turns = cli_turns.collect(root.resolve(), session, limit)
+        if as_json:
+            print(json.dumps([asdict(t) for t in found_turns], ensure_ascii=False))  # noqa: T201
+        elif found_turns:
+            out.print(cli_turns.table(found_turns))
+        else:
+            out.print("No turns have been recorded here yet.")
+        return
     found = collect(root.resolve(), session)
     if session and not found.sessions:
         Console(stderr=True, highlight=False).print(

@@ -197,6 +197,17 @@ class ToolsConfig:
 
 
 @frozen
+class TelemetryConfig:
+    """What is reported to others: nothing, unless you say so. Never taken from the workspace's own
+    file.
+    """
+
+    otel: bool = False
+    """Export each turn as an OpenTelemetry trace, without any text; where to is for OpenTelemetry's
+    own variables to say. Needs the extra ``tierline[otel]``."""
+
+
+@frozen
 class Settings:
     """All settings."""
 
@@ -208,6 +219,7 @@ class Settings:
     memory: MemoryConfig = field(factory=MemoryConfig)
     privacy: PrivacyConfig = field(factory=PrivacyConfig)
     tools: ToolsConfig = field(factory=ToolsConfig)
+    telemetry: TelemetryConfig = field(factory=TelemetryConfig)
     symbols: SymbolsConfig = field(factory=SymbolsConfig)
 
 
@@ -220,11 +232,13 @@ SECTIONS: dict[str, type] = {
     "memory": MemoryConfig,
     "privacy": PrivacyConfig,
     "tools": ToolsConfig,
+    "telemetry": TelemetryConfig,
     "symbols": SymbolsConfig,
 }
 PROTECTED = {
     "provider": "a workspace may not choose where prompts go",
     "tools": "a workspace may not give itself leave to act",
+    "telemetry": "a workspace may not have you reported on",
 }
 """Sections that the workspace's own file cannot set, and why."""
 

@@ -304,7 +304,7 @@ async def test_every_capability_is_a_command_too(
     # Only while an edit or a question is open: test_edit_application.py, test_commands_….py
     for name in ("consent.answer", "edit.accept", "edit.reject", "edit.preview"):
         done[name] = True
-    for name in ("edit.list", "command.allowed", "command.forget"):
+    for name in ("edit.list", "command.allowed", "command.forget", "stats.turns"):
         done[name] = await editor.command(name)
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)
     assert done["budget.get"]["used"] > 0

@@ -900,6 +900,50 @@ export interface StatsParams {
   all?: boolean;
 }
 
+/** Turns of a session (the current one when empty), or of all sessions, newest first. */
+export interface TurnStatsParams {
+  sessionId?: string;
+  all?: boolean;
+  limit?: number;
+}
+
+/** One call of a tool. */
+export interface CallStats {
+  tool: string;
+  status: string;
+  milliseconds: number;
+  /** Of its whole result. */
+  characters: number;
+}
+
+/** What a turn was given, did and came to. */
+export interface TurnStats {
+  sessionId: string;
+  turnId: string;
+  /** Seconds since the epoch. */
+  began: number;
+  seconds: number;
+  /** ``ok``, ``interrupted`` or ``error``. */
+  outcome: string;
+  retrievalSet: string;
+  /** One plan per request. */
+  plans: string[];
+  inputTokens: number;
+  outputTokens: number;
+  /** From the provider's cache. */
+  readTokens: number;
+  /** How far the estimates were from what the provider reported; null if it reported nothing. */
+  errorPercent: number | null;
+  calls: CallStats[];
+  /** ``path: state`` of every edit that was proposed. */
+  edits: string[];
+}
+
+/** Newest first. */
+export interface TurnStatsResult {
+  turns: TurnStats[];
+}
+
 /** What keep-alive requests did. Money in US dollars. */
 export interface KeepAliveStats {
   requests: number;
@@ -1499,6 +1543,8 @@ export interface Requests {
   'tierline/cache/tiers': [CacheTiersParams, CacheTiers];
   /** Requests, cache figures and money. */
   'tierline/stats/get': [StatsParams, Stats];
+  /** What each turn did. */
+  'tierline/stats/turns': [TurnStatsParams, TurnStatsResult];
   /** Descriptions of files. */
   'tierline/capsule/list': [NoParams, CapsuleListResult];
   /** Describe a file. */

@@ -145,6 +145,11 @@ def scratchpad(text: str) -> Action:
     return Action(EventKind.SCRATCHPAD, {"text": text})
 
 
+def reflection(data: Mapping[str, Any]) -> Action:
+    """Store what a turn was given, what it did and what came of it."""
+    return Action(EventKind.REFLECTION, dict(data))
+
+
 def files(selection: Iterable[Any]) -> Action:
     """Store the file selection and pins, to be restored at the next start."""
     return Action(EventKind.FILES, {"files": list(selection)})

@@ -52,6 +52,8 @@ class EventKind(StrEnum):
     """The whole session was deleted by the user []."""
     COMPRESS = "compress"
     """The memory levels were compressed by hand [``after``: the newest group]."""
+    REFLECTION = "reflection"
+    """What a turn was given, did and came to [``group``, ``outcome``, ``requests``, …]."""
     STATUS = "status"
     """A message's status changed [``id``, ``status``]."""
 

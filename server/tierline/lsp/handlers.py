@@ -84,6 +84,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/memo/edit": lambda session, params: session.memos.edit(params),
     "tierline/memo/delete": lambda session, params: session.memos.delete(params),
     "tierline/memo/search": lambda session, params: session.memos.search(params),
+    "tierline/stats/turns": lambda session, params: session.reflection.turns(params),
     "tierline/consent/answer": lambda session, params: session.consents.answer(params),
     "tierline/edit/list": lambda session, params: session.edits.listed(params),
     "tierline/edit/accept": lambda session, params: session.edits.accept(params),

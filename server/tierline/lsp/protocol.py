@@ -1185,6 +1185,58 @@ class StatsParams:
 
 
 @define
+class TurnStatsParams:
+    """Turns of a session (the current one when empty), or of all sessions, newest first."""
+
+    session_id: str = ""
+    all: bool = False
+    limit: int = 20
+
+
+@define
+class CallStats:
+    """One call of a tool."""
+
+    tool: str
+    status: str
+    milliseconds: int
+    characters: int
+    """Of its whole result."""
+
+
+@define
+class TurnStats:
+    """What a turn was given, did and came to."""
+
+    session_id: str
+    turn_id: str
+    began: float
+    """Seconds since the epoch."""
+    seconds: float
+    outcome: str
+    """``ok``, ``interrupted`` or ``error``."""
+    retrieval_set: str
+    plans: list[str]
+    """One plan per request."""
+    input_tokens: int
+    output_tokens: int
+    read_tokens: int
+    """From the provider's cache."""
+    error_percent: float | None
+    """How far the estimates were from what the provider reported; null if it reported nothing."""
+    calls: list[CallStats]
+    edits: list[str]
+    """``path: state`` of every edit that was proposed."""
+
+
+@define
+class TurnStatsResult:
+    """Newest first."""
+
+    turns: list[TurnStats]
+
+
+@define
 class KeepAliveStats:
     """What keep-alive requests did. Money in US dollars."""
 
@@ -1905,6 +1957,7 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/cache/explain", CacheExplainParams, CacheExplainResult, "Why did it miss?"),
     Method("tierline/cache/tiers", CacheTiersParams, CacheTiers, "A request's tiers and cache."),
     Method("tierline/stats/get", StatsParams, Stats, "Requests, cache figures and money."),
+    Method("tierline/stats/turns", TurnStatsParams, TurnStatsResult, "What each turn did."),
     Method("tierline/capsule/list", NoParams, CapsuleListResult, "Descriptions of files."),
     Method("tierline/capsule/make", CapsuleMakeParams, CapsuleInfo, "Describe a file."),
     Method("tierline/memory/stats", NoParams, MemoryStats, "Levels, summaries, ratio."),

@@ -37,6 +37,7 @@ from tierline.session.models import ModelService, problems
 from tierline.session.notetools import note_tools
 from tierline.session.pins import PinService
 from tierline.session.plans import PlanService
+from tierline.session.reflection import ReflectionService
 from tierline.session.retrieval import RetrievalService
 from tierline.session.scratchpad import ScratchpadService
 from tierline.session.symbols import Progress, SymbolService
@@ -103,6 +104,7 @@ class Session:
         self.cache = CacheService(self, UsageStore(self.home / "usage.sqlite3"))
         self.keep_alive = KeepAliveService(self)
         self.tools = ToolService(self)
+        self.reflection = ReflectionService(self)
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
         self.memos = MemoService(self)
@@ -156,6 +158,7 @@ class Session:
         await self.models.close()
         await asyncio.to_thread(self.meaning.close)
         self.memory.close()
+        self.reflection.close()
         self.composer.close()
         self.retrieval.close()
         self.conversation.store.close()

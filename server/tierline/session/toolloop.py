@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +33,7 @@ from tierline.providers.base import (
     Usage,
 )
 from tierline.session.callrows import shown_text
+from tierline.session.reflection import request_data
 from tierline.session.turnstate import Turn
 from tierline.tools.registry import Output
 
@@ -106,6 +108,7 @@ class Rounds:
         session = self._session
         provider = await session.models.provider()
         composed = await session.composer.compose(turn)
+        turn.retrieval = composed.plan.retrieval_set
         self._announce(turn, composed)
         try:
             await self._stream(turn, composed)
@@ -138,6 +141,7 @@ class Rounds:
     async def _stream(self, turn: Turn, composed: Composed) -> None:
         session = self._session
         provider = await session.models.provider()
+        turn.asked = time.time()
         turn.screen = StreamFilter() if session.anchor.enabled else None
         await session.composer.sending(composed, turn.group_id)
         async with aclosing(session.cache.watched(provider, composed, turn.group_id)) as events:
@@ -202,6 +206,7 @@ class Rounds:
             cut=stop.reason == "output_limit",
         )
         turn.recorded, turn.message, turn.open = True, message, list(turn.calls)
+        turn.requests.append(request_data(composed, turn, usage))
         if problem:
             session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
         if incomplete:
@@ -340,6 +345,7 @@ class Rounds:
                 "status": state,
                 "milliseconds": milliseconds,
                 "characters": len(output.text),
+                "began": round(time.time() - milliseconds / 1000, 3),
                 "call": call.id,
                 "message": message.id,
             }

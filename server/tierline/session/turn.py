@@ -12,7 +12,7 @@ from tierline.errors import TierlineError
 from tierline.history.messages import Status
 from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
-from tierline.session.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
+from tierline.session.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds, whole
 from tierline.session.turnstate import Turn
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ class TurnRunner:
         except EmptyReplyError:
             await self._failed(turn, *EMPTY_REPLY)
         else:
+            await whole(self._session.reflection.ended(turn, finished.outcome))
             self._session.bus.publish(finished)
 
     async def _interrupted(self, turn: Turn) -> None:
@@ -205,6 +206,7 @@ class TurnRunner:
         else:
             await self._rounds.close_calls(turn, why)
             session.conversation.no_reply(turn.group_id, note)
+        await session.reflection.ended(turn, outcome, code)
         session.bus.publish(
             p.TurnFinished(
                 turn.group_id, outcome, message=shown, code=code, error=error, advice=advice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from attrs import define, field
@@ -49,6 +50,13 @@ class Turn:
     """What the provider's cache gave the present request."""
     trace: list[dict[str, Any]] = field(factory=list)
     """What was called, in order, as JSON values."""
+    requests: list[dict[str, Any]] = field(factory=list)
+    """The turn's requests so far, as JSON values."""
+    retrieval: str = ""
+    """Id of the turn's retrieval set."""
+    began: float = field(factory=time.time)
+    asked: float = 0.0
+    """When the turn, and its present request, began; seconds since the epoch."""
 
     @property
     def partial(self) -> str:

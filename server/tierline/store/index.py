@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -190,6 +191,24 @@ class Index:
                 (-1 if limit is None else max(limit, 0),),
             ).fetchall()
         return [SessionSummary(*row) for row in rows]
+
+    def events(self, kind: str, session_id: str, limit: int) -> list[tuple[str, dict[str, Any]]]:
+        """Events of one kind as (session id, data), newest first; of all sessions that are not
+        deleted if ``session_id`` is empty.
+        """
+        self.catch_up()
+        if self.nothing:
+            return []
+        with self.connection() as db:
+            rows = db.execute(
+                "SELECT e.session_id, e.data FROM event e"
+                " LEFT JOIN session s ON s.session_id = e.session_id"
+                " WHERE e.kind = ? AND (? = '' OR e.session_id = ?) AND coalesce(s.deleted, 0) = 0"
+                " ORDER BY e.seq DESC LIMIT ?",
+                (kind, session_id, session_id, max(limit, 0) or -1),
+            ).fetchall()
+        found = ((name, json.loads(data)) for name, data in rows)
+        return [(name, data) for name, data in found if isinstance(data, dict)]
 
     def places(self, session_id: str) -> list[tuple[int, int]]:
         """Byte ranges of a session's records in the log, in order; neighbours are joined."""

@@ -1,0 +1,62 @@
+"""The table of ``tierline stats --turns``: what each turn was given, did and came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from tierline.lsp import protocol as p
+
+
+def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:
+    """The newest turns of a workspace, of one session or of all."""
+    from tierline.session.reflection import read
+    from tierline.store.sessions import FOLDER, HistoryStore
+
+    if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
+        return []
+    store = HistoryStore(root)
+    try:
+        return [read(data, name) for name, data in store.index.events("reflection", session, limit)]
+    finally:
+        store.close()
+
+
+def table(turns: list[p.TurnStats]) -> Table:
+    """One row a turn, newest first."""
+    made = Table(title="Turns, newest first", title_justify="left")
+    made.add_column("began", no_wrap=True)
+    for name in ("outcome", "tools", "edits"):
+        made.add_column(name)
+    for name in ("requests", "input", "cached", "output", "estimate off by", "seconds"):
+        made.add_column(name, justify="right")
+    for turn in turns:
+        made.add_row(*map(Text, _cells(turn)))
+    return made
+
+
+def _cells(turn: p.TurnStats) -> list[str]:
+    began = datetime.fromtimestamp(turn.began).astimezone()
+    calls = Counter(
+        call.tool if call.status == "ok" else f"{call.tool} ({call.status})" for call in turn.calls
+    )
+    off = "–" if turn.error_percent is None else f"{turn.error_percent:+.1f} %"
+    return [
+        f"{began:%Y-%m-%d %H:%M}" if turn.began else "–",
+        turn.outcome,
+        ", ".join(f"{count}× {name}" if count > 1 else name for name, count in calls.items())
+        or "–",
+        ", ".join(turn.edits) or "–",
+        f"{len(turn.plans):,}",
+        f"{turn.input_tokens:,}",
+        f"{turn.read_tokens:,}",
+        f"{turn.output_tokens:,}",
+        off,
+        f"{turn.seconds:.1f}",
+    ]
