@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp import Client, StdioServerParameters
 
 from lsp.conftest import Start
@@ -50,7 +49,7 @@ async def test_files_history_memos_and_plans(
             "search_code",
             "search_history",
         ]
-        assert all(tool.annotations.read_only_hint for tool in tools.values())
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
 
         async def ask(name: str, **arguments: Any) -> Any:
             return await client.call_tool(name, arguments)
@@ -79,17 +78,12 @@ async def test_files_history_memos_and_plans(
     assert log.count('"type":"message"') == 2, "nothing was written to the conversation"
 
 
-def test_without_the_sdk_it_says_what_to_install(workspace: Path) -> None:
+def test_without_the_sdk_it_says_what_to_install() -> None:
     code = (
-        "import importlib.util as u; find = u.find_spec\n"
+        "import importlib.util as u, sys; find = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name == 'mcp' else find(name, *a)\n"
-        "from tierline.cli import app; app(['mcp'])"
+        "from tierline.cli import app; sys.argv = ['tierline', 'mcp']; app()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=workspace
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "tierline[mcp]" in done.stderr.replace("\n", "")
-
-
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
