@@ -10,6 +10,7 @@ takes files of two and a half times the size, minutes more on two cores.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import statistics
@@ -197,4 +198,4 @@ def _plot(measured: Measured) -> str:
 if __name__ == "__main__":
     outcome = main(sys.argv[1:])
     print(table(outcome))
-    print({k: v for k, v in outcome.items() if k != "turns"})
+    print(json.dumps(outcome))
