@@ -46,9 +46,8 @@ def ask(bench: Workbench, chat: FrameLocator, text: str, replies: int) -> None:
 
 
 def picture(bench: Workbench, name: str) -> None:
-    """Keep a screenshot for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
-    if os.environ.get("TIERLINE_PICTURES"):
-        bench.page.screenshot(path=IMAGES / f"{name}.png")
+    """Keep a screenshot for the documentation."""
+    bench.page.screenshot(path=IMAGES / f"{name}.png")
 
 
 def test_the_viewer_and_why_the_cache_missed(vscode: Workbench) -> None:
@@ -95,14 +94,6 @@ def test_the_viewer_and_why_the_cache_missed(vscode: Workbench) -> None:
     base = frame.locator("[data-testid=item][data-key='file:convert.py']").first
     expect(base).to_contain_text("replaced later")
     expect(base).to_contain_text("%")
-    heads = frame.locator("button.tier-head")
-    heads.first.click()  # close the head, so that the rest is seen
-    vscode.page.set_viewport_size({"width": 1280, "height": 900})
-    picture(vscode, "cache-viewer-light")
-    vscode.toggle_theme("vs-dark")
-    picture(vscode, "cache-viewer-dark")
-    vscode.toggle_theme("vs")
-
     vscode.command("Tierline: Why Did the Cache Miss?")
     toast = vscode.page.locator(".notification-toast")
     expect(toast).to_contain_text("It did not miss", timeout=20_000)
@@ -110,6 +101,19 @@ def test_the_viewer_and_why_the_cache_missed(vscode: Workbench) -> None:
     toast.get_by_text("Show Details").click()
     expect(vscode.page.locator(".tab", has_text="Prompt cache.md")).to_be_visible(timeout=20_000)
     expect(vscode.page.locator(".view-lines").first).to_contain_text("Read from the cache")
+
+    vscode.page.locator(".tab", has_text="Prompt Cache").first.click()
+    frame = _found(vscode)
+    expect(frame.get_by_test_id("outcome")).to_contain_text("Cache hit", timeout=20_000)
+    expect(frame.get_by_label("Last request")).to_be_checked()
+    expect(frame.locator("[data-testid=item]").first).to_be_visible()
+    if os.environ.get("TIERLINE_PICTURES"):
+        frame.locator("button.tier-head").first.click()  # close the head: the rest is seen then
+        vscode.page.keyboard.press("Escape")
+        vscode.page.set_viewport_size({"width": 1280, "height": 900})
+        picture(vscode, "cache-viewer-light")
+        vscode.toggle_theme("vs-dark")
+        picture(vscode, "cache-viewer-dark")
 
 
 def _found(bench: Workbench) -> FrameLocator:
