@@ -44,7 +44,9 @@ OUTPUT = 6
 
 
 def main(arguments: Sequence[str] = (), plot: Path | None = PLOT) -> dict[str, Any]:
-    """Measure. Returns a row per turn and the sums over the turns after the first."""
+    """Measure. Returns a row per turn and sums over the turns after the first, when the model has
+    nothing of the files yet.
+    """
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         os.environ.pop(name, None)
     os.environ["TIERLINE_PROVIDER_NAME"] = "local"
@@ -53,15 +55,15 @@ def main(arguments: Sequence[str] = (), plot: Path | None = PLOT) -> dict[str, A
         os.environ["XDG_CONFIG_HOME"] = str(Path(folder) / "config")
         size = FULL_FUNCTIONS if "--full" in arguments else FUNCTIONS
         measured = asyncio.run(_measure(Path(folder), size))
-    rows = []
+    rows: dict[str, Any] = {}
     for turn in range(TURNS):
-        row: dict[str, Any] = {"turn": turn + 1, "edited": " ".join(EDITS[turn])}
+        row: dict[str, Any] = {"edited": " ".join(EDITS[turn])}
         for policy in POLICIES:
             seconds, read, total = measured[policy][turn]
             row[f"{policy}_ms"] = round(1000 * seconds)
             row[f"{policy}_cached"] = read
             row[f"{policy}_input"] = total
-        rows.append(row)
+        rows[str(turn + 1)] = row
     result: dict[str, Any] = {"turns": rows, "full": "--full" in arguments}
     for policy in POLICIES:
         warm = measured[policy][1:]
@@ -86,12 +88,22 @@ def table(result: dict[str, Any]) -> str:
     names = list(POLICIES)
     head = "| turn | edited | " + " | ".join(f"{POLICIES[n]} | cached" for n in names) + " |"
     out = [head, "| ---: | --- |" + " ---: |" * (2 * len(names))]
-    for row in result["turns"]:
+    for turn, row in result["turns"].items():
         cells = []
         for name in names:
             cells.append(f"{row[f'{name}_ms']:,} ms")
             cells.append(f"{row[f'{name}_cached']:,} of {row[f'{name}_input']:,}")
-        out.append(f"| {row['turn']} | {row['edited']} | " + " | ".join(cells) + " |")
+        out.append(f"| {turn} | {row['edited']} | " + " | ".join(cells) + " |")
+    out += ["", "After the first turn:", ""]
+    out.append("| policy | time to first tokens | median | read from the cache | computed |")
+    out.append("| --- | ---: | ---: | ---: | ---: |")
+    for name in names:
+        sums = result[name]
+        out.append(
+            f"| {POLICIES[name]} | {sums['first_token_sum_ms'] / 1000:.1f} s | "
+            f"{sums['first_token_median_ms']:,} ms | {100 * sums['cached_share']:.0f} % | "
+            f"{sums['computed_tokens']:,} tokens |"
+        )
     return "\n".join(out) + "\n"
 
 
