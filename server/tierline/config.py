@@ -190,7 +190,7 @@ class ToolsConfig:
     """Commands are run after you agreed to the very command line, or not offered at all."""
     command_seconds: float = field(default=120.0, validator=_POSITIVE)
     """A command that runs longer is stopped, in seconds."""
-    command_output_chars: int = field(default=100_000, validator=_POSITIVE)
+    command_output_chars: int = field(default=400_000, validator=_POSITIVE)
     """So much of a command's output is kept, its beginning and its end; in characters."""
     workspace_trusted: bool = True
     """False: no command is run and no edit is applied. VS Code sets it from its workspace trust."""

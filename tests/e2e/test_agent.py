@@ -30,7 +30,7 @@ def model() -> Iterator[WireServer]:
 
 @pytest.fixture
 def model_env(model: WireServer, tmp_path: Path) -> dict[str, str]:
-    return environment(model) | {"TIERLINE_DATA_DIR": str(tmp_path / "data")}
+    return environment(model) | temperature.PATH | {"TIERLINE_DATA_DIR": str(tmp_path / "data")}
 
 
 def picture(bench: Workbench, name: str) -> None:

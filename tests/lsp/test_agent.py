@@ -33,7 +33,7 @@ async def test_finds_edits_and_tests_with_one_edit_rejected(
     open_editor: Callable[..., Any], workspace: Path, kind: Kind
 ) -> None:
     with wire_server(kind, temperature.script(kind)) as model:
-        editor = await open_editor(model, ALL)
+        editor = await open_editor(model, ALL, env=temperature.PATH)
         sent = await editor.ask("chat/send", p.ChatSendParams(text=temperature.PROMPT))
         asks = await question(editor)
         await editor.ask("consent/answer", p.ConsentAnswerParams(asks.id, "always"))

@@ -6,12 +6,16 @@ again.
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 from wire.agents import Use, calls, says
 from wire.servers import Kind, Reply
 
-TESTS = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+TESTS = ["python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+PATH = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+"""So that ``python`` is the one that has pytest."""
 PROMPT = "The Fahrenheit values are wrong. Find the bug, mend it, and run the tests."
 REASON = "Water freezes at 32 degrees."
 DONE = "Mended: `fahrenheit` in `convert.py` added 30 instead of 32. The tests pass."

@@ -18,7 +18,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "vscode-client"
 SECTIONS = {
-    "Use": ["vscode", "cli", "editors"],
+    "Use": ["vscode", "tools", "cli", "editors"],
     "Understand": ["architecture", "tiers", "memory"],
     "Reference": ["configuration", "protocol", "changelog"],
     "Build": ["development", "dependencies", "benchmarks", "reliability", "security", "seeds"],

@@ -152,6 +152,7 @@ class CommandService:
         if rememberable and list(command) in await asyncio.to_thread(self._list().commands):
             return Decision("always")
         settings = self._session.settings.tools
+        folder = visible_text(Path(root).name or root)
         through = " by the shell" if isinstance(command, str) else ""
         info = p.ConsentInfo(
             id="",
@@ -160,7 +161,7 @@ class CommandService:
             kind="command",
             title="Run this command?",
             text=visible_text(exact),
-            detail=f"In {visible_text(root)}{through}, for {settings.command_seconds:g} s at most.",
+            detail=f"In {folder}{through}, for {settings.command_seconds:g} s at most.",
             can_remember=rememberable,
         )
         self._session.tools.asking(call)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_RESULT = 200_000
+MAX_RESULT = 5_000_000
 """Characters of a result that are kept; a tool that gives more should have bounded itself."""
 SHARE = 0.25
 """Tools are left out where their definitions would take a larger share of the model's input."""
@@ -111,10 +111,12 @@ class ToolService:
     def asking(self, call: Call, edit_id: str = "") -> None:
         """A call waits for the user."""
         self._changed(call, "asking", edit_id)
+        self._session.bus.publish(p.Waiting(call.turn_id, "Waiting for your decision."))
 
     def running(self, call: Call) -> None:
         """A call that had to wait runs now."""
         self._changed(call, "running")
+        self._session.bus.publish(p.Waiting(call.turn_id, f"Running {call.name}…"))
 
     def _changed(self, call: Call, status: p.CallStatus, edit_id: str = "") -> None:
         row = self.row(ToolCall(call.id, call.name, call.arguments), call.message_id, status)

@@ -265,6 +265,8 @@ class Rounds:
         """Run calls in order; neighbours that only read run together. Results keep the order."""
         while turn.open:
             batch = self._batch(turn.open)
+            names = ", ".join(dict.fromkeys(call.name[:50] for call in batch))
+            self._session.bus.publish(p.Waiting(turn.group_id, f"Running {names}…"))
             tasks: list[asyncio.Task[tuple[Output, int]]] = []
             try:
                 async with asyncio.TaskGroup() as group:

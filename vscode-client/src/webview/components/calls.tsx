@@ -196,6 +196,7 @@ interface HunkProps {
 }
 
 function Hunk({ hunk, choice, toggle }: HunkProps): JSX.Element {
+  const [before, after] = dedent(lines(hunk.before), lines(hunk.after));
   return (
     <div class="hunk" data-testid="hunk">
       {choice === null ? (
@@ -207,15 +208,29 @@ function Hunk({ hunk, choice, toggle }: HunkProps): JSX.Element {
         </label>
       )}
       <pre tabindex={0} class={choice === false ? 'left-out' : ''}>
-        {lines(hunk.before).map((text, index) => (
+        {before.map((text, index) => (
           <span key={`- ${index}`} class="removed">{`- ${text}\n`}</span>
         ))}
-        {lines(hunk.after).map((text, index) => (
+        {after.map((text, index) => (
           <span key={`+ ${index}`} class="added">{`+ ${text}\n`}</span>
         ))}
       </pre>
     </div>
   );
+}
+
+/** Without the indentation that all lines have: a sidebar is narrow. */
+function dedent(before: readonly string[], after: readonly string[]): [string[], string[]] {
+  const all = [...before, ...after].filter((text) => text.trim() !== '' && text !== '…');
+  const indents = all.map((text) => /^[ \t]*/.exec(text)?.[0] ?? '');
+  const common = indents.reduce((a, b) => {
+    let end = 0;
+    while (end < a.length && a[end] === b[end]) end += 1;
+    return a.slice(0, end);
+  }, indents[0] ?? '');
+  const cut = (text: string): string =>
+    text.startsWith(common) ? text.slice(common.length) : text;
+  return [before.map(cut), after.map(cut)];
 }
 
 /** Long hunks are for the preview. */

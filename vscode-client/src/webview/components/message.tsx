@@ -123,36 +123,38 @@ function Reply(props: MessageProps): JSX.Element {
       )}
       {stopped && <div class="note">{message.note || message.error || texts.interrupted}</div>}
       {!failed && !stopped && message.note !== '' && <div class="note">{message.note}</div>}
-      <footer class="actions">
-        {retry !== null && <Retry groupId={retry} store={store} />}
-        {message.text !== '' && (
+      {message.status !== 'tool_call' && (
+        <footer class="actions">
+          {retry !== null && <Retry groupId={retry} store={store} />}
+          {message.text !== '' && (
+            <IconButton
+              icon="copy"
+              label={texts.copyMessage}
+              onClick={() => store.post({ type: 'copy', text: message.text })}
+            />
+          )}
           <IconButton
-            icon="copy"
-            label={texts.copyMessage}
-            onClick={() => store.post({ type: 'copy', text: message.text })}
+            icon="repo-forked"
+            label={texts.fork}
+            onClick={() => act(store, 'fork', message)}
           />
-        )}
-        <IconButton
-          icon="repo-forked"
-          label={texts.fork}
-          onClick={() => act(store, 'fork', message)}
-        />
-        {again && (
-          <IconButton
-            icon="refresh"
-            label={texts.again}
-            onClick={() => store.post({ type: 'retry', groupId: message.groupId })}
-          />
-        )}
-        {message.usage !== null && (
-          <Usage usage={message.usage} cache={message.cache} store={store} />
-        )}
-        {message.tokens > 0 && (
-          <span class="usage weight" title={texts.weightTip} data-testid="weight">
-            {texts.weight(tokens(message.tokens))}
-          </span>
-        )}
-      </footer>
+          {again && (
+            <IconButton
+              icon="refresh"
+              label={texts.again}
+              onClick={() => store.post({ type: 'retry', groupId: message.groupId })}
+            />
+          )}
+          {message.usage !== null && (
+            <Usage usage={message.usage} cache={message.cache} store={store} />
+          )}
+          {message.tokens > 0 && (
+            <span class="usage weight" title={texts.weightTip} data-testid="weight">
+              {texts.weight(tokens(message.tokens))}
+            </span>
+          )}
+        </footer>
+      )}
     </article>
   );
 }
