@@ -215,13 +215,17 @@ def measured(server: Server, root: Path, files: int, size: int) -> dict[str, Any
 
     while not any(map(ready, server.bodies)):
         budgets.append(server.ask("tierline/budget/get", {})[1])
-        if len(budgets) % 10 == 5:
+        if len(budgets) % 20 == 5:
             text = f"What does request_plan_{len(budgets)} do?"
             chats.append(server.ask("tierline/chat/send", {"text": text})[1])
         time.sleep(0.05)
     at, _ = server.until(ready, 1)
     cold = at - began
     cold_cpu = server.ask("tierline/symbols/status", {})[0]["cpuSeconds"]
+    finished = "turnFinished"
+    with server.came:  # prompts that wait for each other are another matter
+        done = lambda: sum(b["kind"] == finished for _, b in server.bodies) >= len(chats)  # noqa: E731
+        assert server.came.wait_for(done, 120)
     edits = []
     for number in range(EDITS):
         path = next(root.glob(f"part{number:02}/**/*.py"))
@@ -235,7 +239,7 @@ def measured(server: Server, root: Path, files: int, size: int) -> dict[str, Any
         )
         edits.append(1000 * (at - edited))
         found, _ = server.ask("tierline/retrieval/code", {"symbol": f"edited_{number}"})
-        assert found["found"], "the edit is in the index"
+        assert found["found"], (found, path.name)
     status, _ = server.ask("tierline/symbols/status", {})
     _, rank = server.ask(
         "tierline/plan/show", {"prompt": "How does the parser split the token stream?"}

@@ -28,6 +28,7 @@ from tierline.context.retrieval.mentioned import mentioned, suggested_pins
 from tierline.context.retrieval.sets import RetrievalSet
 from tierline.context.text import sha256
 from tierline.context.tiers.base import Signals
+from tierline.errors import TierlineError
 from tierline.history.parser import text_of
 from tierline.lsp import protocol as p
 from tierline.session.retrieval_views import shown
@@ -335,7 +336,10 @@ class RetrievalService:
         keys = []
         for name in names:
             path, symbol = parse_key(name)
-            found = await self._session.symbols.find(symbol, path)
+            try:
+                found = await self._session.symbols.find(symbol, path)
+            except TierlineError:
+                break
             if not found:
                 continue
             key = card_key(found[0][0], found[0][1].qualified) if found[0][1] else (
@@ -441,7 +445,10 @@ class RetrievalService:
         if not path and ("#" in symbol):
             path, symbol = parse_key(symbol)
         key_path = self._session.files.key(path) if path else ""
-        found = await self._session.symbols.find(symbol, key_path)
+        try:
+            found = await self._session.symbols.find(symbol, key_path)
+        except TierlineError as error:
+            return p.CodeResult(False, f"{error.message} {error.advice}")
         if not found:
             name = f"{path}#{symbol}" if path and symbol else path or symbol
             hint = "Name a symbol of the module map, with its path, or read the file."

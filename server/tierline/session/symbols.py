@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.symbol import Symbol
+from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.workspace.buffers import Buffer
 from tierline.workspace.symbols.client import IndexUnavailable, SymbolClient
@@ -320,13 +321,17 @@ class SymbolService:
         return answer if answer.get("ready") else None
 
     async def find(self, name: str, path: str = "") -> list[tuple[str, Symbol | None]]:
-        """Symbols by name, the most central file first; without a name, the file itself."""
-        if self._client.pid is None:
-            return []
+        """Symbols by name, the most central file first; without a name, the file itself.
+
+        Raises:
+            TierlineError: ``conflict``: the index cannot answer now.
+        """
         try:
             answer = await self._client.ask("find", name=name, path=path)
-        except IndexUnavailable:
-            return []
+        except IndexUnavailable as error:
+            raise TierlineError(
+                "conflict", f"{error}", "Try again in a moment, or read the file."
+            ) from error
         return [(found, Symbol.of(row) if row else None) for found, row in answer["found"]]
 
     async def outline(self, path: str) -> list[Symbol]:

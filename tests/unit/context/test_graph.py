@@ -79,6 +79,9 @@ def test_spreading_far_enough_is_the_personalised_rank(
     assert [near.get(n, 0.0) for n in range(len(edges))] == pytest.approx(exact, abs=1e-6)
     short = spread(edges, seeds, steps=3)
     assert sum(short.values()) == pytest.approx(1)
+    pruned = spread(edges, seeds, steps=120, least=1e-3)
+    assert sum(pruned.values()) == pytest.approx(1)
+    assert all(v >= 0 for v in pruned.values())
     gap = sum(abs(short.get(n, 0.0) - exact[n]) for n in range(len(edges)))
     assert gap <= 2 * DAMPING**4 + 1e-6
 

@@ -20,9 +20,9 @@ from attrs import define, field
 from tierline.context.retrieval.symbol import SourceFile, module_of
 from tierline.context.retrieval.words import STOP, terms, terms_of_names
 
-WEIGHTS = {"path": 4.0, "names": 2.5, "text": 1.0}
+WEIGHTS = {"path": 8.0, "names": 5.0, "text": 1.0}
 """BM25F: how much a word counts by where it stands (Robertson, Zaragoza 2009, section 3.6)."""
-K1 = 1.2
+K1 = 2.5
 B = 0.6
 MAX_DEFINERS = 12
 """A name that more files define says nothing about which one is meant."""
@@ -88,6 +88,7 @@ class Corpus:
     _dead: int = 0
     _length: float = 0.0
     _edges: list[dict[int, float]] | None = None
+    _stale: bool = True
 
     def __len__(self) -> int:
         return len(self.by_path)
@@ -124,7 +125,7 @@ class Corpus:
             numbers, weights = self._postings.setdefault(word, (array("I"), array("f")))
             numbers.append(number)
             weights.append(weight)
-        self._edges = None
+        self._stale = True
 
     def remove(self, path: str) -> bool:
         """Forget a file. True if it was known."""
@@ -139,7 +140,7 @@ class Corpus:
         for stem in _stems_of(path):
             self._stems[stem].discard(number)
         self._dead += 1
-        self._edges = None
+        self._stale = True
         if self._dead > 64 and self._dead > _SWEEP * len(self.entries):
             self._sweep()
         return True
@@ -228,13 +229,26 @@ class Corpus:
 
     # --- the reference graph ---------------------------------------------------------------------
 
-    def edges(self) -> list[dict[int, float]]:
+    @property
+    def stale(self) -> bool:
+        """True if files have changed since the edges were computed."""
+        return self._stale
+
+    def edges(self, *, fresh: bool = True) -> list[dict[int, float]]:
         """Edges between files, by number: from use to definition, from import to module, and, with
-        less weight, back. Computed anew after a change, on first use.
+        less weight, back. Without ``fresh`` those of before the last changes will do: they may lead
+        to numbers of files that have another now (``living``).
         """
-        if self._edges is None:
+        if self._edges is None or (fresh and self._stale):
             self._edges = self._connected()
+            self._stale = False
+        self._edges.extend({} for _ in range(len(self.entries) - len(self._edges)))
         return self._edges
+
+    def living(self, number: int) -> int | None:
+        """The present number of the file that had this number; None if it is gone."""
+        entry = self.entries[number]
+        return number if entry.alive else self.by_path.get(entry.path)
 
     def forward(self, number: int) -> dict[int, float]:
         """What one file refers to, with weights."""

@@ -74,12 +74,18 @@ def pagerank(
 
 
 def spread(
-    edges: Edges, seeds: Mapping[int, float], *, damping: float = DAMPING, steps: int = 3
+    edges: Edges,
+    seeds: Mapping[int, float],
+    *,
+    damping: float = DAMPING,
+    steps: int = 3,
+    least: float = 0.0,
 ) -> dict[int, float]:
     """The first terms of the personalised rank: what is within ``steps`` edges of the seeds.
 
     Equals ``pagerank(edges, seeds)`` up to ``damping ** (steps + 1)`` in sum, and touches only the
-    neighbourhood; for a prompt in a large workspace.
+    neighbourhood; for a prompt in a large workspace. A node that less than ``least`` of the whole
+    reaches keeps it and passes nothing on.
     """
     total = sum(seeds.values())
     if total <= 0:
@@ -97,6 +103,9 @@ def spread(
         lost = 0.0
         for node, mass in front.items():
             out = edges[node]
+            if mass < least:
+                rank[node] += damping * mass
+                continue
             whole = sum(out.values())
             if whole <= 0:
                 lost += damping * mass

@@ -17,6 +17,8 @@ from tierline.context.retrieval.graph import spread
 from tierline.context.retrieval.symbol import Symbol, module_of
 from tierline.context.retrieval.words import identifiers, query_terms, stem, terms
 
+LEAST = 1e-4
+"""Share of the rank below which a file passes nothing on."""
 LEXICAL_SEEDS = 24
 """Files with the best words that seed the rank."""
 
@@ -38,16 +40,16 @@ class Query:
 
 @frozen
 class Blend:
-    """How much each signal counts. Chosen on half of the commits of the benchmark."""
+    """How much each signal counts; chosen by the commits of some of the benchmark's sources."""
 
     words: float = 1.0
-    graph: float = 0.35
+    graph: float = 0.6
     named: float = 0.6
     path_named: float = 1.5
     context: float = 0.25
     edited: float = 0.15
     active: float = 0.1
-    central: float = 0.05
+    central: float = 0.1
     tests: float = 0.9
     """Factor of files that look like tests when the prompt does not speak of tests."""
 
@@ -120,8 +122,8 @@ def rank_files(
         if share or reason != "in context":
             add(number, amount * share, reason)
     seeds = _seeds(scores, corpus, query, blend)
-    flow = spread(corpus.edges(), seeds) if seeds and blend.graph else {}
-    top = max((v for n, v in flow.items()), default=0.0)
+    flow = _flow(corpus, seeds) if seeds and blend.graph else {}
+    top = max(flow.values(), default=0.0)
     direct = set(scores)
     for number, amount in flow.items():
         hop = number not in direct
@@ -129,11 +131,13 @@ def rank_files(
     _weigh(scores, corpus, query, blend, central or {})
     ordered = sorted(scores, key=lambda n: (-scores[n], corpus.entries[n].path))[:limit]
     highest = scores[ordered[0]] if ordered else 1.0
+    rarity = {word: corpus.rarity(word) for word in words}
+    rarest = sorted(words, key=lambda w: (-rarity[w], w))
     files = tuple(
         RankedFile(
             path=corpus.entries[n].path,
             score=round(scores[n] / highest, 4),
-            why=tuple(_reasons(corpus, n, words, why.get(n, []))),
+            why=tuple(_reasons(corpus, n, rarest, why.get(n, []))),
             hop=n not in direct,
             matched=sum(corpus.holds(word, n) for word in words),
             named=n in named or n in by_path,
@@ -280,16 +284,25 @@ def _seeds(
     return seeds
 
 
-def _reasons(
-    corpus: Corpus, number: int, words: Mapping[str, float], given: list[str]
-) -> list[str]:
+def _flow(corpus: Corpus, seeds: Mapping[int, float]) -> dict[int, float]:
+    """The personalised rank around the seeds. The edges may be a few edits behind."""
+    flow: dict[int, float] = {}
+    edges = corpus.edges(fresh=False)
+    for number, amount in spread(edges, seeds, least=LEAST).items():
+        if (now := corpus.living(number)) is not None:
+            flow[now] = flow.get(now, 0.0) + amount
+    return flow
+
+
+def _reasons(corpus: Corpus, number: int, words: Sequence[str], given: list[str]) -> list[str]:
+    """Why a file was found; ``words`` are the prompt's, the rarest first."""
     entry = corpus.entries[number]
     held = [w for w in words if corpus.holds(w, number)]
-    held.sort(key=lambda w: -corpus.rarity(w))
     reasons = list(dict.fromkeys(given))
     if held:
         reasons.append(f"holds {', '.join(held[:4])}")
-    in_path = [w for w in held if w in terms(entry.path)]
+    path_words = terms(entry.path)
+    in_path = [w for w in held if w in path_words]
     if in_path:
         reasons.append(f"its path says {stem(in_path[0])}")
     return reasons

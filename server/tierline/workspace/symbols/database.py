@@ -17,7 +17,7 @@ from tierline.context.retrieval.symbol import SourceFile, Symbol
 
 log = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 """Grows when what is extracted changes: an older file is thrown away and built anew."""
 _DDL = (
     """CREATE TABLE file (

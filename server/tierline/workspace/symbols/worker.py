@@ -83,13 +83,16 @@ class Worker:
             self._send({"event": "progress", "done": done, "total": total})
 
     def idle(self) -> None:
-        """Nothing to do: has somebody switched branches?"""
-        if self._index is None or not self._ready:
+        """Nothing to do: has somebody switched branches? Are the ranks behind?"""
+        index = self._index
+        if index is None or not self._ready:
             return
         heads = self._git_heads()
         if heads != self._heads:
             self._heads = heads
             self._begin()
+        elif index.corpus.stale:
+            index.central()
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -171,7 +174,7 @@ class Worker:
         if not self._ready:
             return {"ready": False}
         tokens, per_file = int(message["tokens"]), int(message["per_file"])
-        ranks = index.central()
+        ranks = index.ranks()
         choice = self._choices.get((tokens, per_file))
         if choice is None:
             choice = choose(ranks, self._read, tokens=tokens, per_file=per_file, keep=_mappable)
