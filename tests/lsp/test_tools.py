@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,82 @@ async def test_notes_memos_and_history_are_tools(start: Start, tmp_path: Path, k
         assert told["c5"].startswith("Error: Not run")
         pad = await editor.ask("scratchpad/get")
     assert pad.text == "1. look\n2. mend"
+
+
+@both
+async def test_the_budget_holds_for_every_request_of_a_turn(
+    start: Start, workspace: Path, kind: Kind
+) -> None:
+    """A long turn in a small window: each request fits, and the newest results are always in it."""
+    for number in range(8):
+        lines = (f"page {number} line {n}: some words of text\n" for n in range(120))
+        (workspace / f"page{number}.txt").write_text("".join(lines))
+    script = [
+        *(
+            calls(kind, Use("read_file", {"path": f"page{n}.txt"}, f"c{n}"), text=f"Step {n}.")
+            for n in range(8)
+        ),
+        says(kind, "Read."),
+    ]
+    with wire_server(kind, script) as model:
+        editor = await start(
+            model, context={"maxInputTokens": 12_000, "maxOutputTokens": 1000, "mode": "off"}
+        )
+        assert (await editor.chat("Read all pages.")).outcome == "ok"
+        plans = (await editor.ask("plan/list")).plans
+        assert len(plans) == 9
+        assert all(plan.total_tokens <= 12_000 for plan in plans)
+        sound(model.bodies, kind)
+        for number, body in enumerate(model.bodies[1:]):
+            told = results(body, kind)
+            assert f"page {number} line 0" in told[f"c{number}"], "the newest result is there"
+            assert "Read all pages." in json.dumps(body)
+
+
+async def test_calls_that_only_read_run_side_by_side(start: Start, workspace: Path) -> None:
+    """Eight queries of two seconds each, the limit of a query, do not take sixteen seconds."""
+    slow = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
+    uses = [Use("query_db", {"sql": slow}, f"c{n}") for n in range(8)]
+    with wire_server("openai", [calls("openai", *uses), says("openai", "Done.")]) as model:
+        editor = await start(model)
+        began = time.monotonic()
+        await editor.chat("Ask.")
+        assert time.monotonic() - began < 12
+        told = results(model.bodies[1], "openai")
+        assert list(told) == [f"c{n}" for n in range(8)], "in the order of the calls"
+        assert all("Stopped after" in text for text in told.values())
+
+
+@both
+async def test_a_crash_in_the_middle_of_a_call_is_completed_later(
+    start: Start, workspace: Path, kind: Kind
+) -> None:
+    """The log of a server that was killed while a tool ran: a call without a result."""
+    home = workspace / ".tierline"
+    home.mkdir()
+    base = {"v": 1, "type": "message", "session_id": "sess_1700000000000_abc123", "group_id": "g"}
+    log: list[dict[str, Any]] = [
+        {"id": "1700000000000-aaaaaaaa", "role": "user", "content": "Run it."},
+        {
+            "id": "1700000000001-aaaaaaaa",
+            "role": "assistant",
+            "status": "tool_call",
+            "parsing_strategy": kind,
+            "content": [
+                {"type": "tool_use", "id": "c1", "name": "run_command", "input": {"argv": ["x"]}}
+            ],
+        },
+    ]
+    stamp = "2024-01-01T00:00:00Z"
+    lines = [json.dumps({**base, "timestamp": stamp, **record}) + "\n" for record in log]
+    (home / "history.jsonl").write_text("".join(lines))
+    with wire_server(kind, says(kind, "I see.")) as model:
+        editor = await start(model)
+        await editor.chat("What happened?")
+        sound(model.bodies, kind)
+        assert "Tierline was closed" in results(model.bodies[0], kind)["c1"]
+        state = await editor.ask("state/get")
+    call = next(m for m in state.messages if m.calls).calls[0]
+    assert (call.status, "Tierline was closed" in call.result) == ("interrupted", True)
+    kept = [r for r in records(workspace) if r["role"] == "tool"]
+    assert [r["group_id"] for r in kept] == ["g"]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import evolve
 
 from tierline.context.blocks import Reasoning, Text, ToolResult
+from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
 from tierline.history.state import StreamFilter
 from tierline.lsp import protocol as p
@@ -32,7 +33,7 @@ from tierline.providers.base import (
     ToolCall,
     Usage,
 )
-from tierline.session.callrows import shown_text
+from tierline.session.callrows import results_of, shown_text
 from tierline.session.reflection import request_data
 from tierline.session.turnstate import Turn
 from tierline.tools.registry import Output
@@ -64,6 +65,8 @@ NOT_RUN = {
     "interrupted": "Interrupted: the user stopped the turn while this call was running. What it "
     "had done by then is not known.",
     "error": "Not run: the request failed before the reply was complete.",
+    "closed": "Interrupted: Tierline was closed before this call had ended. What it had done by "
+    "then is not known.",
 }
 EMPTY_REPLY = ("empty_reply", "The reply was empty.", "Retry, or ask in another way.")
 
@@ -86,6 +89,7 @@ class Rounds:
             EmptyReplyError: the model said nothing.
             asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
         """
+        await self._complete_earlier(turn)
         await self._news(turn)
         while True:
             turn.begin_round()
@@ -96,6 +100,21 @@ class Rounds:
                 return self._finished(turn, message, usage)
             if not await self._answer_calls(turn, message, stop):
                 return self._finished(turn, message, usage)
+
+    async def _complete_earlier(self, turn: Turn) -> None:
+        """Calls of earlier turns that never got a result, because the process ended: say so."""
+        session = self._session
+        visible = [m for m in session.conversation.visible() if m.group_id != turn.group_id]
+        answered = results_of(visible)
+        for message in visible:
+            for call in calls(message):
+                if (message.group_id, call.id) not in answered:
+                    await session.conversation.add_result(
+                        message.group_id,
+                        ToolResult(call.id, (Text(NOT_RUN["closed"]),), True),
+                        strategy=message.parsing_strategy,
+                        facts={"tool": call.name, "interrupted": True},
+                    )
 
     async def _news(self, turn: Turn) -> None:
         """What became of earlier edits since the model last heard of them, as a note of its own."""
