@@ -120,6 +120,8 @@ async def test_two_thousand_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 notices = [n.text for n in talk.bodies(p.Notice)]
                 truncated += any("could not be compacted" in text for text in notices)
                 talk.events.clear()
+                if turn % 200 == 199:
+                    print(f"turn {turn + 1}: {attempts} attempts, longest {longest}", flush=True)
 
             assert truncated  # the budget's second layer had to step in
             summaries = provider.server._counts["summary"]
