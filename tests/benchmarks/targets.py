@@ -157,6 +157,35 @@ TARGETS = (
         comparable=lambda f: f["conversations"] >= 12,
     ),
     Target(
+        "symbols_scale", "Symbol index of 10,000 files, cold", 60, "s",
+        lambda f: f["cold_seconds"], comparable=lambda f: f["files"] >= 10_000,
+    ),
+    Target(
+        "symbols_scale", "The same, time of its processor", 60, "s",
+        lambda f: f["cold_cpu_seconds"], comparable=lambda f: f["files"] >= 10_000,
+    ),
+    Target(
+        "symbols_scale", "Symbol index after one edit, from the watcher's message (median)", 300,
+        "ms", lambda f: f["edit_ms"]["median"], comparable=lambda f: f["files"] >= 10_000,
+    ),
+    Target(
+        "symbols_scale", "Budget requests while the index is built (p99)", 50, "ms",
+        lambda f: f["budget_ms"]["p99"], comparable=lambda f: f["files"] >= 10_000,
+    ),
+    Target(
+        "symbols_scale", "Chat requests while the index is built (p99)", 50, "ms",
+        lambda f: f["chat_ms"]["p99"], comparable=lambda f: f["files"] >= 10_000,
+    ),
+    Target(
+        "symbols_scale", "Memory of the index's process (peak)", 400, "MB",
+        lambda f: f["index_peak_mb"], comparable=lambda f: f["files"] >= 10_000,
+    ),
+    Target(
+        "retrieval_commits", "Commits of which a touched file is among the first 10, against BM25",
+        0.0, "", lambda f: f["ranked_map"]["hit@10"] - f["BM25"]["hit@10"], at_most=False,
+        comparable=lambda f: f["commits"] >= 150,
+    ),
+    Target(
         "cache_local", "Tokens that the embedded model computes: log-structured over fixed order",
         0.4, "",
         lambda f: f["log_structured"]["computed_tokens"] / f["fixed"]["computed_tokens"],

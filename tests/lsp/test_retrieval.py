@@ -309,3 +309,27 @@ async def test_the_server_answers_while_the_index_is_built(
     status = await editor.ask("symbols/status")
     assert status.files == 506
     assert status.memory_bytes < 300e6
+
+
+async def test_the_reference_graph_seeds_the_counter_policys_tiers(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    """Seed 004:388: tiers rebuild from the reference graph on the first request."""
+    body = "".join(f"    total_{n} = {n} * {n + 1}\n" for n in range(400))
+    (workspace / "src" / "used.py").write_text(f"def used_by_all():\n{body}", encoding="utf-8")
+    (workspace / "src" / "lone.txt").write_text(body, encoding="utf-8")
+    for number in range(6):
+        text = "from src.used import used_by_all\n\nused_by_all()\n"
+        (workspace / "src" / f"user_{number}.py").write_text(text, encoding="utf-8")
+    editor = await start(model, **ON, cache={"policy": "counter"})
+    await ready(editor)
+    for name in ("used.py", "lone.txt", "user_3.py"):
+        await editor.ask("files/add", p.FileParams(path=f"src/{name}"))
+    await editor.chat("hm")
+    stored = (await editor.ask("plan/list")).plans[0]
+    plan = await editor.ask("plan/get", p.PlanParams(plan_id=stored.plan_id))
+    tiers = {e.key: e.tier for e in plan.entries if e.included}
+    order = ["L0", "L1", "L2", "L3", "active"]
+    assert tiers["file:src/used.py"] == "L0"
+    assert order.index(tiers["file:src/used.py"]) <= order.index(tiers["file:src/lone.txt"])
+    assert tiers["file:src/lone.txt"] != "L0", "nothing refers to it"

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 START_DELAY_SECONDS = 0.25
 """The handshake and the first requests come before the index."""
-CHANGE_DELAY_SECONDS = 0.25
+CHANGE_DELAY_SECONDS = 0.15
 """Writes and keystrokes come in bursts: they are handed on this long after the first; a prompt does
 not wait for it."""
 LARGEST_BUFFER = 500_000

@@ -117,7 +117,8 @@ class Worker:
             self._begin()
         files = [path for path in paths if not os.path.isdir(path)]
         keys = index.changed(files, message.get("unsaved"))
-        self._cache.clear()
+        for key in keys:
+            self._cache.pop(key, None)
         if keys and self._ready:
             self._send({"event": "updated", "keys": keys[:200], **self._figures()})
         return {"keys": keys, "ms": round(1000 * (time.perf_counter() - began), 2)}
