@@ -89,24 +89,25 @@ def mentions(path: Path, case: str) -> bool:
 
 def problems(row: Row) -> list[str]:
     """What is wrong with a row: names of tests or files that do not exist or are not about it."""
-    found = []
     named = [path_of(name) for name in row.files]
-    for path in named:
-        if not path.is_file():
-            found.append(f"there is no file {path.relative_to(TESTS.parent)}")
+    found = [f"there is no file {p.relative_to(TESTS.parent)}" for p in named if not p.is_file()]
     named = [path for path in named if path.is_file()]
     places = [path_of(name) for name in row.default_files] + named
-    for name in row.tests:
-        if not any(name in functions(path) for path in places if path.is_file()):
-            found.append(f"there is no test {name} in {', '.join(p.name for p in places)}")
+    found += [
+        f"there is no test {name} in {', '.join(p.name for p in places)}"
+        for name in row.tests
+        if not any(name in functions(path) for path in places if path.is_file())
+    ]
     if not row.tests and not row.files:
         found.append("no test is listed")
     for case in row.cases:
         if not any(path.is_file() and mentions(path, case) for path in places):
             found.append(f"none of its files speaks of {case}")
-        for path in named:
-            if path.name.startswith("test_lsp_") and not mentions(path, case):
-                found.append(f"{path.name} does not speak of {case}")
+        found += [
+            f"{path.name} does not speak of {case}"
+            for path in named
+            if path.name.startswith("test_lsp_") and not mentions(path, case)
+        ]
     return found
 
 
@@ -117,7 +118,7 @@ def test_every_listed_test_exists(row: Row) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_no_listed_test_is_skipped_without_a_reason_a_user_would_accept(row: Row) -> None:
-    """No ``skip`` and no ``xfail``; a ``skipif`` only where the system lacks what the fault needs."""
+    """No ``skip``, no ``xfail``; ``skipif`` only where the system lacks what the fault needs."""
     places = [path_of(name) for name in (*row.default_files, *row.files)]
     for name in row.tests:
         for path in places:
