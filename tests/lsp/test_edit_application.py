@@ -399,3 +399,19 @@ async def test_nothing_is_changed_in_an_untrusted_workspace(open_editor: Open) -
         assert "switched off" in results(model.bodies[1], "openai")["c1"]
         assert not editor.edits
         await asyncio.sleep(0)
+
+
+async def test_an_open_edit_ends_with_its_conversation(open_editor: Open) -> None:
+    uses = script("openai", edit("src/a.py", ("return 1", "return 2")))
+    with wire_server("openai", uses) as model:
+        editor = await open_editor(model, ALL)
+        sent = await editor.ask("chat/send", p.ChatSendParams(text="Mend it."))
+        found = await asked(editor)
+        await editor.ask("chat/cancel", p.ChatCancelParams(sent.turn_id))
+        await editor.finished(sent.turn_id)
+        state = await editor.ask("history/newSession")
+        assert [e.state for e in state.edits] == ["expired"]
+        with pytest.raises(Exception, match="expired already"):
+            await editor.ask("edit/accept", p.EditAcceptParams(found.id))
+        await editor.chat("Hello.")
+        assert "Edit c1" not in json.dumps(model.bodies[-1])
