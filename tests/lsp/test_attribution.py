@@ -217,6 +217,36 @@ async def test_stats_count_money_by_the_models_prices(
     assert found.title == "One?"
 
 
+async def test_every_request_has_its_figures_for_charts(
+    start: Start, workspace: Path, cached: CachingServer
+) -> None:
+    write(workspace, LONG)
+    editor = await start(cached)
+    assert (await editor.ask("stats/requests")).requests == []
+    await editor.ask("files/add", p.FileParams(path="src/big.py"))
+    ends = [await editor.chat(prompt) for prompt in ("One?", "Two?", "Three?")]
+    found = await editor.ask("stats/requests")
+    assert found.left_out == 0
+    assert [one.turn_id for one in found.requests] == [end.cache.turn_id for end in ends]
+    sent = [(round(o.read), round(o.written)) for o in cached.outcomes]
+    assert [(one.read_tokens, one.written_tokens) for one in found.requests] == sent
+    sums = (await editor.ask("stats/get")).sessions[0]
+    assert sum(one.input_tokens for one in found.requests) == sums.input_tokens
+    assert sum(one.cost for one in found.requests) == pytest.approx(sums.cost)
+    assert sum(one.saved for one in found.requests) == pytest.approx(sums.saved)
+    for one in found.requests:
+        assert one.window_tokens == 200_000
+        names = [tier.tier for tier in one.tiers]
+        assert names[0] == "head"
+        assert "log" in names
+        assert all(0 <= tier.cached_tokens <= tier.tokens for tier in one.tiers)
+    assert sum(tier.cached_tokens for tier in found.requests[0].tiers) == 0
+    assert sum(tier.cached_tokens for tier in found.requests[2].tiers) > 0
+    newest = await editor.ask("stats/requests", p.RequestStatsParams(limit=1))
+    assert [one.turn_id for one in newest.requests] == [ends[-1].cache.turn_id]
+    assert newest.left_out == 2
+
+
 async def test_a_provider_that_says_nothing_of_its_cache(start: Start, workspace: Path) -> None:
     with wire_server("openai", [o_reply("Yes.", usage=None)]) as silent:
         editor = await start(silent)

@@ -988,6 +988,52 @@ export interface Stats {
   total: SessionStats;
 }
 
+/** The newest requests of a session (the current one when empty), at most ``limit``. */
+export interface RequestStatsParams {
+  sessionId?: string;
+  limit?: number;
+}
+
+/** How large one tier of a request was, by Tierline's own count. Sizes in tokens. */
+export interface TierTokens {
+  tier: string;
+  name: string;
+  tokens: number;
+  cachedTokens: number;
+}
+
+/** One request that a turn made. Tokens, -1 where the provider said nothing. */
+export interface RequestStats {
+  turnId: string;
+  /** ISO 8601, UTC. */
+  at: string;
+  provider: string;
+  model: string;
+  outcome: 'hit' | 'partial' | 'miss' | 'first' | 'unknown' | 'uncached';
+  /** As in ``CacheReport``. */
+  code: string;
+  /** Most input that the model takes. */
+  windowTokens: number;
+  inputTokens: number;
+  outputTokens: number;
+  readTokens: number;
+  writtenTokens: number;
+  /** US dollars; null without known prices. */
+  cost: number | null;
+  /** Against the same request with no cache. */
+  saved: number | null;
+  /** From the most stable to the least; empty for requests older than the newest 40. */
+  tiers: TierTokens[];
+}
+
+/** Oldest first. */
+export interface RequestStatsResult {
+  sessionId: string;
+  requests: RequestStats[];
+  /** Older requests that the limit left out. */
+  leftOut: number;
+}
+
 /** A language of the index. */
 export interface SymbolsLanguage {
   name: string;
@@ -1545,6 +1591,8 @@ export interface Requests {
   'tierline/stats/get': [StatsParams, Stats];
   /** What each turn did. */
   'tierline/stats/turns': [TurnStatsParams, TurnStatsResult];
+  /** Every request. */
+  'tierline/stats/requests': [RequestStatsParams, RequestStatsResult];
   /** Descriptions of files. */
   'tierline/capsule/list': [NoParams, CapsuleListResult];
   /** Describe a file. */

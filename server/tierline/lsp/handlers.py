@@ -75,6 +75,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/cache/explain": lambda session, params: session.cache.explain(params),
     "tierline/cache/tiers": lambda session, params: session.cache.tiers(params),
     "tierline/stats/get": lambda session, params: session.cache.stats(params),
+    "tierline/stats/requests": lambda session, params: session.cache.requests(params),
     "tierline/capsule/list": lambda session, params: session.capsules.listed(params),
     "tierline/capsule/make": lambda session, params: session.capsules.make(params),
     "tierline/memory/stats": lambda session, params: session.memory.stats(params),

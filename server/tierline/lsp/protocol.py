@@ -1286,6 +1286,60 @@ class Stats:
     total: SessionStats
 
 
+@define
+class RequestStatsParams:
+    """The newest requests of a session (the current one when empty), at most ``limit``."""
+
+    session_id: str = ""
+    limit: int = 200
+
+
+@define
+class TierTokens:
+    """How large one tier of a request was, by Tierline's own count. Sizes in tokens."""
+
+    tier: str
+    name: str
+    tokens: int
+    cached_tokens: int
+
+
+@define
+class RequestStats:
+    """One request that a turn made. Tokens, -1 where the provider said nothing."""
+
+    turn_id: str
+    at: str
+    """ISO 8601, UTC."""
+    provider: str
+    model: str
+    outcome: CacheOutcome
+    code: str
+    """As in ``CacheReport``."""
+    window_tokens: int
+    """Most input that the model takes."""
+    input_tokens: int
+    output_tokens: int
+    read_tokens: int = -1
+    written_tokens: int = -1
+    cost: float | None = None
+    """US dollars; null without known prices."""
+    saved: float | None = None
+    """Against the same request with no cache."""
+    tiers: list[TierTokens] = field(factory=list)
+    """From the most stable to the least; empty for requests older than the newest 40."""
+
+
+@define
+class RequestStatsResult:
+    """Oldest first."""
+
+    session_id: str
+    requests: list[RequestStats]
+    left_out: int = 0
+    """Older requests that the limit left out."""
+
+
 # --- symbols, retrieval, pins --------------------------------------------------------------------
 
 
@@ -1958,6 +2012,7 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/cache/tiers", CacheTiersParams, CacheTiers, "A request's tiers and cache."),
     Method("tierline/stats/get", StatsParams, Stats, "Requests, cache figures and money."),
     Method("tierline/stats/turns", TurnStatsParams, TurnStatsResult, "What each turn did."),
+    Method("tierline/stats/requests", RequestStatsParams, RequestStatsResult, "Every request."),
     Method("tierline/capsule/list", NoParams, CapsuleListResult, "Descriptions of files."),
     Method("tierline/capsule/make", CapsuleMakeParams, CapsuleInfo, "Describe a file."),
     Method("tierline/memory/stats", NoParams, MemoryStats, "Levels, summaries, ratio."),

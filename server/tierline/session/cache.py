@@ -26,7 +26,7 @@ from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, Retrying, StreamEvent, TextDelta, Usage
 from tierline.session import cache_views as views
-from tierline.session.usage_stats import stats
+from tierline.session.usage_stats import requests, stats
 from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 
 if TYPE_CHECKING:
@@ -223,6 +223,18 @@ class CacheService:
                 one.keep_alive.decision = self._session.keep_alive.decision
                 found.total.keep_alive.decision = one.keep_alive.decision
         return found
+
+    async def requests(self, params: p.RequestStatsParams) -> p.RequestStatsResult:
+        """Figures of every request of a session, for charts."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        session_id = params.session_id or self._session.conversation.session_id
+        table = self._session.counters.table
+
+        def facts(name: str, kind: str) -> ModelFacts:
+            return table.facts(name, provider=kind)
+
+        return await asyncio.to_thread(requests, self.store, session_id, params.limit, facts)
 
     # --- the work, in a thread -------------------------------------------------------------------
 

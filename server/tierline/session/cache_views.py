@@ -24,7 +24,7 @@ def report(found: Attribution, paid: Bill, sent: Shape, arranged: Arrangement) -
         outcome=str(found.outcome),  # type: ignore[arg-type]
         code=str(found.cause),
         sentence=found.sentence,
-        at=_time(sent.at),
+        at=time(sent.at),
         provider=sent.provider,
         model=sent.model,
         policy=sent.policy,
@@ -32,9 +32,9 @@ def report(found: Attribution, paid: Bill, sent: Shape, arranged: Arrangement) -
         item_label=label(found.item) if found.item else "",
         input_tokens=found.input,
         output_tokens=found.output,
-        read_tokens=_known_or(found.read),
-        written_tokens=_known_or(found.written),
-        uncached_tokens=_known_or(found.uncached),
+        read_tokens=known_or(found.read),
+        written_tokens=known_or(found.written),
+        uncached_tokens=known_or(found.uncached),
         offered_tokens=found.offered,
         readable_tokens=found.readable,
         idle_seconds=round(found.idle, 1),
@@ -44,11 +44,13 @@ def report(found: Attribution, paid: Bill, sent: Shape, arranged: Arrangement) -
     )
 
 
-def _time(at: float) -> str:
+def time(at: float) -> str:
+    """ISO 8601, UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _known_or(value: int | None) -> int:
+def known_or(value: int | None) -> int:
+    """-1 for what the provider did not say."""
     return -1 if value is None else value
 
 
@@ -83,13 +85,13 @@ def stored_report(row: StoredRequest) -> p.CacheReport:
             sentence="The explanation of this old request is no longer kept.",
             turn_id=row.turn_id,
             plan_id=row.plan_id,
-            at=_time(row.at),
+            at=time(row.at),
             provider=row.provider,
             model=row.model,
             input_tokens=row.input,
             output_tokens=row.output,
-            read_tokens=_known_or(row.read),
-            written_tokens=_known_or(row.written),
+            read_tokens=known_or(row.read),
+            written_tokens=known_or(row.written),
         )
 
 

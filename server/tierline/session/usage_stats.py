@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import LIFETIMES
+from tierline.context.tiers.tiermap import rows_from_json
 from tierline.lsp import protocol as p
-from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest
+from tierline.session.cache_views import known_or, time
+from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 
 Facts = Callable[[str, str], ModelFacts]
 """Facts of a model by its name and provider."""
@@ -102,3 +104,39 @@ def _total(sessions: Iterable[p.SessionStats]) -> p.SessionStats:
             total.causes[cause] = total.causes.get(cause, 0) + count
     _rate(total)
     return total
+
+
+MAX_REQUESTS = 2_000
+
+
+def requests(store: UsageStore, session_id: str, limit: int, facts: Facts) -> p.RequestStatsResult:
+    """The newest requests of a session that turns made, oldest first. Blocking."""
+    wanted = min(max(limit, 1), MAX_REQUESTS)
+    found = store.last(session_id, wanted)[::-1]
+    return p.RequestStatsResult(
+        session_id=session_id,
+        requests=[_request(one, facts) for one in found],
+        left_out=max(store.count(session_id) - len(found), 0),
+    )
+
+
+def _request(one: StoredRequest, facts: Facts) -> p.RequestStats:
+    items = one.detail.get("items")
+    rows = rows_from_json(items if isinstance(items, list) else ())
+    priced = one.cost is not None and one.uncached_cost is not None
+    return p.RequestStats(
+        turn_id=one.turn_id,
+        at=time(one.at),
+        provider=one.provider,
+        model=one.model,
+        outcome=one.outcome,  # type: ignore[arg-type]
+        code=one.cause,
+        window_tokens=facts(one.model, one.provider).max_input_tokens,
+        input_tokens=one.input,
+        output_tokens=one.output,
+        read_tokens=known_or(one.read),
+        written_tokens=known_or(one.written),
+        cost=one.cost,
+        saved=(one.uncached_cost or 0.0) - (one.cost or 0.0) if priced else None,
+        tiers=[p.TierTokens(row.tier, row.name, row.tokens, row.cached) for row in rows],
+    )

@@ -106,6 +106,13 @@ class UsageStore(Database):
         where = "session_id = ? AND kind = 'turn' ORDER BY seq DESC LIMIT ?"
         return self._read(where, [session_id, limit])
 
+    def count(self, session_id: str) -> int:
+        """How many requests the turns of a session made."""
+        if not self.path.exists():  # looking must not leave a file behind
+            return 0
+        query = "SELECT COUNT(*) FROM request WHERE session_id = ? AND kind = 'turn'"
+        return self.run(lambda db: int(db.execute(query, (session_id,)).fetchone()[0]), lambda: 0)
+
     def last_lost(self, session_id: str) -> StoredRequest | None:
         """The newest request of a session that could not read all that had been cached."""
         where = (
