@@ -173,6 +173,7 @@ describe('the viewer', () => {
       open: new Set(['L1', 'log']),
       tiers: tiers(),
       stats: stats(),
+      requests: [],
       error: '',
       received: 1_000,
     };
@@ -308,6 +309,7 @@ describe('the host of the viewer', () => {
     answers = {
       'tierline/cache/tiers': () => tiers(),
       'tierline/stats/get': () => ({ sessions: [stats()], total: stats() }),
+      'tierline/stats/requests': () => ({ sessionId: 's', requests: [], leftOut: 0 }),
       'tierline/cache/explain': () => ({
         sentence: 'x',
         report: report(),
@@ -362,7 +364,7 @@ describe('the host of the viewer', () => {
     posted.length = 0;
     receive({ type: 'show', which: 'last' });
     await settle();
-    expect(asked.at(-2)).toEqual(['tierline/cache/tiers', { which: 'last' }]);
+    expect(asked.at(-3)).toEqual(['tierline/cache/tiers', { which: 'last' }]);
     expect(posted).toHaveLength(1);
     expect(parseCacheToView(posted[0])).toEqual(posted[0]);
   });

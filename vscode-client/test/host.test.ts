@@ -488,7 +488,8 @@ describe('the chat view', () => {
     expect(posted).toEqual([]);
     receive({ type: 'ready' });
     await settle();
-    expect(posted.map((one) => one.type)).toEqual(['connection', 'state', 'selection']);
+    expect(posted.map((one) => one.type)).toEqual(['connection', 'state', 'selection', 'place']);
+    expect(posted[3]).toEqual({ type: 'place', place: { trusted: true, virtual: false } });
     server.emit(12, delta('t1', 'x'));
     expect(posted.at(-1)).toMatchObject({ type: 'event', event: { seq: 12 } });
   });

@@ -79,6 +79,58 @@ describe('the manifest', () => {
     }
   });
 
+  it('lets no workspace say where keys and prompts go', () => {
+    expect(contributes.configuration.properties['tierline.baseUrl'].scope).toBe('machine');
+  });
+
+  it('describes every setting, its values and its limits', () => {
+    for (const [name, one] of Object.entries<Record<string, unknown>>(
+      contributes.configuration.properties,
+    )) {
+      expect(one.markdownDescription, name).toMatch(/^%config\./);
+      expect(one.scope, name).toMatch(/^(window|machine|machine-overridable)$/);
+      expect(one, name).toHaveProperty('default');
+      const values = (one.enum ?? []) as unknown[];
+      expect((one.enumDescriptions ?? []) as unknown[], name).toHaveLength(values.length);
+      if (one.type === 'integer') expect(one, name).toHaveProperty('minimum');
+    }
+  });
+
+  it('has a walkthrough whose pictures, commands and events exist', () => {
+    const [walkthrough] = contributes.walkthroughs;
+    const titles = walkthrough.steps.map((step: { id: string }) => step.id);
+    expect(titles).toEqual(['provider', 'pin', 'budget', 'ask', 'cache']);
+    const contexts = read('src/extension/decorations.ts');
+    for (const step of walkthrough.steps) {
+      const file = step.media.image ?? step.media.markdown;
+      expect(existsSync(path.join(root, file)), file).toBe(true);
+      const text: string = names[step.description.slice(1, -1)];
+      const linked = [...text.matchAll(/\(command:([\w.]+)\)/g)].map((match) => match[1]);
+      const events: string[] = step.completionEvents;
+      const awaited = events
+        .filter((one) => one.startsWith('onCommand:'))
+        .map((one) => one.slice(10));
+      for (const id of [...linked, ...awaited]) expect(declared).toContain(id);
+      for (const one of events.filter((name) => name.startsWith('onContext:'))) {
+        expect(contexts).toContain(`'${one.slice(10)}'`);
+      }
+      expect(events.length).toBeGreaterThan(0);
+    }
+  });
+
+  it('has a page for the marketplace whose pictures are in the package', () => {
+    const page = read('README.md');
+    const pictures = [...page.matchAll(/!\[([^\]]+)\]\(([^)]+)\)/g)];
+    expect(pictures.length).toBeGreaterThan(2);
+    for (const [, words, file] of pictures) {
+      expect(words?.length).toBeGreaterThan(10);
+      expect(existsSync(path.join(root, file ?? '')), file).toBe(true);
+      expect(file).toMatch(/^media\/.*\.png$/); // the marketplace shows no SVG
+    }
+    const links = [...page.matchAll(/(?<!!)\[[^\]]+\]\(([^)]+)\)/g)].map((match) => match[1]);
+    for (const link of links) expect(existsSync(path.join(root, link ?? '')), link).toBe(true);
+  });
+
   it('asks for no newer editor than its types describe', () => {
     const engine = /\d+\.\d+/.exec(manifest.engines.vscode)?.[0];
     expect(manifest.devDependencies['@types/vscode']).toMatch(new RegExp(`^[~^]?${engine}\\.`));

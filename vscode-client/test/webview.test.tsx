@@ -7,6 +7,7 @@ import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages
 import { complete, plain } from '../src/webview/announcer';
 import { attach, droppedUris, splitDataUri } from '../src/webview/attachments';
 import { App } from '../src/webview/components/app';
+import type { Saved } from '../src/webview/host';
 import { complete as completeMention, mentionAt } from '../src/webview/mentions';
 import { Store } from '../src/webview/store';
 import {
@@ -22,13 +23,11 @@ import {
   state,
 } from './fake/state';
 
-vi.stubGlobal(
-  'ResizeObserver',
-  class {
-    observe(): void {}
-    disconnect(): void {}
-  },
-);
+class Observer {
+  observe(): void {}
+  disconnect(): void {}
+}
+vi.stubGlobal('ResizeObserver', Observer);
 
 // jsdom has no layout.
 Element.prototype.scrollIntoView = () => {};
@@ -42,7 +41,7 @@ class Page {
   private seq = 10;
   readonly store: Store;
 
-  constructor(saved = { draft: '', images: [] as string[] }) {
+  constructor(saved: Saved = { draft: '', images: [] }) {
     document.body.append(this.root);
     this.store = new Store(
       (listen) => {
@@ -128,6 +127,64 @@ let page: Page;
 beforeEach(() => {
   document.body.replaceChildren();
   page = new Page();
+});
+
+describe('the place of the workspace', () => {
+  it('is explained while it is not trusted, with a way to change that', () => {
+    page.ready();
+    expect(page.has('[data-testid=place]')).toBe(false);
+    page.receive({ type: 'place', place: { trusted: false, virtual: false } });
+    expect(page.get('[data-testid=place]').textContent).toContain('Restricted mode');
+    page.click('[data-testid=place] button');
+    expect(page.last('manageTrust')).toEqual({ type: 'manageTrust' });
+    page.receive({ type: 'place', place: { trusted: true, virtual: true } });
+    const text = page.get('[data-testid=place]').textContent;
+    expect(text).toContain('on no disk');
+    expect(text).not.toContain('Restricted');
+  });
+});
+
+describe('a long conversation', () => {
+  const many = Array.from({ length: 200 }, (_, n) => message(`m${n}`, { text: `text ${n}` }));
+  const shown = (): number => page.root.querySelectorAll('[data-testid=message]').length;
+
+  it('draws its newest messages, and older ones as they come near', () => {
+    let near: (entries: { isIntersecting: boolean }[]) => void = () => {};
+    vi.stubGlobal(
+      'IntersectionObserver',
+      class {
+        constructor(seen: typeof near) {
+          near = seen;
+        }
+        observe(): void {}
+        disconnect(): void {}
+      },
+    );
+    page.ready({ messages: many });
+    expect(shown()).toBe(60);
+    act(() => near([{ isIntersecting: false }]));
+    expect(shown()).toBe(60);
+    act(() => near([{ isIntersecting: true }]));
+    expect(shown()).toBe(120);
+    page.click('.earlier');
+    act(() => near([{ isIntersecting: true }]));
+    expect(shown()).toBe(200);
+    vi.unstubAllGlobals();
+    vi.stubGlobal('ResizeObserver', Observer);
+  });
+
+  it('comes back to where it was read, as far back as that is', () => {
+    vi.stubGlobal('CSS', { escape: (text: string) => text });
+    const scroll = { session: state().sessionId, message: 'm20', above: 7 };
+    page = new Page({ draft: '', images: [], scroll });
+    page.ready({ messages: many });
+    expect(shown()).toBe(180);
+    expect(page.has('.jump')).toBe(true);
+    page.click('.jump');
+    page = new Page({ draft: '', images: [], scroll: { ...scroll, session: 'another' } });
+    page.ready({ messages: many });
+    expect(shown()).toBe(60);
+  });
 });
 
 describe('a conversation', () => {
@@ -322,6 +379,25 @@ describe('the input', () => {
     expect(page.sent.filter((one) => one.type === 'stop')).toHaveLength(2);
   });
 
+  it('stops with Escape from anywhere in the view, unless that closes something', () => {
+    page.ready();
+    page.emit(started('t1', 'u1'));
+    const pressed = (): KeyboardEvent =>
+      new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true });
+    act(() => {
+      page.get('.transcript').dispatchEvent(pressed());
+    });
+    expect(page.sent.filter((one) => one.type === 'stop')).toHaveLength(1);
+    page.type('@a');
+    page.receive({
+      type: 'completions',
+      ticket: page.last('complete').ticket,
+      items: [{ path: 'a.py', detail: '' }],
+    });
+    page.press('Escape');
+    expect(page.sent.filter((one) => one.type === 'stop')).toHaveLength(1);
+  });
+
   it('recalls earlier prompts with the arrow, from an empty input only', () => {
     page.ready({ messages: [message('u1', { text: 'one' }), message('u2', { text: 'two' })] });
     page.press('ArrowUp');
@@ -341,7 +417,7 @@ describe('the input', () => {
   it('keeps the draft, and what is on its way, for when the view is hidden', () => {
     page.ready();
     page.type('draft');
-    expect(page.saved).toEqual({ draft: 'draft', images: [] });
+    expect(page.saved).toEqual({ draft: 'draft', images: [], scroll: null });
     page = new Page({ draft: 'restored', images: ['data:image/png;base64,AAAA', 'nonsense'] });
     expect(page.input.value).toBe('restored');
     expect(page.store.view.images).toHaveLength(1);

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { CacheItem, CacheReport, CacheTiers } from '../protocol';
 import type { Which } from '../shared/cache';
 import { type CacheToHost, type CacheToView, explanation, parseCacheToHost } from '../shared/cache';
+import { exportCharts } from './chartExport';
 import type { VirtualDocuments } from './documents';
 import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
@@ -101,6 +102,8 @@ export class CacheView implements vscode.Disposable {
         await this.refresh();
       } else if (message.type === 'explain') {
         await this.explain();
+      } else if (message.type === 'export') {
+        await exportCharts(this.session, message.format);
       } else {
         await openFileLink({ kind: 'file', path: message.path, line: null, column: null });
       }
@@ -114,11 +117,17 @@ export class CacheView implements vscode.Disposable {
   private async refresh(): Promise<void> {
     const { server } = this.session;
     try {
-      const [tiers, stats] = await Promise.all([
+      const [tiers, stats, sent] = await Promise.all([
         server.request('tierline/cache/tiers', { which: this.which }),
         server.request('tierline/stats/get', {}),
+        server.request('tierline/stats/requests', {}),
       ]);
-      this.post({ type: 'tiers', tiers: this.named(tiers), stats: stats.sessions[0] ?? null });
+      this.post({
+        type: 'tiers',
+        tiers: this.named(tiers),
+        stats: stats.sessions[0] ?? null,
+        requests: sent.requests,
+      });
     } catch (error) {
       const { message, advice } = describeError(error);
       this.post({ type: 'error', text: `${message} ${advice}`.trim() });

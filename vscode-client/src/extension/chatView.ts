@@ -40,6 +40,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
       session.server.onConnection((connection) => this.post({ type: 'connection', connection })),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.postPlace()),
       session.onChange(({ event }) => {
         if (event === null) this.postState();
         else this.post({ type: 'event', event });
@@ -100,6 +101,17 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: 'connection', connection });
   }
 
+  private postPlace(): void {
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    this.post({
+      type: 'place',
+      place: {
+        trusted: vscode.workspace.isTrusted,
+        virtual: folders.length > 0 && folders.every(({ uri }) => uri.scheme !== 'file'),
+      },
+    });
+  }
+
   private postState(): void {
     const model = this.session.model;
     if (model === null) return;
@@ -145,6 +157,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.postConnection(server.connection);
         this.postState();
         this.postSelection();
+        this.postPlace();
         if (this.wantsFocus) this.post({ type: 'focusInput' });
         this.wantsFocus = false;
         return;
@@ -219,6 +232,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case 'openSettings':
         await vscode.commands.executeCommand('workbench.action.openSettings', 'tierline');
+        return;
+      case 'manageTrust':
+        await vscode.commands.executeCommand('workbench.trust.manage');
         return;
       default:
         // The rest are commands of the same name.

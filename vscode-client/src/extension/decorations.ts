@@ -1,6 +1,7 @@
 /** Badges on pinned files in the explorer, and context keys for the menus. */
 import * as vscode from 'vscode';
 import type { FileInfo } from '../protocol';
+import type { Model } from '../shared/model';
 import type { Session } from './session';
 
 export class Decorations implements vscode.FileDecorationProvider, vscode.Disposable {
@@ -18,6 +19,7 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
         if (event === null || event.body.kind === 'filesChanged') this.update(model.files);
         if (event === null || /^turn/.test(event.body.kind)) {
           void setContext('tierline.busy', model.turn !== null);
+          if (answered(model)) void setContext('tierline.answered', true);
         }
       }),
     ];
@@ -53,6 +55,12 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
     void setContext('tierline.hasFiles', files.length > 0);
     void setContext('tierline.hasPins', pinned.length > 0);
   }
+}
+
+/** A reply has been given: the last step of the walkthrough's first half. */
+function answered({ messages }: Model): boolean {
+  const last = messages.findLast(({ role }) => role === 'assistant');
+  return last?.status === 'ok';
 }
 
 function pinOf(files: ReadonlyMap<string, FileInfo>, uri: string): FileInfo['pin'] {

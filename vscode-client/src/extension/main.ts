@@ -1,6 +1,7 @@
 /** The extension's entry: puts the parts together and registers the commands. */
 import * as vscode from 'vscode';
 import { CacheView } from './cacheView';
+import { exportCharts } from './chartExport';
 import { ChatView } from './chatView';
 import { askAboutSelection, cycleMode } from './commands';
 import { compactNow } from './compaction';
@@ -56,8 +57,7 @@ export function activate(context: vscode.ExtensionContext): void {
     edits.attach(client);
   };
   context.subscriptions.push(
-    ...[log, controller, session, keys, documents, notes, chat, cache, edits],
-    ...[log, controller, session, keys, documents, notes, memos, chat, cache],
+    ...[log, controller, session, keys, documents, notes, memos, chat, cache, edits],
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
@@ -94,6 +94,13 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.showContext': () => views.showContext(),
     'tierline.showCache': () => cache.show(),
     'tierline.explainCache': () => cache.explain(),
+    'tierline.exportCharts': () => exportCharts(session),
+    'tierline.walkthrough': () =>
+      vscode.commands.executeCommand(
+        'workbench.action.openWalkthrough',
+        `${context.extension.id}#start`,
+        false,
+      ),
     'tierline.cycleMode': () => cycleMode(session),
     'tierline.stop': () => controller.request('tierline/chat/cancel', {}),
     'tierline.showBudget': () => views.showBudget(),

@@ -46,7 +46,7 @@ export function serverSettings(): ServerSettings {
     return set ? configuration.get(name) : undefined;
   });
   // Not a setting of the user's: what the editor was told about this folder.
-  settings['tools'] = { ...settings['tools'], workspaceTrusted: vscode.workspace.isTrusted };
+  settings.tools = { ...settings.tools, workspaceTrusted: vscode.workspace.isTrusted };
   return settings;
 }
 

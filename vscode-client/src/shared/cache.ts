@@ -1,6 +1,6 @@
 /** The cache viewer: what its webview and the host say to each other, and how figures read. */
 import * as v from 'valibot';
-import type { CacheReport, CacheTiers, SessionStats } from '../protocol';
+import type { CacheReport, CacheTiers, RequestStats, SessionStats } from '../protocol';
 import { exact } from './budget';
 
 const MAX_NAME = 4_096;
@@ -14,6 +14,7 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('show'), which }),
   v.strictObject({ type: v.literal('open'), path: name }),
   v.strictObject({ type: v.literal('explain') }),
+  v.strictObject({ type: v.literal('export'), format: v.picklist(['svg', 'csv']) }),
 ]);
 
 export type CacheToHost = v.InferOutput<typeof toHost>;
@@ -24,6 +25,14 @@ const tier = v.looseObject({
   name: v.string(),
   tokens: v.number(),
   items: v.array(item),
+});
+
+const request = v.looseObject({
+  turnId: v.string(),
+  windowTokens: v.number(),
+  inputTokens: v.number(),
+  readTokens: v.number(),
+  tiers: v.array(v.looseObject({ tier: v.string(), tokens: v.number() })),
 });
 
 const toView = v.variant('type', [
@@ -38,6 +47,10 @@ const toView = v.variant('type', [
         v.looseObject({ requests: v.number(), cost: v.number() }),
         v.transform((value) => value as unknown as SessionStats),
       ),
+    ),
+    requests: v.pipe(
+      v.array(request),
+      v.transform((value) => value as unknown as RequestStats[]),
     ),
   }),
   v.strictObject({ type: v.literal('error'), text: v.string() }),

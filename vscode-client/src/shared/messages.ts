@@ -53,6 +53,7 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('showLog') }),
   v.strictObject({ type: v.literal('restart') }),
   v.strictObject({ type: v.literal('openSettings') }),
+  v.strictObject({ type: v.literal('manageTrust') }),
   v.strictObject({ type: v.literal('addCurrentFile') }),
   v.strictObject({
     type: v.literal('file'),
@@ -134,7 +135,13 @@ const connection = v.strictObject({
 
 export type Connection = v.InferOutput<typeof connection>;
 
+/** What the editor says of the folder: whether it is trusted, and whether it is on no disk. */
+const place = v.strictObject({ trusted: v.boolean(), virtual: v.boolean() });
+
+export type Place = v.InferOutput<typeof place>;
+
 const toWebview = v.variant('type', [
+  v.strictObject({ type: v.literal('place'), place }),
   v.strictObject({ type: v.literal('connection'), connection }),
   v.strictObject({
     type: v.literal('state'),

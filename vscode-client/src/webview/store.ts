@@ -1,11 +1,11 @@
 /** All that the chat shows, and what the user can do with it. Components only draw it. */
 import { EventStream } from '../shared/eventStream';
-import type { Completion, Connection, ToHost, ToWebview } from '../shared/messages';
+import type { Completion, Connection, Place, ToHost, ToWebview } from '../shared/messages';
 import type { Model } from '../shared/model';
 import { isCommand } from '../shared/slash';
 import { complete, plain } from './announcer';
 import { attach, splitDataUri } from './attachments';
-import type { HostPort } from './host';
+import type { HostPort, ScrollPlace } from './host';
 import { texts } from './texts';
 
 /** A prompt that was sent and has not come back as a message yet. */
@@ -25,6 +25,7 @@ export interface Hint {
 }
 
 export interface View {
+  place: Place;
   connection: Connection;
   model: Model | null;
   pending: readonly Pending[];
@@ -46,6 +47,8 @@ export class Store {
   private readonly stream: EventStream;
   private readonly port: HostPort;
   private lastId = 0;
+  /** Where the conversation was scrolled to when it was seen last; null at its end. */
+  private scroll: ScrollPlace | null;
   private completionTicket = 0;
   private announcedTurn = '';
   private announcedTo = 0;
@@ -58,7 +61,9 @@ export class Store {
   ) {
     this.port = connect((message) => this.receive(message));
     const saved = this.port.load();
+    this.scroll = saved.scroll ?? null;
     this.current = {
+      place: { trusted: true, virtual: false },
       connection: { kind: 'starting', text: '', advice: '' },
       model: null,
       pending: [],
@@ -75,6 +80,18 @@ export class Store {
       stateNeeded: () => this.post({ type: 'resync' }),
     });
     this.post({ type: 'ready' });
+  }
+
+  /** Where to scroll to, if the user was not at the end of this session. */
+  takeScroll(sessionId: string): ScrollPlace | null {
+    const place = this.scroll;
+    return place !== null && place.session === sessionId ? place : null;
+  }
+
+  /** Nothing is drawn for it. */
+  keepScroll(place: ScrollPlace | null): void {
+    this.scroll = place;
+    this.save();
   }
 
   get view(): View {
@@ -153,6 +170,9 @@ export class Store {
       case 'connection':
         this.connectionChanged(message.connection.kind);
         this.set({ connection: message.connection });
+        return;
+      case 'place':
+        this.set({ place: message.place });
         return;
       case 'state':
         this.stream.reset(message.state);
@@ -298,6 +318,7 @@ export class Store {
     this.port.save({
       draft: [...open.map((prompt) => prompt.text), draft].filter((text) => text !== '').join('\n'),
       images: [...open.flatMap((prompt) => prompt.images), ...images],
+      scroll: this.scroll,
     });
   }
 }

@@ -86,6 +86,11 @@ export const texts = {
   showContext: 'Show exact context',
   connecting: 'Starting the server…',
   installing: (step: string) => `Setting up (once): ${step}`,
+  untrusted:
+    'Restricted mode: this workspace is not trusted. You can chat and read files; its own settings for providers and addresses are ignored, and no file is changed and no command run.',
+  manageTrust: 'Manage trust',
+  virtual:
+    'This workspace is on no disk, so files cannot be read from it. You can chat and ask about what you select.',
   restart: 'Restart',
   showLog: 'Show log',
   settings: 'Open settings',

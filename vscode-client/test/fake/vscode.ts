@@ -165,6 +165,7 @@ export const window = {
   showErrorMessage: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
   showQuickPick: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
   showInputBox: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  showSaveDialog: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
   showOpenDialog: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
 };
 
@@ -173,6 +174,7 @@ export const workspace = {
   workspaceFolders: [] as unknown[],
   onDidChangeConfiguration: configurationChanged.event,
   onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
+  fs: { writeFile: vi.fn(async (_uri: Uri, _bytes: Uint8Array) => {}) },
   registerFileSystemProvider: vi.fn(() => new Disposable(() => {})),
   asRelativePath: (uri: Uri): string => uri.path.replace(/^\/ws\//, ''),
   getConfiguration: () => ({

@@ -1,6 +1,6 @@
 /** The cache viewer: what became of the newest request, and the tiers of the next one as rows. */
 import type { JSX } from 'preact';
-import type { CacheReport, CacheTiers, SessionStats } from '../../protocol';
+import type { CacheReport, CacheTiers, RequestStats, SessionStats } from '../../protocol';
 import { exact, percent, tokens } from '../../shared/budget';
 import {
   type CacheToHost,
@@ -13,6 +13,7 @@ import {
   type Which,
 } from '../../shared/cache';
 import { Icon } from '../components/parts';
+import { Charts } from './charts';
 import { words } from './texts';
 import { Legend, TierRow, WholeBar } from './tiers';
 
@@ -22,6 +23,7 @@ export interface CacheState {
   open: Set<string>;
   tiers: CacheTiers | null;
   stats: SessionStats | null;
+  requests: readonly RequestStats[];
   error: string;
   /** When the tiers came, in milliseconds: the time left counts from there. */
   received: number;
@@ -83,6 +85,7 @@ export function CacheApp({ state, post, choose, toggle, now }: Props): JSX.Eleme
             )}
           </section>
           <Decisions tiers={tiers} />
+          <Charts requests={state.requests} post={post} />
         </>
       )}
     </main>

@@ -19,6 +19,7 @@ function start(root: HTMLElement, api: VsCodeApi): void {
     ),
     tiers: null,
     stats: null,
+    requests: [],
     error: '',
     received: 0,
   };
@@ -50,6 +51,7 @@ function start(root: HTMLElement, api: VsCodeApi): void {
       Object.assign(state, {
         tiers: message.tiers,
         stats: message.stats,
+        requests: message.requests,
         error: '',
         received: Date.now(),
       });

@@ -72,5 +72,12 @@ export const words = {
   no: 'not cached',
   breakpoint: 'Cache breakpoint',
   open: (path: string) => `Open ${path}`,
+  turns: 'Turns',
+  export: (format: string) => `Export ${format}`,
+  newestTurns: (count: number) => `The charts show the newest ${count} turns.`,
+  asTable: 'The same figures as a table',
+  turnTable: {
+    columns: ['Turn', 'Size', 'Window', 'Cached', 'Hit rate', 'Output', 'Cost', 'Saved'],
+  },
   more: (count: number) => `Show ${count} earlier items`,
 } as const;

@@ -10,7 +10,16 @@ import { Transcript } from './transcript';
 export function App({ view, store }: { view: View; store: Store }): JSX.Element {
   const branch = view.model?.branch ?? '';
   return (
-    <main class="app" data-connection={view.connection.kind}>
+    <main
+      class="app"
+      data-connection={view.connection.kind}
+      onKeyDown={(event) => {
+        // From anywhere in the view; where Esc closes something, that comes first.
+        if (event.key !== 'Escape' || event.defaultPrevented || !view.model?.turn) return;
+        event.preventDefault();
+        store.stop();
+      }}
+    >
       <header class="top">
         <ProviderChip provider={view.model?.provider ?? null} store={store} />
         {branch !== '' && branch !== 'main' && (
@@ -40,6 +49,7 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
         />
       </header>
       <Transcript model={view.model} pending={view.pending} store={store} />
+      <PlaceBox view={view} store={store} />
       <ConnectionBox view={view} store={store} />
       {view.hints.map((hint) => (
         <div class="hint" key={hint.id}>
@@ -80,6 +90,27 @@ function ProviderChip(props: { provider: ProviderInfo | null; store: Store }): J
       <span class="provider-name">{label}</span>
       <Icon name="chevron-down" />
     </button>
+  );
+}
+
+/** What cannot be done in this folder, and what to do about it. */
+function PlaceBox({ view, store }: { view: View; store: Store }): JSX.Element | null {
+  const { trusted, virtual } = view.place;
+  if (trusted && !virtual) return null;
+  return (
+    <div class="place" data-testid="place">
+      <Box level="info">
+        {!trusted && <p>{texts.untrusted}</p>}
+        {virtual && <p>{texts.virtual}</p>}
+        {!trusted && (
+          <div class="box-actions">
+            <Button secondary onClick={() => store.post({ type: 'manageTrust' })}>
+              {texts.manageTrust}
+            </Button>
+          </div>
+        )}
+      </Box>
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Model, retryGroup, type ShownNotice, turnKey } from '../../shared/model';
+import type { ScrollPlace } from '../host';
 import type { Pending, Store } from '../store';
 import { texts } from '../texts';
 import { Compacting, Compaction, Covered } from './compaction';
@@ -13,6 +14,8 @@ import { Box, Icon } from './parts';
 const PAGE = 60;
 /** Nearer to the end than this counts as being at it, in pixels. */
 const NEAR = 32;
+/** The place is kept once scrolling has rested for so long. */
+const SAVE_MS = 200;
 
 /** One and the same, so that messages without calls are not drawn again. */
 const NOTHING: readonly never[] = [];
@@ -26,13 +29,26 @@ interface Props {
 export function Transcript({ model, pending, store }: Props): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const { follow, away } = useFollowing(scroller, content);
+  const { follow, restore, away } = useFollowing(scroller, content, (place) =>
+    store.keepScroll(place === null ? null : { ...place, session: sessionNow.current }),
+  );
   const [pages, setPages] = useState(1);
   const session = model?.sessionId ?? '';
+  const sessionNow = useRef(session);
+  sessionNow.current = session;
+  const earlier = useRef<HTMLButtonElement>(null);
 
   useLayoutEffect(() => {
-    setPages(1);
-    follow(true);
+    const place = store.takeScroll(session);
+    const at = model?.messages.findIndex(({ id }) => id === place?.message) ?? -1;
+    if (place === null || at < 0) {
+      setPages(1);
+      follow(true);
+      return;
+    }
+    const count = model?.messages.length ?? 0;
+    setPages(Math.max(1, Math.ceil((count - at) / PAGE)));
+    restore(place);
   }, [session]);
   const lastTicket = pending.at(-1)?.ticket ?? 0;
   useLayoutEffect(() => {
@@ -42,6 +58,19 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
   useLayoutEffect(() => follow(false));
 
   const messages = model?.messages ?? [];
+  const length = messages.length;
+  // Older messages come by themselves before the top is reached; the button is for the keyboard.
+  useEffect(() => {
+    if (earlier.current === null || typeof IntersectionObserver === 'undefined') return;
+    const seen = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) setPages((count) => count + 1);
+      },
+      { root: scroller.current, rootMargin: '800px 0px 0px 0px' },
+    );
+    seen.observe(earlier.current);
+    return () => seen.disconnect();
+  }, [pages, session, length > PAGE * pages]);
   const hidden = Math.max(0, messages.length - PAGE * pages);
   const empty =
     model !== null && messages.length === 0 && model.turn === null && pending.length === 0;
@@ -56,7 +85,7 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
       >
         <div class="transcript-content" ref={content}>
           {hidden > 0 && (
-            <button type="button" class="earlier" onClick={() => setPages(pages + 1)}>
+            <button type="button" class="earlier" ref={earlier} onClick={() => setPages(pages + 1)}>
               {texts.earlier(hidden)}
             </button>
           )}
@@ -169,12 +198,23 @@ function PendingPrompt({ prompt }: { prompt: Pending }): JSX.Element {
 function useFollowing(
   scroller: { readonly current: HTMLElement | null },
   content: { readonly current: HTMLElement | null },
-): { follow: (force: boolean) => void; away: boolean } {
+  keep: (place: Omit<ScrollPlace, 'session'> | null) => void,
+): { follow: (force: boolean) => void; restore: (place: ScrollPlace) => void; away: boolean } {
   const following = useRef(true);
+  const wanted = useRef<ScrollPlace | null>(null);
+  const keeper = useRef(keep);
+  keeper.current = keep;
   const [away, setAway] = useState(false);
   const follow = (force: boolean): void => {
     const element = scroller.current;
     if (element === null) return;
+    if (wanted.current !== null && !force) {
+      const target = find(element, wanted.current.message);
+      if (target === null) return;
+      scrollTo(element, target, wanted.current.above);
+      return;
+    }
+    wanted.current = null;
     if (force) following.current = true;
     if (!following.current || (!force && selecting(element))) return;
     element.scrollTop = element.scrollHeight;
@@ -182,16 +222,27 @@ function useFollowing(
   useEffect(() => {
     const element = scroller.current;
     if (element === null || content.current === null) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const save = (): void => keeper.current(following.current ? null : topmost(element));
     const scrolled = (): void => {
       const rest = element.scrollHeight - element.scrollTop - element.clientHeight;
-      following.current = rest < NEAR;
+      following.current = rest < NEAR && wanted.current === null;
       setAway(!following.current);
+      clearTimeout(timer);
+      timer = setTimeout(save, SAVE_MS);
+    };
+    /** From here on the user decides. */
+    const touched = (): void => {
+      wanted.current = null;
     };
     const wheel = (event: WheelEvent): void => {
+      touched();
       if (event.deltaY < 0) following.current = false;
     };
     element.addEventListener('scroll', scrolled, { passive: true });
     element.addEventListener('wheel', wheel, { passive: true });
+    element.addEventListener('pointerdown', touched, { passive: true });
+    element.addEventListener('keydown', touched, { passive: true });
     // The size also changes without a drawing: fonts, pictures, the width of the sidebar.
     const resized = new ResizeObserver(() => follow(false));
     resized.observe(content.current);
@@ -199,10 +250,40 @@ function useFollowing(
     return () => {
       element.removeEventListener('scroll', scrolled);
       element.removeEventListener('wheel', wheel);
+      element.removeEventListener('pointerdown', touched);
+      element.removeEventListener('keydown', touched);
+      clearTimeout(timer);
       resized.disconnect();
     };
   }, []);
-  return { follow, away };
+  const restore = (place: ScrollPlace): void => {
+    wanted.current = place;
+    following.current = false;
+    setAway(true);
+    follow(false);
+  };
+  return { follow, restore, away };
+}
+
+function find(element: HTMLElement, id: string): HTMLElement | null {
+  return element.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`);
+}
+
+function scrollTo(element: HTMLElement, target: HTMLElement, above: number): void {
+  const at = target.getBoundingClientRect().top - element.getBoundingClientRect().top;
+  element.scrollTop += at + above;
+}
+
+/** The first message that is in view, and how much of it is not. */
+function topmost(element: HTMLElement): Omit<ScrollPlace, 'session'> | null {
+  const top = element.getBoundingClientRect().top;
+  for (const message of element.querySelectorAll<HTMLElement>('[data-id]')) {
+    const box = message.getBoundingClientRect();
+    if (box.bottom > top) {
+      return { message: message.dataset.id ?? '', above: Math.round(top - box.top) };
+    }
+  }
+  return null;
 }
 
 /** The user has marked text here; moving it away would be rude. */
