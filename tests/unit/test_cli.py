@@ -32,6 +32,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("NAME", "MODEL", "BASE_URL"):
         monkeypatch.setenv(f"TIERLINE_PROVIDER_{name}", "")  # restored even if the command sets it
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    # The index may become ready between two turns; here only the files named are to change.
+    monkeypatch.setenv("TIERLINE_SYMBOLS_ENABLED", "false")
     monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
     return root
