@@ -10,7 +10,6 @@ import json
 import logging
 import math
 import operator
-import os
 import sqlite3
 import subprocess
 import sys
@@ -187,14 +186,14 @@ class Embedder:
         return {k: _vector(v) for k, v in zip(texts, answer["vectors"], strict=True)}
 
     def _start(self) -> subprocess.Popen[str]:
+        # -P: the working directory is the user's project, none of its modules may be imported.
         process = subprocess.Popen(  # noqa: S603 - our own module, and a folder that was found
-            [sys.executable, "-m", "tierline.embeddings.worker", str(self.model)],
+            [sys.executable, "-P", "-m", "tierline.embeddings.worker", str(self.model)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             encoding="ascii",
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )
         self._process = process
         watchdog = threading.Timer(_START_SECONDS, process.kill)

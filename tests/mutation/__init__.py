@@ -1,0 +1,1 @@
+"""Mutation testing of the packages that hold people's text: ``make mutants``."""
