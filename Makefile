@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench fuzz e2e package docs docs-gen clean
+.PHONY: help setup run test fast bench fuzz mutants e2e package docs docs-gen clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -59,6 +59,9 @@ bench: setup ## run the benchmarks and write docs/benchmarks.md (FULL=1: at full
 fuzz: setup ## the property tests with many more examples, and the kill test at full length
 	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property
 	TIERLINE_KILLS=500 TIERLINE_APPEND_SECONDS=30 $(PY) -m pytest -q -s tests/unit/store/test_crash.py
+
+mutants: setup ## put 200 faults into context/, history/ and store/ and see which no test notices
+	PYTHONPATH=tests TIERLINE_FUZZ_EXAMPLES=10 nice -n 10 $(PY) -m mutation --count $(or $(COUNT),200) --minutes $(or $(MINUTES),60)
 
 docs-gen: setup ## write vscode-client/src/protocol.ts and docs/protocol.md
 	$(PY) -m tierline.lsp.generate

@@ -67,7 +67,9 @@ def mutate(source: str, index: int) -> ast.Module:
                 return ast.copy_location(replaced, node)
             return self.generic_visit(node)
 
-    return ast.fix_missing_locations(Put().visit(tree))  # type: ignore[no-any-return]
+    changed = Put().visit(tree)
+    assert isinstance(changed, ast.Module)
+    return ast.fix_missing_locations(changed)
 
 
 def places(tree: ast.Module) -> Iterator[Place]:
