@@ -18,7 +18,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "vscode-client"
 SECTIONS = {
-    "Use": ["vscode", "tools", "cli", "editors"],
+    "Use": ["vscode", "vscode-client", "tools", "cli", "editors"],
     "Understand": ["architecture", "tiers", "memory"],
     "Reference": ["configuration", "protocol", "changelog"],
     "Build": ["development", "dependencies", "benchmarks", "reliability", "security", "seeds"],
@@ -111,6 +111,13 @@ def editor() -> str:
         lines.append(f"| {title} | {shown} |")
     lines += ["", "## Views", ""]
     lines += [f"- {spelt(view['name'])}" for views in parts["views"].values() for view in views]
+    lines += ["", "## Walkthrough", ""]
+    for walkthrough in parts.get("walkthroughs", []):
+        lines += [f"1. {spelt(step['title'])}" for step in walkthrough["steps"]]
+    able = manifest["capabilities"]
+    lines += ["", "## Restricted mode", "", spelt(able["untrustedWorkspaces"]["description"])]
+    lines += ["", "## Virtual workspaces", "", spelt(able["virtualWorkspaces"]["description"])]
+    lines += ["", "Platforms, accessibility, figures: [the extension](vscode-client.md)."]
     return "\n".join([*lines, "", "Settings: see [configuration](configuration.md).", ""])
 
 
