@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Frame, expect
+from playwright.sync_api import FloatRect, Frame, expect
 
 from e2e.long_session import reply_server
 from e2e.workbench import Workbench
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 IMAGES = ROOT / "docs" / "images"
+STEPS = ROOT / "vscode-client" / "media" / "walkthrough"
 THEMES = {
     "light": ("Default Light Modern", "vs"),
     "dark": ("Default Dark Modern", "vs-dark"),
@@ -83,18 +84,22 @@ def use_theme(bench: Workbench, name: str) -> None:
     bench.page.wait_for_timeout(300)
 
 
-def picture(bench: Workbench, name: str) -> None:
+def picture(
+    bench: Workbench,
+    name: str,
+    folder: Path = IMAGES,
+    clip: FloatRect | None = None,
+) -> None:
     """Keep a screenshot for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
     if os.environ.get("TIERLINE_PICTURES"):
-        bench.page.screenshot(path=IMAGES / f"{name}.png")
+        bench.page.screenshot(path=folder / f"{name}.png", clip=clip, scale="css")
 
 
 def test_views_in_three_themes_by_the_rules_and_the_keyboard(vscode: Workbench) -> None:
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=60_000)
     problems = {"empty chat": violations(webviews(vscode)["chat"])}
-    vscode.page.keyboard.press("Control+Shift+E")
-    vscode.context_menu("convert.py", "Pin to Tierline Context")
+    walkthrough_follows_the_pin(vscode)
     vscode.explorer_open("convert.py")
     vscode.show_chat()
     expect(chat.get_by_test_id("file-chip")).to_have_count(1, timeout=30_000)
@@ -111,6 +116,10 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(vscode: Workbench) 
     assert 3 <= seen["announced"] <= 40, seen
     # What had been drawn stayed where it was; scrolling at the end is not a shift.
     assert seen["shift"] < 0.05, seen
+    picture(vscode, "ask", STEPS)
+    vscode.status.hover()
+    expect(vscode.page.locator(".workbench-hover", has_text="tokens").first).to_be_visible()
+    picture(vscode, "budget", STEPS, {"x": 0, "y": 400, "width": 640, "height": 400})
     box.fill("Again, please.")
     box.press("Enter")
     expect(replies).to_have_count(2, timeout=60_000)
@@ -129,6 +138,8 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(vscode: Workbench) 
         problems[f"chat, {theme}"] = violations(webviews(vscode)["chat"])
         problems[f"cache, {theme}"] = violations(webviews(vscode)["cache"])
         picture(vscode, f"views-{theme}")
+        if theme == "light":
+            picture(vscode, "cache", STEPS)
         webviews(vscode)["cache"].get_by_test_id("charts").scroll_into_view_if_needed()
         picture(vscode, f"charts-{theme}")
         webviews(vscode)["cache"].evaluate("() => window.scrollTo(0, 0)")
@@ -136,6 +147,26 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(vscode: Workbench) 
 
     use_theme(vscode, "light")
     keyboard(vscode)
+
+
+def walkthrough_follows_the_pin(bench: Workbench) -> None:
+    """The walkthrough has its steps, and pinning a file ticks one off."""
+    bench.command("Tierline: Open the Walkthrough")
+    steps = bench.page.locator(".gettingStartedContainer .getting-started-step")
+    expect(steps).to_have_count(5, timeout=30_000)
+    pin = steps.nth(1)
+    expect(pin).to_contain_text("Pin a file")
+    expect(pin.locator(".codicon-getting-started-step-checked")).to_have_count(0)
+    picture(bench, "walkthrough")
+    bench.page.keyboard.press("Control+Shift+E")
+    bench.explorer_entry("convert.py").click(button="right")
+    item = bench.page.locator(".context-view .action-item", has_text="Pin to Tierline").first
+    expect(item).to_be_visible()
+    bench.page.wait_for_timeout(400)
+    item.hover()
+    picture(bench, "pin", STEPS, {"x": 0, "y": 0, "width": 640, "height": 640})
+    item.click()
+    expect(pin.locator(".codicon-getting-started-step-checked")).not_to_have_count(0)
 
 
 WATCH = """() => {

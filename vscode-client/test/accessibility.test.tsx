@@ -1,0 +1,96 @@
+// @vitest-environment jsdom
+/** axe on what the webviews draw in states that are hard to reach in a real editor; jsdom has no
+ * layout, so contrast and sizes are checked there (tests/e2e/test_accessibility.py). */
+import axe from 'axe-core';
+import { render } from 'preact';
+import { act } from 'preact/test-utils';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { State } from '../src/protocol';
+import type { ToWebview } from '../src/shared/messages';
+import { App } from '../src/webview/components/app';
+import { Store } from '../src/webview/store';
+import { call, delta, edit, event, file, message, started, state } from './fake/state';
+
+vi.stubGlobal(
+  'ResizeObserver',
+  class {
+    observe(): void {}
+    disconnect(): void {}
+  },
+);
+Element.prototype.scrollIntoView = () => {};
+
+async function faults(): Promise<string[]> {
+  const found = await axe.run(document.body, {
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'],
+    rules: {
+      'color-contrast': { enabled: false },
+      // The page around it has a title and a heading; here is only its inside.
+      'page-has-heading-one': { enabled: false },
+    },
+  });
+  expect(found.passes.length).toBeGreaterThan(5);
+  return found.violations.flatMap((one) =>
+    one.nodes.map((node) => `${one.impact} ${one.id}: ${node.html.slice(0, 160)}`),
+  );
+}
+
+describe('the chat', () => {
+  const root = document.createElement('div');
+  let receive: (one: ToWebview) => void;
+
+  beforeEach(() => {
+    document.body.replaceChildren(root);
+    let listen: (one: ToWebview) => void = () => {};
+    let store: Store | null = null;
+    const draw = (): void => {
+      if (store !== null) {
+        const shown = store;
+        act(() => render(<App view={shown.view} store={shown} />, root));
+      }
+    };
+    store = new Store((heard) => {
+      listen = heard;
+      return { post: () => {}, load: () => ({ draft: '', images: [] }), save: () => {} };
+    }, draw);
+    draw();
+    receive = (one) => act(() => listen(one));
+  });
+
+  const ready = (changes: Partial<State> = {}): void => {
+    receive({ type: 'connection', connection: { kind: 'ready', text: '', advice: '' } });
+    receive({ type: 'state', state: state({ seq: 10, ...changes }) });
+  };
+
+  it.each(['starting', 'installing', 'noPython', 'failed', 'stopped'] as const)(
+    'while the server is %s',
+    async (kind) => {
+      receive({ type: 'connection', connection: { kind, text: 'So it is.', advice: 'Do this.' } });
+      receive({ type: 'place', place: { trusted: false, virtual: true } });
+      expect(await faults()).toEqual([]);
+    },
+  );
+
+  it('with everything that a conversation can show', async () => {
+    ready({
+      files: [file('a.py'), file('b.py', { pin: 'full' as never })],
+      messages: [
+        message('u1', { text: 'One?' }),
+        message('m1', {
+          role: 'assistant',
+          text: '# Head\n\n```py\nx = 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n[a](a.py)',
+          calls: [call('c1')],
+        }),
+        message('u2', { text: 'Two?', status: 'dropped' as never }),
+        message('m2', { role: 'assistant', text: 'Half', status: 'interrupted' as never }),
+      ],
+      edits: [edit()],
+    });
+    receive({ type: 'event', event: event(11, started('t1', 'u3')) });
+    receive({ type: 'event', event: event(12, delta('t1', 'So *far*')) });
+    receive({ type: 'hint', level: 'warning', text: 'Mind this.' });
+    receive({ type: 'selection', selection: { label: 'a.py:1-3', characters: 40 } });
+    expect(root.querySelectorAll('[data-testid=message]').length).toBeGreaterThan(3);
+    expect(await faults()).toEqual([]);
+  });
+});
