@@ -36,7 +36,8 @@ def test_a_fresh_editor_sets_up_its_server_and_answers(
     user_data, extensions = tmp_path / "user-data", tmp_path / "extensions"
     settings = user_data / "User" / "settings.json"
     settings.parent.mkdir(parents=True)
-    settings.write_text(json.dumps(server.SETTINGS), encoding="utf-8")
+    wanted = {k: v for k, v in server.SETTINGS.items() if k != "workbench.startupEditor"}
+    settings.write_text(json.dumps(wanted), encoding="utf-8")
     extensions.mkdir()
     server.install_extension(ROOT / "dist" / "tierline.vsix", user_data, extensions)
     folders = os.environ["PATH"].split(os.pathsep)
@@ -52,6 +53,9 @@ def test_a_fresh_editor_sets_up_its_server_and_answers(
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         bench = Workbench(page, url, workspace)
         bench.open()
+        expect(page.locator(".tab", has_text="Get Started with Tierline")).to_be_visible(
+            timeout=60_000
+        )
         began = time.monotonic()
         chat = bench.show_chat()
         expect(chat.get_by_test_id("connection")).to_contain_text("Setting up", timeout=60_000)

@@ -21,6 +21,7 @@ import { Session } from './session';
 import { Sessions } from './sessions';
 import { SlashCommands } from './slash';
 import { StatusBar } from './statusBar';
+import { openWalkthrough, welcome } from './welcome';
 import { WorkspaceFiles } from './workspaceFiles';
 
 let server: ServerController | undefined;
@@ -95,12 +96,7 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.showCache': () => cache.show(),
     'tierline.explainCache': () => cache.explain(),
     'tierline.exportCharts': () => exportCharts(session),
-    'tierline.walkthrough': () =>
-      vscode.commands.executeCommand(
-        'workbench.action.openWalkthrough',
-        `${context.extension.id}#start`,
-        false,
-      ),
+    'tierline.walkthrough': () => openWalkthrough(context.extension.id),
     'tierline.cycleMode': () => cycleMode(session),
     'tierline.stop': () => controller.request('tierline/chat/cancel', {}),
     'tierline.showBudget': () => views.showBudget(),
@@ -129,6 +125,7 @@ export function activate(context: vscode.ExtensionContext): void {
     );
   }
   void controller.start();
+  void welcome(context.extension.id, context.globalState);
 }
 
 export async function deactivate(): Promise<void> {
