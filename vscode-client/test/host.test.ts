@@ -205,6 +205,21 @@ describe('files', () => {
       'file:///ws/a.py',
     ]);
   });
+
+  it('tells the walkthrough of the first reply, and not of one that failed', async () => {
+    new Decorations(session);
+    await server.connect();
+    const told = ['setContext', 'tierline.answered', true];
+    expect(vscode.commands.executeCommand).not.toHaveBeenCalledWith(...told);
+    const reply = (status: string) =>
+      state({ messages: [message('m1', { role: 'assistant', status: status as never })] });
+    server.answers['tierline/state/get'] = () => reply('error');
+    await session.refresh();
+    expect(vscode.commands.executeCommand).not.toHaveBeenCalledWith(...told);
+    server.answers['tierline/state/get'] = () => reply('ok');
+    await session.refresh();
+    expect(vscode.commands.executeCommand).toHaveBeenCalledWith(...told);
+  });
 });
 
 describe('sessions', () => {
