@@ -50,14 +50,14 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
     command = chat.get_by_test_id("consent-command")
     expect(command).to_contain_text("-m pytest -q", timeout=60_000)
     rows = chat.get_by_test_id("call")
-    expect(rows.first).to_have_attribute("data-status", "ok")
+    expect(rows.first).to_have_attribute("data-status", "ok", timeout=30_000)
     picture(vscode, "tools-consent")
     chat.get_by_test_id("consent-always").click()
 
     # The wrong edit: looked at, rejected, with a reason.
     edits = chat.get_by_test_id("edit")
     expect(edits.last).to_have_attribute("data-state", "open", timeout=60_000)
-    expect(edits.last).to_contain_text("+ 31")
+    expect(edits.last).to_contain_text("+ 31", timeout=30_000)
     assert "+ 30" in (vscode.workspace / "convert.py").read_text("utf-8")
     chat.get_by_test_id("edit-reject").click()
     reason = chat.get_by_test_id("edit-reason")
@@ -67,11 +67,11 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
 
     # The right one: seen as a diff, accepted.
     expect(edits).to_have_count(2, timeout=60_000)
-    expect(edits.last).to_contain_text("+ 32")
+    expect(edits.last).to_contain_text("+ 32", timeout=30_000)
     chat.get_by_test_id("edit-preview").click()
     diff = vscode.page.locator(".monaco-diff-editor")
     expect(diff).to_be_visible(timeout=30_000)
-    expect(diff).to_contain_text("+ 32")
+    expect(diff).to_contain_text("+ 32", timeout=30_000)
     vscode.page.wait_for_timeout(800)
     picture(vscode, "tools-edit")
     vscode.page.keyboard.press("Escape")
@@ -81,7 +81,7 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
 
     reply = chat.locator("[data-testid=message][data-role=assistant]").last
     expect(reply).to_contain_text("The tests pass", timeout=90_000)
-    expect(reply).to_have_attribute("data-status", "ok")
+    expect(reply).to_have_attribute("data-status", "ok", timeout=30_000)
     picture(vscode, "tools-done")
 
     told = results(model.bodies[-1], "anthropic")
@@ -96,4 +96,5 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
     vscode.explorer_open("convert.py")
     vscode.page.locator(".monaco-editor .view-lines").first.click()
     vscode.page.keyboard.press("Control+z")
-    expect(vscode.page.locator(".monaco-editor .view-lines").first).to_contain_text("5 + 30")
+    lines = vscode.page.locator(".monaco-editor .view-lines").first
+    expect(lines).to_contain_text("5 + 30", timeout=30_000)

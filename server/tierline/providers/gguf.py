@@ -42,6 +42,8 @@ class LocalModel:
     path: str
     name: str
     context: int = _UNKNOWN_WINDOW
+    tools: bool = False
+    """True if its chat template renders tool definitions. Others would be left out silently."""
 
 
 def find_model(path: str = "") -> LocalModel:
@@ -99,11 +101,30 @@ def context_length(file: BinaryIO) -> int | None:
     return None
 
 
+def knows_tools(file: BinaryIO) -> bool:
+    """True if the model's chat template mentions tools; false if it has none or says nothing."""
+    try:
+        magic, version, _, entries = struct.unpack("<4sIQQ", file.read(24))
+        if magic != b"GGUF" or version < 2:
+            return False
+        for _ in range(min(entries, _MOST_ENTRIES)):
+            key = _text(file)
+            (kind,) = struct.unpack("<I", file.read(4))
+            if key == "tokenizer.chat_template" and kind == _STRING:
+                return re.search(r"\btools\b", _text(file)) is not None
+            _skip(file, kind)
+    except (struct.error, KeyError, ValueError, OSError):
+        pass
+    return False
+
+
 @functools.lru_cache(maxsize=8)
 def _described(path: str, _changed: int) -> LocalModel:
     with Path(path).open("rb") as file:
         length = context_length(file) or _UNKNOWN_WINDOW
-    return LocalModel(path, model_name(Path(path).name), min(length, LARGEST_WINDOW))
+        file.seek(0)
+        tools = knows_tools(file)
+    return LocalModel(path, model_name(Path(path).name), min(length, LARGEST_WINDOW), tools)
 
 
 @functools.cache

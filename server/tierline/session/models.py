@@ -16,6 +16,7 @@ from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
 from tierline.providers.editor import NAME
 from tierline.providers.editor_port import EditorModel, EditorPort
+from tierline.providers.gguf import find_model
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -204,6 +205,16 @@ class ModelService:
         """True if the embedded model would answer."""
         choice = self._choice_or_none()
         return choice is not None and choice.kind == "local" and not choice.found
+
+    @property
+    def renders_tools(self) -> bool:
+        """False for an embedded model whose chat template has no place for tools."""
+        if not self.embedded:
+            return True
+        try:
+            return find_model(self._settings().model_path).tools
+        except ProviderError:
+            return False
 
     def waiting_text(self) -> str:
         """What to show until the first token arrives."""

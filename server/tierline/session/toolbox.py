@@ -54,6 +54,8 @@ class ToolService:
         models = self._session.models
         if settings.enabled == "off" or (settings.enabled == "auto" and models.embedded):
             return ()
+        if not models.renders_tools:
+            return ()
         specs = self.registry.specs(self._offered)
         if not specs:
             return ()
