@@ -65,6 +65,8 @@ class ContextConfig:
     """Larger files are refused."""
     max_file_tokens: int = field(default=100_000, validator=_POSITIVE)
     """Longer files are cut, with a visible mark."""
+    pasted_links: Literal["ask", "never"] = "ask"
+    """Whether to ask, when a prompt has links in it, if the pages are to be read."""
 
 
 @frozen

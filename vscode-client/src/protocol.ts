@@ -110,7 +110,7 @@ export interface ConsentInfo {
   id: string;
   turnId: string;
   callId: string;
-  kind: 'command';
+  kind: 'command' | 'url';
   /** The question. */
   title: string;
   /** What would be done, exactly; what cannot be seen is written as an escape. */
@@ -1175,6 +1175,40 @@ export interface PinsResult {
   suggested: PinInfo[];
 }
 
+/** A web page by its address (``example.org/page`` means https), or by its key. */
+export interface UrlParams {
+  url: string;
+}
+
+/** A web page in the context. */
+export interface UrlInfo {
+  key: string;
+  url: string;
+  title: string;
+  /** When it was read; ISO 8601, UTC. */
+  fetched: string;
+  tokens: number;
+  /** Where it was found, if the server led on to another address. */
+  finalUrl: string;
+  mediaType: string;
+  /** Stability tier in the last plan; empty before the first request. */
+  tier: string;
+}
+
+/** The web pages of the context. */
+export interface UrlsResult {
+  urls: UrlInfo[];
+  /** The page that was added or read again. */
+  added: UrlInfo | null;
+  notices: string[];
+}
+
+/** A page's text, as the model is given it. */
+export interface UrlText {
+  info: UrlInfo;
+  text: string;
+}
+
 /** The user's answer to a question. ``always`` counts as ``once`` where it may not be given. */
 export interface ConsentAnswerParams {
   id: string;
@@ -1337,6 +1371,12 @@ export interface FilesChanged {
   kind: 'filesChanged';
 }
 
+/** The web pages of the context as they are now. */
+export interface UrlsChanged {
+  urls: UrlInfo[];
+  kind: 'urlsChanged';
+}
+
 /** The conversation was replaced (session loaded, undo, branch switch): ask for the state. */
 export interface StateChanged {
   reason: string;
@@ -1408,7 +1448,7 @@ export interface CompactionNone {
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 }
 
 /** A model that the editor offers to extensions. */
@@ -1455,7 +1495,7 @@ export interface EditorCancelParams {
   requestId: string;
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 
 export const EVENT = 'tierline/chat/event';
 
@@ -1479,6 +1519,16 @@ export interface Requests {
   'tierline/files/pin': [FileParams, FilesResult];
   /** Unpin a file; it stays in context. */
   'tierline/files/unpin': [FileParams, FilesResult];
+  /** Read a web page into the context. */
+  'tierline/urls/add': [UrlParams, UrlsResult];
+  /** The web pages of the context. */
+  'tierline/urls/list': [NoParams, UrlsResult];
+  /** Take a web page out of the context. */
+  'tierline/urls/remove': [UrlParams, UrlsResult];
+  /** Read a web page again. */
+  'tierline/urls/refresh': [UrlParams, UrlsResult];
+  /** The text of a web page. */
+  'tierline/urls/show': [UrlParams, UrlText];
   /** The next request's size by section. */
   'tierline/budget/get': [NoParams, Budget];
   /** Everything that a client shows. */

@@ -155,6 +155,11 @@ def files(selection: Iterable[Any]) -> Action:
     return Action(EventKind.FILES, {"files": list(selection)})
 
 
+def urls(addresses: Iterable[str]) -> Action:
+    """Store which web pages are in the context, to be restored at the next start."""
+    return Action(EventKind.URLS, {"urls": list(addresses)})
+
+
 def _not_found(kind: str, name: str) -> TierlineError:
     return TierlineError(
         "not_found", f"There is no {kind} {name} here.", "List the conversation to see what is."

@@ -48,6 +48,8 @@ class EventKind(StrEnum):
     """The selection strategy [``name``]."""
     FILES = "files"
     """The file selection and pins, for the next start [``files``: list of paths or objects]."""
+    URLS = "urls"
+    """The web pages in the context, for the next start [``urls``: addresses]."""
     DELETE = "delete"
     """The whole session was deleted by the user []."""
     COMPRESS = "compress"

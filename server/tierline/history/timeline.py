@@ -84,6 +84,7 @@ class Timeline:
     window: int | None = None
     strategy: str = ""
     files: tuple[Any, ...] = ()
+    urls: tuple[str, ...] = ()
     deleted: bool = False
     duplicates: int = 0
     """Records that repeated an id; the first one counts."""
@@ -183,6 +184,7 @@ class _Replay:
         self.window: int | None = None
         self.strategy = ""
         self.files: tuple[Any, ...] = ()
+        self.urls: tuple[str, ...] = ()
         self.deleted = False
         self.status: dict[str, Status] = {}
 
@@ -252,6 +254,8 @@ class _Replay:
             case EventKind.FILES:
                 files = data.get("files")
                 self.files = tuple(files) if isinstance(files, list) else ()
+            case EventKind.URLS:
+                self.urls = _strings(data.get("urls"))
             case EventKind.DELETE:
                 self.deleted = True
 
@@ -305,6 +309,7 @@ class _Replay:
             window=self.window,
             strategy=self.strategy,
             files=self.files,
+            urls=self.urls,
             deleted=self.deleted,
             compressed=tuple(g for g in line.compressed if g in present),
             duplicates=self.duplicates,

@@ -179,7 +179,7 @@ class ConsentInfo:
     id: str
     turn_id: str
     call_id: str
-    kind: Literal["command"]
+    kind: Literal["command", "url"]
     title: str
     """The question."""
     text: str
@@ -1510,6 +1510,51 @@ class PinsResult:
     suggested: list[PinInfo] = field(factory=list)
 
 
+# --- web pages -----------------------------------------------------------------------------------
+
+
+@define
+class UrlParams:
+    """A web page by its address (``example.org/page`` means https), or by its key."""
+
+    url: str
+
+
+@define
+class UrlInfo:
+    """A web page in the context."""
+
+    key: str
+    url: str
+    title: str
+    fetched: str
+    """When it was read; ISO 8601, UTC."""
+    tokens: int
+    final_url: str = ""
+    """Where it was found, if the server led on to another address."""
+    media_type: str = ""
+    tier: str = ""
+    """Stability tier in the last plan; empty before the first request."""
+
+
+@define
+class UrlsResult:
+    """The web pages of the context."""
+
+    urls: list[UrlInfo] = field(factory=list)
+    added: UrlInfo | None = None
+    """The page that was added or read again."""
+    notices: list[str] = field(factory=list)
+
+
+@define
+class UrlText:
+    """A page's text, as the model is given it."""
+
+    info: UrlInfo
+    text: str
+
+
 # --- tools ---------------------------------------------------------------------------------------
 
 
@@ -1726,6 +1771,14 @@ class FilesChanged:
 
 
 @define
+class UrlsChanged:
+    """The web pages of the context as they are now."""
+
+    urls: list[UrlInfo]
+    kind: Literal["urlsChanged"] = "urlsChanged"
+
+
+@define
 class StateChanged:
     """The conversation was replaced (session loaded, undo, branch switch): ask for the state."""
 
@@ -1828,6 +1881,7 @@ EventBody: TypeAlias = (
     | TurnFinished
     | BudgetChanged
     | FilesChanged
+    | UrlsChanged
     | StateChanged
     | ModeChanged
     | ProviderChanged
@@ -1956,6 +2010,11 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/files/clear", NoParams, FilesResult, "Empty the file context."),
     Method("tierline/files/pin", FileParams, FilesResult, "Pin a file: it is shed last."),
     Method("tierline/files/unpin", FileParams, FilesResult, "Unpin a file; it stays in context."),
+    Method("tierline/urls/add", UrlParams, UrlsResult, "Read a web page into the context."),
+    Method("tierline/urls/list", NoParams, UrlsResult, "The web pages of the context."),
+    Method("tierline/urls/remove", UrlParams, UrlsResult, "Take a web page out of the context."),
+    Method("tierline/urls/refresh", UrlParams, UrlsResult, "Read a web page again."),
+    Method("tierline/urls/show", UrlParams, UrlText, "The text of a web page."),
     Method("tierline/budget/get", NoParams, Budget, "The next request's size by section."),
     Method("tierline/state/get", NoParams, State, "Everything that a client shows."),
     Method("tierline/mode/set", ModeParams, ModeResult, "Set or cycle the context mode."),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = Literal["once", "always", "deny", "withdrawn"]
 ONCE, ALWAYS, DENY = "Run once", "Always run this", "Do not run"
+READ, LEAVE = "Read", "Do not read"
 
 
 @frozen
@@ -88,12 +89,14 @@ class ConsentService:
         """Plain LSP: a message with buttons. Closing it means no."""
         info = pending.info
         actions: Sequence[str] = [ONCE, *([ALWAYS] if info.can_remember else []), DENY]
+        if info.kind == "url":
+            actions = [READ, LEAVE]
         text = f"{info.title}\n{info.text}\n{info.detail}".strip()
         chosen = ""
         with contextlib.suppress(Exception):
             chosen = await self._session.workbench.ask(text, actions)
         if not pending.future.done():
-            answers: dict[str, Answer] = {ONCE: "once", ALWAYS: "always"}
+            answers: dict[str, Answer] = {ONCE: "once", READ: "once", ALWAYS: "always"}
             pending.future.set_result(Decision(answers.get(chosen, "deny")))
 
 

@@ -11,6 +11,7 @@ from tierline.context.retrieval.cards import CARD_PREFIX
 def context_line(decided: ContextPlan, mode: ContextMode) -> str:
     """``+3 cards, 2 files · 2.1k tokens · CTX light``."""
     files = sum(e.section is Section.FILES for e in decided.included)
+    pages = sum(e.section is Section.URLS for e in decided.included)
 
     def having(prefix: str) -> int:
         return sum(e.key.startswith(prefix) for e in decided.included)
@@ -21,6 +22,7 @@ def context_line(decided: ContextPlan, mode: ContextMode) -> str:
         (having(CARD_PREFIX), "card", "s"),
     )
     parts = [f"+{count} {what}{plural * (count != 1)}" for count, what, plural in counted if count]
+    parts += [f"{pages} page{'s' * (pages != 1)}"] if pages else []
     parts.append(f"{files} file{'s' * (files != 1)}")
     return f"{', '.join(parts)} · {short(decided.tokens)} tokens · CTX {mode.value}"
 

@@ -277,6 +277,7 @@ class HistoryService:
         if session_id:
             self._session.files.context.clear()
             await asyncio.to_thread(self._session.files.restore, opened.files)
+            await asyncio.to_thread(self._session.urls.restore, opened.urls)
         return await self._state(reason)
 
     async def _act(self, action: Action, reason: str) -> p.State:

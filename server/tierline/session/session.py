@@ -43,6 +43,7 @@ from tierline.session.scratchpad import ScratchpadService
 from tierline.session.symbols import Progress, SymbolService
 from tierline.session.toolbox import ToolService
 from tierline.session.turn import TurnRunner
+from tierline.session.urls import UrlService
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
 from tierline.store.sessions import HistoryStore
@@ -100,6 +101,7 @@ class Session:
         self.models = ModelService(self, self.counters.table, editor)
         self.composer = Composer(self, PlanStore(self.home / "plans.sqlite3"))
         self.files = FileService(self, loader, self.composer.file_tokens)
+        self.urls = UrlService(self)
         self.plans = PlanService(self, self.composer.store)
         self.cache = CacheService(self, UsageStore(self.home / "usage.sqlite3"))
         self.keep_alive = KeepAliveService(self)
@@ -135,6 +137,7 @@ class Session:
                 restored = await self.conversation.restore_newest()
                 if restored is not None:
                     await asyncio.to_thread(self.files.restore, restored.files)
+                    await asyncio.to_thread(self.urls.restore, restored.urls)
             except (OSError, TierlineError) as error:
                 log.warning("The last session was not restored", exc_info=True)
                 self.notice("warning", f"The last session was not restored: {error}", "restore")
@@ -143,7 +146,7 @@ class Session:
         self.symbols.start()
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
-        for text in problems(self.settings):
+        for text in (*problems(self.settings), *self.urls.lost()):
             self.notice("warning", text, "settings")
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
-from tierline.session import slash_memory
+from tierline.session import slash_memory, slash_urls
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -253,6 +253,11 @@ COMMANDS: tuple[Command, ...] = (
     Command("capsule list", "", "Show the descriptions of files.", slash_memory.list_capsules),
     Command("capsule make", "<path>", "Describe a file by its words.", slash_memory.make_capsule),
     Command("capsule ask", "<path>", "Have the model describe a file.", slash_memory.ask_capsule),
+    Command("url list", "", "List the web pages in the context.", slash_urls.listed),
+    Command("url show", "<address>", "Show the text of a page.", slash_urls.show),
+    Command("url refresh", "<address>", "Read a page again.", slash_urls.refresh),
+    Command("url remove", "<address>", "Take a page out of the context.", slash_urls.remove),
+    Command("url", "<address>", "Read a web page into the context.", slash_urls.add),
     Command("query", "<SELECT …>", "Read the history with SQL.", _query),
     Command("help", "", "List the commands.", _help),
 )

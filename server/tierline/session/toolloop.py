@@ -90,6 +90,7 @@ class Rounds:
             asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
         """
         await self._complete_earlier(turn)
+        await self._session.urls.offer(turn)
         await self._news(turn)
         while True:
             turn.begin_round()

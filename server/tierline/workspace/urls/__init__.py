@@ -1,0 +1,1 @@
+"""Web pages as context: which addresses may be read, reading them, their text, the cache."""

@@ -1,0 +1,103 @@
+"""Pages that were read, with their date: ``.tierline/urls/<hash of the address>.json``.
+
+A page is read once and then stays as it was, so that its bytes in the prompt stay cached; only the
+user has it read again. Writing is atomic: the old copy stays until the new one is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import threading
+
+import attrs
+from attrs import frozen
+
+FOLDER = "urls"
+_FORMAT = 1
+_NAME = re.compile(r"[0-9a-f]{16}\.json")
+
+
+@frozen
+class CachedPage:
+    """One page as it was read."""
+
+    url: str
+    """As asked for, in its canonical spelling."""
+    final_url: str
+    title: str
+    media_type: str
+    fetched: str
+    """ISO 8601, UTC."""
+    text: str
+    """Readable and without secrets."""
+    redacted: int = 0
+    """How many secrets were replaced."""
+
+    @property
+    def id(self) -> str:
+        """Names the page in keys and on disk."""
+        return page_id(self.url)
+
+
+def page_id(url: str) -> str:
+    """Sixteen hexadecimal digits of the hash of a canonical address."""
+    return hashlib.sha256(url.encode()).hexdigest()[:16]
+
+
+class PageCache:
+    """The pages of one workspace. Thread-safe; blocking."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._pages: dict[str, CachedPage] = {}
+
+    def get(self, url: str) -> CachedPage | None:
+        """The page at a canonical address, if it was read and can be read back."""
+        name = page_id(url)
+        with self._lock:
+            page = self._pages.get(name)
+            if page is None and (page := self._read(f"{name}.json")) is not None:
+                self._pages[name] = page
+        return page if page is not None and page.url == url else None
+
+    def put(self, page: CachedPage) -> None:
+        """Keep a page in the place of an earlier copy.
+
+        Raises:
+            OSError: it was not kept; the earlier copy is as it was.
+        """
+        value = {"format": _FORMAT, **attrs.asdict(page)}
+        path = os.path.join(self._folder, f"{page.id}.json")
+        with self._lock:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            partial = f"{path}.partial"
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                json.dump(value, stream, ensure_ascii=False, indent=1)
+            os.replace(partial, path)
+            self._pages[page.id] = page
+
+    def all(self) -> list[CachedPage]:
+        """Every page that was kept, the newest first. Damaged files are passed over."""
+        try:
+            names = [n for n in os.listdir(self._folder) if _NAME.fullmatch(n)]
+        except OSError:
+            return []
+        pages = [page for name in names if (page := self._read(name)) is not None]
+        return sorted(pages, key=lambda page: (page.fetched, page.url), reverse=True)
+
+    def _read(self, name: str) -> CachedPage | None:
+        try:
+            with open(os.path.join(self._folder, name), encoding="utf-8") as stream:
+                value = json.load(stream)
+            known = {a.name: a.type for a in attrs.fields(CachedPage)}
+            page = CachedPage(**{k: v for k, v in value.items() if k in known})
+        except (OSError, ValueError, TypeError, AttributeError):
+            return None
+        words = (page.url, page.final_url, page.title, page.media_type, page.fetched, page.text)
+        fits = all(isinstance(word, str) for word in words) and isinstance(page.redacted, int)
+        return page if fits and f"{page.id}.json" == name else None
