@@ -33,6 +33,12 @@ _BOMS = (
 )
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([a-zA-Z0-9_:.-]{2,40})""", re.I)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([a-zA-Z0-9_:.-]{2,40})""")
+_TAKEN_FOR = {
+    "iso-8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "us-ascii": "cp1252",
+    "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
+    "sjis": "cp932", "euc-kr": "cp949", "iso-8859-9": "cp1254", "tis-620": "cp874",
+}  # fmt: skip
+"""Supersets that browsers read these charsets as (Encoding Standard, "names and labels")."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLANK = re.compile(r"\n{3,}")
 _NOISE = (
@@ -106,8 +112,7 @@ def decode(body: bytes, charset: str) -> str:
 
 def _codec(name: str) -> str:
     name = name.strip().lower()
-    if name in ("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"):
-        name = "cp1252"  # what browsers take it for (Encoding Standard)
+    name = _TAKEN_FOR.get(name, name)
     try:
         found = codecs.lookup(name) if name else None
         return found.name if found is not None and found._is_text_encoding else ""
