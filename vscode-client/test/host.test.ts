@@ -429,6 +429,7 @@ describe('the chat view', () => {
   let receive: (value: unknown) => void;
   let html: string;
   const turn = vi.fn(async () => {});
+  const showTurn = vi.fn(async () => {});
   const slash = {
     run: vi.fn(async (line: string) => `done ${line}`),
     complete: async (query: string) => [{ path: `/${query}x`, detail: 'what it does' }],
@@ -442,6 +443,7 @@ describe('the chat view', () => {
       { turn },
       { complete: async () => [{ path: 'a.py', detail: '' }] } as unknown as WorkspaceFiles,
       slash,
+      { showTurn },
       log,
     );
     posted = [];

@@ -219,6 +219,8 @@ describe('a conversation', () => {
     page.emit(started('t1', 'u1'), delta('t1', 'Hello **you**'));
     expect(page.get('[data-role=user] .prompt-text').textContent).toBe('text of u1');
     expect(page.get('[data-testid=budget-line]').textContent).toBe('1 file');
+    page.click('[data-testid=budget-line]');
+    expect(page.last('showTurn')).toEqual({ type: 'showTurn', groupId: 'g-u1' });
     expect(page.get('[data-role=assistant]').dataset.status).toBe('streaming');
     expect(page.get('[data-role=assistant] strong').textContent).toBe('you');
     expect(page.has('[data-testid=stop-button]')).toBe(true);
@@ -750,6 +752,14 @@ describe('what the model does', () => {
     expect(page.last('consent').answer).toBe('deny');
     page.emit({ kind: 'consentClosed', id: 'q1', answer: 'deny' });
     expect(page.has('[data-testid=consent]')).toBe(false);
+    // A question about pasted links comes before the turn has any message of its own.
+    const pages = { ...consent, id: 'q2', callId: '', kind: 'url' as const, canRemember: false };
+    page.emit({ kind: 'consentAsked', consent: { ...pages, text: 'https://example.org/' } });
+    expect(page.get('[data-testid=consent-command]').textContent).toBe('https://example.org/');
+    expect(page.get('[data-testid=consent-once]').textContent).toBe('Read');
+    page.click('[data-testid=consent-once]');
+    expect(page.last('consent')).toEqual({ type: 'consent', id: 'q2', answer: 'once' });
+    page.emit({ kind: 'consentClosed', id: 'q2', answer: 'once' });
   });
 
   it('shows no "always" where it may not be given', () => {

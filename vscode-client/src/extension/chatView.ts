@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { parseLink } from '../shared/links';
 import { type Connection, parseToHost, type ToHost, type ToWebview } from '../shared/messages';
+import type { ContextViews } from './contextViews';
 import type { Edits } from './edits';
 import { activeFile, type Files } from './files';
 import { openFileLink } from './openFile';
@@ -35,6 +36,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly sessions: Pick<Sessions, 'turn'>,
     private readonly workspaceFiles: WorkspaceFiles,
     private readonly slash: Pick<SlashCommands, 'run' | 'complete'>,
+    private readonly views: Pick<ContextViews, 'showTurn'>,
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.subscriptions = [
@@ -181,6 +183,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case 'turn':
         await this.sessions.turn(message.verb, message.groupId, message.messageId);
+        return;
+      case 'showTurn':
+        await this.views.showTurn(message.groupId);
         return;
       case 'undoCompaction':
         await this.session.server.request('tierline/compaction/undo', {

@@ -1,6 +1,7 @@
 /** Looking into the context: the exact text, why a file is in or out, and the budget's parts. */
 import * as vscode from 'vscode';
 import { exact, percent, rows, summary } from '../shared/budget';
+import { openAt } from './contextTree';
 import type { VirtualDocuments } from './documents';
 import { activeFile, resources } from './files';
 import { describeError } from './server/errors';
@@ -36,6 +37,56 @@ export class ContextViews {
       const { message, advice } = describeError(error);
       void vscode.window.showWarningMessage(`${message} ${advice}`.trim());
     }
+  }
+
+  /** What went with one prompt: what was found for it and why, and what stayed out. */
+  async showTurn(turnId: string): Promise<void> {
+    const t = vscode.l10n.t;
+    const { server } = this.session;
+    const found = await server.request('tierline/retrieval/get', { turnId }).catch(() => null);
+    if (found === null) {
+      await this.showBudget();
+      return;
+    }
+    const items: (vscode.QuickPickItem & { run?: () => Promise<void> })[] = [];
+    for (const included of [true, false]) {
+      const group = found.candidates.filter((one) => one.included === included);
+      if (group.length === 0) continue;
+      const kind = vscode.QuickPickItemKind.Separator;
+      items.push({ label: included ? t('Sent with it') : t('Found, but left out'), kind });
+      for (const one of group) {
+        items.push({
+          label: `$(${one.symbol === '' ? 'file' : 'symbol-method'}) ${one.symbol || one.path}`,
+          description: [
+            one.tokens > 0 ? t('{0} tokens', exact(one.tokens)) : '',
+            one.symbol === '' ? '' : `${one.path}:${one.line}`,
+          ]
+            .filter((part) => part !== '')
+            .join(' · '),
+          detail: [one.why, one.reason].filter((part) => part !== '').join(' '),
+          run: () => openAt(one.uri, one.line),
+        });
+      }
+    }
+    if (items.length === 0) {
+      items.push({ label: `$(info) ${found.note || t('Nothing was retrieved for this prompt.')}` });
+    }
+    const command = (id: string) => async (): Promise<void> => {
+      await vscode.commands.executeCommand(id);
+    };
+    items.push(
+      { label: '', kind: vscode.QuickPickItemKind.Separator },
+      { label: `$(layers) ${t('Token budget')}`, run: command('tierline.showBudget') },
+      { label: `$(open-preview) ${t('Show exact context')}`, run: command('tierline.showContext') },
+    );
+    const title = found.line || t('Context mode {0}', found.mode);
+    const chosen = await vscode.window.showQuickPick(items, {
+      title,
+      placeHolder: found.changes.join(' '),
+      matchOnDescription: true,
+      matchOnDetail: true,
+    });
+    await chosen?.run?.();
   }
 
   async showBudget(): Promise<void> {

@@ -95,12 +95,19 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
       void vscode.window.showInformationMessage(vscode.l10n.t('No command waits for you.'));
       return;
     }
-    const once = { label: vscode.l10n.t('Run once'), answer: 'once' as const };
+    const page = consent.kind === 'url';
+    const once = {
+      label: page ? vscode.l10n.t('Read') : vscode.l10n.t('Run once'),
+      answer: 'once' as const,
+    };
     const always = {
       label: vscode.l10n.t('Always run this command here'),
       answer: 'always' as const,
     };
-    const deny = { label: vscode.l10n.t('Do not run'), answer: 'deny' as const };
+    const deny = {
+      label: page ? vscode.l10n.t('Do not read') : vscode.l10n.t('Do not run'),
+      answer: 'deny' as const,
+    };
     const picked = await vscode.window.showQuickPick(
       consent.canRemember ? [deny, once, always] : [deny, once],
       { title: consent.title, placeHolder: consent.text },
@@ -181,7 +188,9 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     const text =
       consent === null
         ? vscode.l10n.t('Tierline proposes an edit.')
-        : vscode.l10n.t('Tierline wants to run a command: {0}', consent.text.slice(0, 200));
+        : consent.kind === 'url'
+          ? `${consent.title} ${consent.text.slice(0, 200)}`
+          : vscode.l10n.t('Tierline wants to run a command: {0}', consent.text.slice(0, 200));
     if ((await vscode.window.showInformationMessage(text, show)) === show) await this.chat.focus();
   }
 }

@@ -5,6 +5,7 @@ import { exportCharts } from './chartExport';
 import { ChatView } from './chatView';
 import { askAboutSelection, cycleMode } from './commands';
 import { compactNow } from './compaction';
+import { ContextTree } from './contextTree';
 import { ContextViews } from './contextViews';
 import { Decorations } from './decorations';
 import { VirtualDocuments } from './documents';
@@ -40,6 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const cache = new CacheView(context.extensionUri, session, documents, log);
   const notes = new Notes(session, documents);
   const memos = new Memos(session);
+  const tree = new ContextTree(session, documents);
   const chat = new ChatView(
     context.extensionUri,
     session,
@@ -47,6 +49,7 @@ export function activate(context: vscode.ExtensionContext): void {
     sessions,
     new WorkspaceFiles(),
     new SlashCommands(session, sessions, notes, documents),
+    views,
     log,
   );
   controller.beforeReady = () => keys.sendAll();
@@ -58,7 +61,7 @@ export function activate(context: vscode.ExtensionContext): void {
     edits.attach(client);
   };
   context.subscriptions.push(
-    ...[log, controller, session, keys, documents, notes, memos, chat, cache, edits],
+    ...[log, controller, session, keys, documents, notes, memos, chat, cache, edits, tree],
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
@@ -90,6 +93,14 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.unpinFile': (uri, uris) => files.command('unpin', uri, uris),
     'tierline.addFile': (uri, uris) => files.command('add', uri, uris),
     'tierline.removeFile': (uri, uris) => files.command('remove', uri, uris),
+    'tierline.addWebPage': () => tree.addPage(),
+    'tierline.pinItem': (node) => tree.act('pin', node),
+    'tierline.unpinItem': (node) => tree.act('unpin', node),
+    'tierline.removeItem': (node) => tree.act('remove', node),
+    'tierline.acceptPin': (node) => tree.act('accept', node),
+    'tierline.dismissPin': (node) => tree.act('dismiss', node),
+    'tierline.refreshPage': (node) => tree.act('refresh', node),
+    'tierline.revealItem': (node) => tree.reveal(node),
     'tierline.askSelection': () => askAboutSelection(chat),
     'tierline.explainContext': (uri, uris) => views.explain(uri, uris),
     'tierline.showContext': () => views.showContext(),

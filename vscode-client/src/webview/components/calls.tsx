@@ -68,7 +68,14 @@ function Call({ call }: { call: ToolCallInfo }): JSX.Element {
   );
 }
 
-function ConsentCard({ consent, store }: { consent: ConsentInfo; store: Store }): JSX.Element {
+export function ConsentCard({
+  consent,
+  store,
+}: {
+  consent: ConsentInfo;
+  store: Store;
+}): JSX.Element {
+  const page = consent.kind === 'url';
   const answer = (word: 'once' | 'always' | 'deny'): void =>
     store.post({ type: 'consent', id: consent.id, answer: word });
   return (
@@ -83,7 +90,7 @@ function ConsentCard({ consent, store }: { consent: ConsentInfo; store: Store })
       }}
     >
       <div class="card-title">
-        <Icon name="terminal" /> {consent.title}
+        <Icon name={page ? 'globe' : 'terminal'} /> {consent.title}
       </div>
       <pre class="command" tabindex={0} data-testid="consent-command">
         {consent.text}
@@ -91,7 +98,7 @@ function ConsentCard({ consent, store }: { consent: ConsentInfo; store: Store })
       <div class="note">{consent.detail}</div>
       <div class="card-actions">
         <Button testId="consent-once" onClick={() => answer('once')}>
-          {texts.runOnce}
+          {page ? texts.readPage : texts.runOnce}
         </Button>
         {consent.canRemember && (
           <Button secondary testId="consent-always" onClick={() => answer('always')}>
@@ -99,7 +106,7 @@ function ConsentCard({ consent, store }: { consent: ConsentInfo; store: Store })
           </Button>
         )}
         <Button secondary testId="consent-deny" onClick={() => answer('deny')}>
-          {texts.doNotRun}
+          {page ? texts.doNotRead : texts.doNotRun}
         </Button>
       </div>
     </section>

@@ -80,7 +80,7 @@ function Prompt({
           class="context-line"
           data-testid="budget-line"
           title={texts.budgetTip}
-          onClick={() => store.post({ type: 'showBudget' })}
+          onClick={() => store.post({ type: 'showTurn', groupId: message.groupId })}
         >
           <Icon name="layers" />
           <span>{message.contextLine}</span>

@@ -5,6 +5,7 @@ import { type Model, retryGroup, type ShownNotice, turnKey } from '../../shared/
 import type { ScrollPlace } from '../host';
 import type { Pending, Store } from '../store';
 import { texts } from '../texts';
+import { ConsentCard } from './calls';
 import { Compacting, Compaction, Covered } from './compaction';
 import { Empty } from './empty';
 import { Images, Message, Streaming } from './message';
@@ -94,6 +95,11 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
           {pending.map((prompt) => (
             <PendingPrompt key={prompt.ticket} prompt={prompt} />
           ))}
+          {model?.consents
+            .filter((one) => one.callId === '') // asked before the turn has a reply to stand in
+            .map((one) => (
+              <ConsentCard key={one.id} consent={one} store={store} />
+            ))}
         </div>
       </section>
       {away && (

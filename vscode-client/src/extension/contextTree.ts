@@ -1,0 +1,275 @@
+/** The Context view: what is pinned, selected, suggested and retrieved, and the web pages. */
+import * as vscode from 'vscode';
+import { exact } from '../shared/budget';
+import { type Entry, type Group, type GroupName, groups } from '../shared/contextTree';
+import type { VirtualDocuments } from './documents';
+import type { Session } from './session';
+
+const SCHEME = 'tierline-context';
+const VIEW = 'tierline.context';
+const DELAY_MS = 150;
+const CHANGES = new Set([
+  'filesChanged',
+  'pinsChanged',
+  'urlsChanged',
+  'turnStarted',
+  'turnFinished',
+  'modeChanged',
+  'stateChanged',
+  'symbolsChanged',
+]);
+const ICONS: Record<GroupName, string> = {
+  pinned: 'pinned',
+  selected: 'files',
+  suggested: 'lightbulb',
+  retrieved: 'search',
+  urls: 'globe',
+};
+
+type Node = Group | Entry;
+type Verb = 'pin' | 'unpin' | 'remove' | 'accept' | 'dismiss' | 'refresh';
+
+export class ContextTree
+  implements vscode.TreeDataProvider<Node>, vscode.FileDecorationProvider, vscode.Disposable
+{
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  private readonly view: vscode.TreeView<Node>;
+  private readonly subscriptions: vscode.Disposable[] = [this.changed];
+  private timer: NodeJS.Timeout | undefined;
+
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(
+    private readonly session: Session,
+    private readonly documents: VirtualDocuments,
+  ) {
+    this.view = vscode.window.createTreeView(VIEW, { treeDataProvider: this });
+    this.subscriptions.push(
+      this.view,
+      vscode.window.registerFileDecorationProvider(this),
+      session.onChange(({ event }) => {
+        if (event === null || CHANGES.has(event.body.kind)) this.soon();
+      }),
+    );
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  // --- the tree -----------------------------------------------------------------------------------
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    if (node !== undefined) return isGroup(node) ? node.entries : [];
+    if (!this.session.server.ready) return [];
+    return groups(await this.sources());
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    return isGroup(node) ? groupItem(node) : entryItem(node);
+  }
+
+  /** Suggestions hold nothing yet, so they are dimmed; what is not sent looks like a warning. */
+  provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
+    if (uri.scheme !== SCHEME) return undefined;
+    const color = uri.query === 'dim' ? 'disabledForeground' : 'list.warningForeground';
+    return { color: new vscode.ThemeColor(color) };
+  }
+
+  // --- commands -----------------------------------------------------------------------------------
+
+  async act(verb: Verb, node?: unknown): Promise<void> {
+    const entry = entryOf(node) ?? this.view.selection.map(entryOf)[0];
+    if (entry === undefined) {
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t('Select an entry of the Context view first.'),
+      );
+      return;
+    }
+    const { server } = this.session;
+    const { key, path, symbol, uri } = entry;
+    const card = symbol !== '';
+    switch (verb) {
+      case 'pin':
+        if (card) await server.request('tierline/pins/add', { path, symbol });
+        else await server.request('tierline/files/pin', { path });
+        break;
+      case 'unpin':
+        await server.request('tierline/pins/remove', { key });
+        break;
+      case 'accept':
+        await server.request('tierline/pins/accept', { key });
+        break;
+      case 'dismiss':
+        await server.request('tierline/pins/dismiss', { key });
+        break;
+      case 'refresh':
+        await reading(() => server.request('tierline/urls/refresh', { url: uri }));
+        break;
+      case 'remove':
+        if (entry.kind === 'page') await server.request('tierline/urls/remove', { url: uri });
+        else if (card) await server.request('tierline/pins/remove', { key });
+        else await server.request('tierline/files/remove', { path });
+    }
+    this.soon();
+  }
+
+  /** Open what an entry stands for, at its line; of a page the text that is sent. */
+  async reveal(node?: unknown): Promise<void> {
+    const entry = entryOf(node) ?? this.view.selection.map(entryOf)[0];
+    if (entry === undefined) return;
+    if (entry.kind === 'page') {
+      const name = `${entry.label.slice(0, 60)}.md`;
+      await this.documents.show(name, async () => {
+        const found = await this.session.server.request('tierline/urls/show', { url: entry.uri });
+        const read = vscode.l10n.t('Read on {0}', found.info.fetched.slice(0, 10));
+        return `<!-- ${found.info.url} · ${read} -->\n\n${found.text}`;
+      });
+      return;
+    }
+    await openAt(entry.uri, entry.line);
+  }
+
+  /** Ask for an address and have the page read. */
+  async addPage(): Promise<void> {
+    const clipboard = (await vscode.env.clipboard.readText()).trim();
+    const url = await vscode.window.showInputBox({
+      title: vscode.l10n.t('Add a web page to the context'),
+      prompt: vscode.l10n.t('Its text is read now and sent with your prompts until you remove it.'),
+      placeHolder: 'https://example.org/guide',
+      value: /^https?:\/\/\S{1,2000}$/.test(clipboard) ? clipboard : '',
+    });
+    if (!url?.trim()) return;
+    const { added, notices } = await reading(() =>
+      this.session.server.request('tierline/urls/add', { url: url.trim() }),
+    );
+    for (const notice of notices) void vscode.window.showInformationMessage(notice);
+    if (added != null) {
+      void vscode.window.setStatusBarMessage(
+        vscode.l10n.t('Added {0}: {1} tokens', added.title || added.url, exact(added.tokens)),
+        5000,
+      );
+    }
+  }
+
+  // --- helpers ------------------------------------------------------------------------------------
+
+  private soon(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.changed.fire(undefined), DELAY_MS);
+  }
+
+  private async sources(): Promise<Parameters<typeof groups>[0]> {
+    const { server } = this.session;
+    const [files, pins, urls, retrieval, plan] = await Promise.all([
+      server.request('tierline/files/list', {}),
+      server.request('tierline/pins/list', {}),
+      server.request('tierline/urls/list', {}),
+      // Before the first prompt nothing was retrieved.
+      server.request('tierline/retrieval/get', {}).catch(() => null),
+      server.request('tierline/plan/get', {}).catch(() => null),
+    ]);
+    return { files: files.files, pins, retrieval, urls: urls.urls, plan };
+  }
+}
+
+/** Open a document at a line, from 1; 0 for its beginning. */
+export async function openAt(uri: string, line: number): Promise<void> {
+  const editor = await vscode.window.showTextDocument(vscode.Uri.parse(uri), { preview: true });
+  const place = new vscode.Position(Math.max(0, line - 1), 0);
+  editor.selection = new vscode.Selection(place, place);
+  editor.revealRange(
+    new vscode.Range(place, place),
+    vscode.TextEditorRevealType.InCenterIfOutsideViewport,
+  );
+}
+
+async function reading<T>(run: () => Promise<T>): Promise<T> {
+  const title = vscode.l10n.t('Reading the page…');
+  return await vscode.window.withProgress(
+    { location: { viewId: VIEW }, title },
+    async () => await run(),
+  );
+}
+
+function isGroup(node: Node): node is Group {
+  return 'entries' in node;
+}
+
+function entryOf(node: unknown): Entry | undefined {
+  const found = node as Node | undefined;
+  return found !== undefined && 'kind' in found && 'key' in found ? found : undefined;
+}
+
+function groupItem(group: Group): vscode.TreeItem {
+  const item = new vscode.TreeItem(groupName(group.name), vscode.TreeItemCollapsibleState.Expanded);
+  item.id = `group:${group.name}`;
+  item.iconPath = new vscode.ThemeIcon(ICONS[group.name]);
+  item.contextValue = `group ${group.name}`;
+  item.description =
+    group.tokens > 0
+      ? vscode.l10n.t('{0} · {1} tokens', group.entries.length, exact(group.tokens))
+      : String(group.entries.length);
+  return item;
+}
+
+function entryItem(entry: Entry): vscode.TreeItem {
+  const t = vscode.l10n.t;
+  const parts = entry.label.split('/');
+  const item = new vscode.TreeItem(entry.kind === 'page' ? entry.label : (parts.at(-1) ?? ''));
+  const where = entry.symbol !== '' ? entry.path : parts.slice(0, -1).join('/');
+  const size = entry.tokens > 0 ? t('{0} tokens', exact(entry.tokens)) : '';
+  const state = entry.problem !== '' ? t('not sent') : size;
+  const dimmed = entry.kind === 'suggestion';
+  item.id = `${entry.group}:${entry.key}`;
+  item.description = [state, entry.problem === '' ? entry.tier : '', where]
+    .filter((part) => part !== '')
+    .join(' · ');
+  item.tooltip = tooltip(entry, size);
+  item.contextValue = entry.kind;
+  if (dimmed || entry.problem !== '') {
+    const query = dimmed ? 'dim' : 'problem';
+    item.resourceUri = vscode.Uri.from({ scheme: SCHEME, path: `/${entry.key}`, query });
+  }
+  const color = dimmed ? new vscode.ThemeColor('disabledForeground') : undefined;
+  item.iconPath = new vscode.ThemeIcon(icon(entry), color);
+  item.command = {
+    command: 'tierline.revealItem',
+    title: t('Open'),
+    arguments: [entry],
+  };
+  item.accessibilityInformation = { label: `${item.label}, ${item.description}, ${entry.why}` };
+  return item;
+}
+
+function tooltip(entry: Entry, size: string): string {
+  const t = vscode.l10n.t;
+  const name = entry.symbol === '' ? entry.path : `${entry.path}#${entry.symbol}`;
+  const lines = [
+    entry.kind === 'page' ? entry.uri : name,
+    entry.problem,
+    entry.why === '' ? '' : t('Why: {0}', entry.why),
+    size,
+    entry.tier === '' ? '' : t('Stability tier: {0}', entry.tier),
+    entry.kind === 'suggestion' ? t('A suggestion: nothing is held until you accept it.') : '',
+  ];
+  return lines.filter((line) => line !== '').join('\n');
+}
+
+function icon(entry: Entry): string {
+  if (entry.problem !== '') return 'warning';
+  if (entry.kind === 'page') return 'globe';
+  return entry.symbol === '' ? 'file' : 'symbol-method';
+}
+
+function groupName(name: GroupName): string {
+  const names: Record<GroupName, string> = {
+    pinned: vscode.l10n.t('Pinned'),
+    selected: vscode.l10n.t('Selected'),
+    suggested: vscode.l10n.t('Suggested'),
+    retrieved: vscode.l10n.t('Retrieved for the last prompt'),
+    urls: vscode.l10n.t('Web pages'),
+  };
+  return names[name];
+}

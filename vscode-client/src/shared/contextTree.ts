@@ -1,0 +1,151 @@
+/** The Context view's content as data: groups, entries, what each says and what can be done with it. */
+import type {
+  FileInfo,
+  PinInfo,
+  PinsResult,
+  PlanInfo,
+  RetrievalCandidate,
+  RetrievalInfo,
+  UrlInfo,
+} from '../protocol';
+
+export type GroupName = 'pinned' | 'selected' | 'suggested' | 'retrieved' | 'urls';
+
+/** Which actions an entry has; the view's menus ask for these words. */
+export type EntryKind = 'pinnedFile' | 'file' | 'pinnedCard' | 'suggestion' | 'found' | 'page';
+
+export interface Entry {
+  group: GroupName;
+  kind: EntryKind;
+  /** Key of the item in plans. */
+  key: string;
+  label: string;
+  path: string;
+  symbol: string;
+  /** Where it is shown; for pages the web address. */
+  uri: string;
+  /** First line, from 1; 0 for a whole file. */
+  line: number;
+  tokens: number;
+  tier: string;
+  /** Why it is there. */
+  why: string;
+  /** Why it is not sent; empty if it is. */
+  problem: string;
+}
+
+export interface Group {
+  name: GroupName;
+  entries: Entry[];
+  tokens: number;
+}
+
+export interface Sources {
+  files: readonly FileInfo[];
+  pins: PinsResult;
+  retrieval: RetrievalInfo | null;
+  urls: readonly UrlInfo[];
+  plan: PlanInfo | null;
+}
+
+/** Groups that have something in them, in the order of how firmly it is held. */
+export function groups(sources: Sources): Group[] {
+  const planned = new Map(sources.plan?.entries.map((entry) => [entry.key, entry]) ?? []);
+  const placed = (entry: Entry): Entry => {
+    const known = planned.get(entry.key);
+    return {
+      ...entry,
+      tokens: entry.tokens || (known?.included ? known.tokens : 0),
+      tier: entry.tier || known?.tier || '',
+    };
+  };
+  const pinnedFiles = sources.files.filter((file) => file.pin !== 'none');
+  const pinnedCards = sources.pins.pins.filter((pin) => pin.symbol !== '');
+  const held = new Set(pinnedCards.map((pin) => pin.key));
+  const found = sources.retrieval?.candidates.filter(
+    (candidate) => candidate.included && !held.has(candidate.key),
+  );
+  const all: [GroupName, Entry[]][] = [
+    ['pinned', [...pinnedFiles.map(fromFile), ...pinnedCards.map((pin) => fromPin(pin, 'pinned'))]],
+    ['selected', sources.files.filter((file) => file.pin === 'none').map(fromFile)],
+    ['suggested', sources.pins.suggested.map((pin) => fromPin(pin, 'suggested'))],
+    ['retrieved', (found ?? []).map(fromCandidate)],
+    ['urls', sources.urls.map(fromPage)],
+  ];
+  return all
+    .filter(([, entries]) => entries.length > 0)
+    .map(([name, raw]) => {
+      const entries = raw.map(placed);
+      const tokens = name === 'suggested' ? 0 : entries.reduce((sum, one) => sum + one.tokens, 0);
+      return { name, entries, tokens };
+    });
+}
+
+function fromFile(file: FileInfo): Entry {
+  const pinned = file.pin !== 'none';
+  return {
+    group: pinned ? 'pinned' : 'selected',
+    kind: pinned ? 'pinnedFile' : 'file',
+    key: `file:${file.path}`,
+    label: file.path,
+    path: file.path,
+    symbol: '',
+    uri: file.uri,
+    line: 0,
+    tokens: file.tokens,
+    tier: file.tier,
+    why: file.origin,
+    problem: file.state === 'ok' ? '' : file.reason,
+  };
+}
+
+function fromPin(pin: PinInfo, group: 'pinned' | 'suggested'): Entry {
+  return {
+    group,
+    kind: group === 'suggested' ? 'suggestion' : 'pinnedCard',
+    key: pin.key,
+    label: pin.symbol || pin.path,
+    path: pin.path,
+    symbol: pin.symbol,
+    uri: pin.uri,
+    line: pin.line,
+    tokens: pin.tokens,
+    tier: '',
+    why: pin.why,
+    problem: '',
+  };
+}
+
+function fromCandidate(found: RetrievalCandidate): Entry {
+  return {
+    group: 'retrieved',
+    kind: 'found',
+    key: found.key,
+    label: found.symbol || found.path,
+    path: found.path,
+    symbol: found.symbol,
+    uri: found.uri,
+    line: found.line,
+    tokens: found.tokens,
+    tier: '',
+    why: found.why,
+    problem: '',
+  };
+}
+
+function fromPage(page: UrlInfo): Entry {
+  return {
+    group: 'urls',
+    kind: 'page',
+    key: page.key,
+    label: page.title || page.url,
+    path: '',
+    symbol: '',
+    uri: page.url,
+    line: 0,
+    tokens: page.tokens,
+    tier: page.tier,
+    why: `read ${page.fetched.slice(0, 10)}`,
+    problem: '',
+  };
+}
