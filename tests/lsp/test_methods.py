@@ -304,7 +304,9 @@ async def test_every_capability_is_a_command_too(
     # Only while an edit or a question is open: test_edit_application.py, test_commands_….py
     for name in ("consent.answer", "edit.accept", "edit.reject", "edit.preview"):
         done[name] = True
-    for name in ("edit.list", "command.allowed", "command.forget", "stats.turns"):
+    # They need a web server: test_urls.py
+    done |= dict.fromkeys(("urls.add", "urls.remove", "urls.refresh", "urls.show"), True)
+    for name in ("edit.list", "command.allowed", "command.forget", "stats.turns", "urls.list"):
         done[name] = await editor.command(name)
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)
     assert done["budget.get"]["used"] > 0
