@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -150,7 +151,7 @@ def test_a_parser_that_dies_or_stalls_is_one_message(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "MAX_SECONDS", 0.001)
     with pytest.raises(UrlRefused, match="took more than"):
         extract(made(GUIDE))
-    monkeypatch.setattr(module.sys, "executable", "/no/such/program")
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
     with pytest.raises(UrlRefused, match="could not be read"):
         extract(made(GUIDE))
 
