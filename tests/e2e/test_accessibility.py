@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,22 +68,22 @@ def violations(frame: Frame) -> list[str]:
     ]
 
 
-def use_theme(bench: Workbench, name: str) -> None:
-    """Choose a colour theme from the list of themes."""
+def use_theme(bench: Workbench, settings: Path, name: str) -> None:
+    """Choose a colour theme in the user's settings, which the window follows."""
     label, kind = THEMES[name]
-    if bench.page.locator(f".monaco-workbench.{kind}").count():
-        return
-    bench.page.keyboard.press("F1")
-    box = bench.page.locator(".quick-input-widget input").first
-    box.fill(">Preferences: Color Theme")
-    bench.page.keyboard.press("Enter")
-    row = bench.page.locator(".quick-input-list .monaco-list-row", has_text=label.split(" ")[-1])
-    expect(row.first).to_be_visible(timeout=20_000)
-    box.fill(label.removeprefix("Default "))
-    bench.page.wait_for_timeout(400)
-    bench.page.keyboard.press("Enter")
+    wanted = {**json.loads(settings.read_text(encoding="utf-8")), "workbench.colorTheme": label}
+    settings.write_text(json.dumps(wanted), encoding="utf-8")
     expect(bench.page.locator(f".monaco-workbench.{kind}")).to_be_visible(timeout=20_000)
-    bench.page.wait_for_timeout(300)
+    bench.page.wait_for_timeout(800)
+
+
+@pytest.fixture
+def settings(installed: tuple[Path, Path]) -> Iterator[Path]:
+    """The user's settings, as they were before at the end."""
+    file = installed[0] / "User" / "settings.json"
+    before = file.read_text(encoding="utf-8")
+    yield file
+    file.write_text(before, encoding="utf-8")
 
 
 def picture(
@@ -95,7 +97,9 @@ def picture(
         bench.page.screenshot(path=folder / f"{name}.png", clip=clip, scale="css")
 
 
-def test_views_in_three_themes_by_the_rules_and_the_keyboard(vscode: Workbench) -> None:
+def test_views_in_three_themes_by_the_rules_and_the_keyboard(
+    vscode: Workbench, settings: Path
+) -> None:
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=60_000)
     problems = {"empty chat": violations(webviews(vscode)["chat"])}
@@ -134,7 +138,7 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(vscode: Workbench) 
     expect(cache.get_by_test_id("charts")).to_be_visible(timeout=30_000)
     cache.locator("details summary", has_text="table").click()
     for theme in THEMES:
-        use_theme(vscode, theme)
+        use_theme(vscode, settings, theme)
         problems[f"chat, {theme}"] = violations(webviews(vscode)["chat"])
         problems[f"cache, {theme}"] = violations(webviews(vscode)["cache"])
         picture(vscode, f"views-{theme}")
@@ -145,7 +149,7 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(vscode: Workbench) 
         webviews(vscode)["cache"].evaluate("() => window.scrollTo(0, 0)")
     assert {name: one for name, one in problems.items() if one} == {}
 
-    use_theme(vscode, "light")
+    use_theme(vscode, settings, "light")
     keyboard(vscode)
 
 

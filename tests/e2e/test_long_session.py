@@ -43,7 +43,7 @@ SCROLL = """async (step) => {
   let last = performance.now();
   const tick = () => new Promise((done) => requestAnimationFrame((now) => done(now)));
   let still = 0, top = view.scrollTop;
-  while (still < 20 && frames.length < 4000) {
+  while (still < 60 && frames.length < 4000) {
     view.dispatchEvent(new WheelEvent('wheel', {deltaY: -step}));
     view.scrollTop -= step;
     const now = await tick();

@@ -60,12 +60,25 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
 
   const messages = model?.messages ?? [];
   const length = messages.length;
+  // What is being read stays where it is when older messages come above it. The browser sees to
+  // that, except at the very top.
+  const reading = useRef<Omit<ScrollPlace, 'session'> | null>(null);
+  const more = (): void => {
+    reading.current = scroller.current === null ? null : topmost(scroller.current);
+    setPages((count) => count + 1);
+  };
+  useLayoutEffect(() => {
+    const [element, place] = [scroller.current, reading.current];
+    reading.current = null;
+    const target = element !== null && place !== null ? find(element, place.message) : null;
+    if (element !== null && target !== null) scrollTo(element, target, place?.above ?? 0);
+  }, [pages]);
   // Older messages come by themselves before the top is reached; the button is for the keyboard.
   useEffect(() => {
     if (earlier.current === null || typeof IntersectionObserver === 'undefined') return;
     const seen = new IntersectionObserver(
       (entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) setPages((count) => count + 1);
+        if (entries.some((entry) => entry.isIntersecting)) more();
       },
       { root: scroller.current, rootMargin: '800px 0px 0px 0px' },
     );
@@ -86,7 +99,7 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
       >
         <div class="transcript-content" ref={content}>
           {hidden > 0 && (
-            <button type="button" class="earlier" ref={earlier} onClick={() => setPages(pages + 1)}>
+            <button type="button" class="earlier" ref={earlier} onClick={more}>
               {texts.earlier(hidden)}
             </button>
           )}
