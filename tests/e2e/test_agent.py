@@ -82,7 +82,6 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
     reply = chat.locator("[data-testid=message][data-role=assistant]").last
     expect(reply).to_contain_text("The tests pass", timeout=90_000)
     expect(reply).to_have_attribute("data-status", "ok", timeout=30_000)
-    picture(vscode, "tools-done")
 
     told = results(model.bodies[-1], "anthropic")
     assert "1 failed" in told["test1"]
