@@ -42,8 +42,6 @@ LEFT_OUT = ["tests/unit/store/test_crash.py", "tests/property/test_compaction_so
             "tests/bugcases/test_p_streaming.py", "tests/bugcases/test_q_tool_output.py",
             "tests/bugcases/test_b_tokenizer.py", "tests/bugcases/test_h_encoding.py",
             "tests/bugcases/test_k_secrets.py", "tests/bugcases/test_i_paths.py"]  # fmt: skip
-MAX_TESTS, MAX_SECONDS = 150, 12.0
-"""Per mutant: so many tests, the quickest first, that took so long together without a fault."""
 
 
 class Loader(importlib.machinery.SourceFileLoader):
@@ -101,15 +99,19 @@ def sample(count: int, seed: int, known: dict[str, Any]) -> list[Mutant]:
     return random.Random(seed).sample(everything, min(count, len(everything)))
 
 
-def tests_for(mutant: Mutant, known: dict[str, Any]) -> list[str]:
-    """The tests that pass the line; for what runs on import, those that use the module."""
+def tests_for(
+    mutant: Mutant, known: dict[str, Any], most: int = 150, seconds: float = 12.0
+) -> list[str]:
+    """The tests that pass the line; for what runs on import, those that use the module.
+
+    At most so many, the quickest first, that took so many seconds together without a fault."""
     by_line: dict[str, list[int]] = known["lines"].get(mutant.path, {})
     which = by_line.get(str(mutant.line)) or sorted({t for some in by_line.values() for t in some})
     chosen: list[str] = []
     spent = 0.0
     for test in sorted(which, key=lambda t: float(known["seconds"][t])):
         spent += known["seconds"][test]
-        if chosen and (spent > MAX_SECONDS or len(chosen) >= MAX_TESTS):
+        if chosen and (spent > seconds or len(chosen) >= most):
             break
         chosen.append(known["tests"][test])
     return chosen
@@ -152,6 +154,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--tests", type=int, default=150, help="at most, for each mutant")
+    parser.add_argument("--seconds", type=float, default=12, help="of tests, for each mutant")
+    parser.add_argument("--part", default="1/1", help="a part of the sample, such as 2/3")
     parser.add_argument("--map", action="store_true", help="find anew which tests run which lines")
     parser.add_argument("--only", nargs="*", help="places such as store/log.py:120")
     arguments = parser.parse_args()
@@ -168,13 +173,15 @@ def main() -> int:
     end = time.monotonic() + arguments.minutes * 60
     results: list[tuple[str, Mutant]] = []
     drawn = sample(100_000 if arguments.only else arguments.count, arguments.seed, known)
+    part, parts = map(int, arguments.part.split("/"))
+    drawn = drawn[part - 1 :: parts]
     if arguments.only:
         drawn = [m for m in drawn if f"{m.path}:{m.line}" in arguments.only]
     for mutant in drawn:
         if time.monotonic() > end:
             print("The time is over.", flush=True)
             break
-        tests = tests_for(mutant, known)
+        tests = tests_for(mutant, known, arguments.tests, arguments.seconds)
         said = attempt(mutant, tests, 90) if tests else "no test"
         results.append((said, mutant))
         mark = "" if said == "killed" else f"  <- {len(tests)} tests"

@@ -134,6 +134,7 @@ max_tokens: 4096
 "token_type": "refresh_token"
 def login(username, password="", token=None):
 secret: !Ref DatabaseSecret
+client_secret: !vault |
 .sk-loading-indicator-container-wrapper-1 { color: red }
 class task-runner-component-with-long-name-12345
 SecretManagerServiceClient.secret_path(project, secret)
