@@ -30,8 +30,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "server" / "tierline"
 OUT = ROOT / "build" / "mutation"
 PACKAGES = ("context", "history", "store")
-SUITES = ["tests/unit/context", "tests/unit/history", "tests/unit/store", "tests/unit/tiers",
-          "tests/unit/seed", "tests/property", "tests/bugcases"]  # fmt: skip
+SUITES = [
+    ["tests/unit/context", "tests/unit/tiers"],
+    ["tests/unit/history", "tests/unit/store"],
+    ["tests/unit/seed", "tests/bugcases"],
+    ["tests/property"],
+]
+"""Parts that are run side by side to find out which test passes which line."""
 # Slow without adding a line, or through a server of its own, which would not see the mutant.
 LEFT_OUT = ["tests/unit/store/test_crash.py", "tests/property/test_compaction_soak.py",
             "tests/property/test_secrets_properties.py", "tests/property/test_boundary.py",
@@ -73,19 +78,45 @@ class Finder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, file, loader=loader)
 
 
-def coverage(again: bool) -> dict[str, Any]:
-    """Which test runs which line; made once and kept in build/mutation."""
+def coverage(again: bool, seconds: float) -> dict[str, Any]:
+    """Which test runs which line; made once and kept in build/mutation.
+
+    Tests for which ``seconds`` are not enough take no part.
+    """
     path = OUT / "map.json"
     if again or not path.is_file():
         OUT.mkdir(parents=True, exist_ok=True)
-        env = {**os.environ, "TIERLINE_MUTATION_MAP": str(path)}
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "mutation.coverage_plugin",
-                   "-p", "no:cacheprovider", "-m", "not model and not slow", *SUITES,
-                   *(f"--ignore={name}" for name in LEFT_OUT)]  # fmt: skip
         print("Which tests run which lines …", flush=True)
-        subprocess.run(command, cwd=ROOT, env=env, check=False, stdout=subprocess.DEVNULL)
+        running = []
+        for number, suites in enumerate(SUITES):
+            part = OUT / f"map-{number}.json"
+            part.unlink(missing_ok=True)
+            env = {**os.environ, "TIERLINE_MUTATION_MAP": str(part),
+                   "TIERLINE_MUTATION_SECONDS": str(seconds)}  # fmt: skip
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "mutation.coverage_plugin",
+                       "-p", "no:cacheprovider", "-m", "not model and not slow", *suites,
+                       *(f"--ignore={name}" for name in LEFT_OUT)]  # fmt: skip
+            log = (OUT / f"map-{number}.log").open("wb")
+            running.append((part, subprocess.Popen(command, cwd=ROOT, env=env, stdout=log,
+                                                   start_new_session=True)))  # fmt: skip
+        merged: dict[str, Any] = {"tests": [], "seconds": [], "lines": {}}
+        for part, process in running:
+            process.wait()
+            merge(merged, json.loads(part.read_text(encoding="utf-8")))
+        path.write_text(json.dumps(merged), encoding="utf-8")
     value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return value
+
+
+def merge(into: dict[str, Any], part: dict[str, Any]) -> None:
+    """Add the map of other tests."""
+    offset = len(into["tests"])
+    into["tests"] += part["tests"]
+    into["seconds"] += part["seconds"]
+    for file, by_line in part["lines"].items():
+        for line, which in by_line.items():
+            tests = into["lines"].setdefault(file, {}).setdefault(line, [])
+            tests += [offset + test for test in which]
 
 
 def sample(count: int, seed: int, known: dict[str, Any]) -> list[Mutant]:
@@ -158,10 +189,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=12, help="of tests, for each mutant")
     parser.add_argument("--part", default="1/1", help="a part of the sample, such as 2/3")
     parser.add_argument("--map", action="store_true", help="find anew which tests run which lines")
+    parser.add_argument("--map-seconds", type=float, default=600, help="at most, for that")
     parser.add_argument("--only", nargs="*", help="places such as store/log.py:120")
     arguments = parser.parse_args()
     os.chdir(ROOT)
-    known = coverage(arguments.map)
+    known = coverage(arguments.map, arguments.map_seconds)
     # Everything that is not under test is imported once, before the forks.
     import attrs  # noqa: F401
     import hypothesis  # noqa: F401

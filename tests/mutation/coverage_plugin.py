@@ -17,6 +17,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "server" / "tierline"
 tests: list[str] = []
 seconds: list[float] = []
+started = time.monotonic()
+most = float(os.environ.get("TIERLINE_MUTATION_SECONDS", "inf"))
 recorder = coverage.Coverage(
     data_file=None, source=[str(PACKAGE / name) for name in ("context", "history", "store")]
 )
@@ -36,6 +38,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         seconds.append(round(time.perf_counter() - began, 3))
         recorder.switch_context("")
+        if time.monotonic() - started > most:
+            item.session.shouldstop = "the time for the map is over"
 
 
 def pytest_sessionfinish() -> None:

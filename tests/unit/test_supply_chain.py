@@ -105,9 +105,9 @@ def test_every_python_package_that_runs_has_a_licence_that_allows_what_we_do() -
     assert {"pygls", "httpcore", "anthropic"} & packages.keys(), "what they bring is looked at too"
     unclear = {}
     for name, package in packages.items():
-        about = package.metadata
-        said = [about.get("License-Expression") or "", (about.get("License") or "")[:200]]
-        said += [c for c in about.get_all("Classifier") or [] if c.startswith("License ::")]
+        about = package.metadata.json
+        said = [str(about.get(key, ""))[:200] for key in ("license_expression", "license")]
+        said += [c for c in about.get("classifier", []) if c.startswith("License ::")]
         if not WORDS.search(" ".join(said)) or re.search(r"\b[AL]?GPL", " ".join(said)):
             unclear[name] = " ".join(said)[:80]
     assert unclear == {}
