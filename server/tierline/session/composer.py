@@ -249,7 +249,7 @@ class Composer:
             active_group=active,
             tail=tail_of(turn),
             memos=await asyncio.to_thread(self._memos, turn),
-            urls=await asyncio.to_thread(session.urls.items, counter.count),
+            urls=await asyncio.to_thread(session.urls.items, counter),
             session_id=session.conversation.session_id,
             branch=session.conversation.branch,
             after_overflow=after_overflow,

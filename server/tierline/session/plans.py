@@ -44,8 +44,7 @@ class PlanService:
             plan = (await self._session.composer.preview()).plan
         keys = [entry.key for entry in (*plan.included, *plan.excluded)]
         key = params.key if params.key in keys else f"file:{self._session.files.key(params.key)}"
-        pages = {page.url: page.key for page in self._session.urls.infos()}
-        key = pages.get(params.key, key)
+        key = self._session.urls.key(params.key) or key
         if key not in keys and (listed := self._session.files.info(params.key)) is not None:
             return p.PlanExplainResult(key, False, listed.reason, plan.plan_id)
         return p.PlanExplainResult(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
 from tierline.context.text import sha256
@@ -41,6 +42,8 @@ class UrlService:
         self._session = session
         self._cache = PageCache(str(session.home / FOLDER))
         self._pages: dict[str, CachedPage] = {}
+        self._made: dict[str, tuple[tuple[object, ...], Item]] = {}
+        """Items by address, with all that they depend on."""
         self._lost: tuple[str, ...] = ()
         self._declined: set[str] = set()
         self._lock = asyncio.Lock()
@@ -102,24 +105,15 @@ class UrlService:
         names = ", ".join(self._lost)
         return [f"Pages that are no longer kept; add them again: {names}."] if names else []
 
-    def items(self, count: Callable[[str], int]) -> tuple[Item, ...]:
-        """The pages as items. The same page, the same bytes."""
-        items = []
-        for page in self._pages.values():
-            text = rendered(page)
-            items.append(
-                Item(
-                    key=f"{KEY_PREFIX}{page.id}",
-                    section=Section.URLS,
-                    sha256=sha256(text),
-                    tokens=count(text),
-                    text=text,
-                    priority=_PRIORITY,
-                    origin=f"added by you, read {page.fetched[:10]}",
-                    path=page.url,
-                )
-            )
-        return tuple(items)
+    def items(self, counter: TokenCounter) -> tuple[Item, ...]:
+        """The pages as items. The same page, the same bytes, and counted once."""
+        pages = list(self._pages.values())
+        return tuple(self._item(page, counter) for page in pages)
+
+    def key(self, address: str) -> str:
+        """Key of the page at an address; empty if it is not in the context."""
+        page = self._pages.get(address)
+        return f"{KEY_PREFIX}{page.id}" if page is not None else ""
 
     def infos(self) -> list[p.UrlInfo]:
         """The pages of the context, for a client."""
@@ -167,6 +161,28 @@ class UrlService:
                 session.notice("warning", f"{error.message} {error.advice}".strip(), error.code)
 
     # --- helpers ---------------------------------------------------------------------------------
+
+    def _item(self, page: CachedPage, counter: TokenCounter) -> Item:
+        fits = (page, counter.model, counter.ratio, counter.accuracy)
+        known = self._made.get(page.url)
+        if known is not None and known[0] == fits:
+            return known[1]
+        text = rendered(page)
+        made = Item(
+            key=f"{KEY_PREFIX}{page.id}",
+            section=Section.URLS,
+            sha256=sha256(text),
+            tokens=counter.count(text),
+            text=text,
+            priority=_PRIORITY,
+            origin=f"added by you, read {page.fetched[:10]}",
+            path=page.url,
+        )
+        self._made[page.url] = (fits, made)
+        return made
+
+    def _counter(self) -> TokenCounter:
+        return self._session.counters.counter(self._session.models.facts())
 
     async def _read(self, url: str) -> CachedPage:
         session = self._session
@@ -219,6 +235,7 @@ class UrlService:
 
     async def _changed(self, url: str) -> p.UrlsResult:
         session = self._session
+        await asyncio.to_thread(lambda: self.items(self._counter()))  # long texts take a while
         problem = await session.conversation.act(actions.urls(self._pages))
         infos = self.infos()
         session.bus.publish(p.UrlsChanged(infos))
@@ -233,13 +250,13 @@ class UrlService:
     def _info(self, page: CachedPage) -> p.UrlInfo:
         session = self._session
         key = f"{KEY_PREFIX}{page.id}"
-        counter = session.counters.counter(session.models.facts())
+        listed = page.url in self._pages
         return p.UrlInfo(
             key=key,
             url=page.url,
             title=page.title,
             fetched=page.fetched,
-            tokens=counter.count(rendered(page)) if page.url in self._pages else 0,
+            tokens=self._item(page, self._counter()).tokens if listed else 0,
             final_url=page.final_url if page.final_url != page.url else "",
             media_type=page.media_type,
             tier=session.files.tiers.get(key, ""),
