@@ -133,12 +133,10 @@ export class ContextTree
 
   /** Ask for an address and have the page read. */
   async addPage(): Promise<void> {
-    const clipboard = (await vscode.env.clipboard.readText()).trim();
     const url = await vscode.window.showInputBox({
       title: vscode.l10n.t('Add a web page to the context'),
       prompt: vscode.l10n.t('Its text is read now and sent with your prompts until you remove it.'),
       placeHolder: 'https://example.org/guide',
-      value: /^https?:\/\/\S{1,2000}$/.test(clipboard) ? clipboard : '',
     });
     if (!url?.trim()) return;
     const { added, notices } = await reading(() =>
