@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bundle } from '../l10n.mjs';
+import { page } from '../readme.mjs';
 import { SERVER_SETTINGS } from '../src/extension/settings';
 
 const root = path.join(import.meta.dirname, '..');
@@ -129,6 +130,14 @@ describe('the manifest', () => {
     }
     const links = [...page.matchAll(/(?<!!)\[[^\]]+\]\(([^)]+)\)/g)].map((match) => match[1]);
     for (const link of links) expect(existsSync(path.join(root, link ?? '')), link).toBe(true);
+  });
+
+  it('puts the pictures of that page inside it, where no path or host is needed', async () => {
+    const made = await page();
+    expect(made).not.toMatch(/\]\(media\//);
+    expect(made.match(/\]\(data:image\/png;base64,iVBOR/g)?.length).toBeGreaterThan(2);
+    expect(made.length).toBeLessThan(4_000_000);
+    expect(manifest.scripts.package).toContain('--readme-path dist/README.md');
   });
 
   it('asks for no newer editor than its types describe', () => {
