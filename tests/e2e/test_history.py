@@ -59,6 +59,7 @@ def picture(bench: Workbench, name: str) -> None:
 def say(chat: FrameLocator, text: str) -> None:
     box = chat.get_by_test_id("chat-input")
     box.fill(text)
+    expect(box).to_have_value(text)
     box.press("Enter")
 
 
@@ -140,8 +141,9 @@ def test_history_from_the_first_turn_to_another_session(
     expect(vscode.page.locator(".tab.dirty", has_text="Scratchpad.md")).to_have_count(0)
     vscode.page.wait_for_timeout(500)
     assert "PLAN-42" in log.read_text(encoding="utf-8")
-    picture(vscode, "scratchpad")
     vscode.command("Tierline: Open Chat")
+    expect(box).to_be_focused()
+    vscode.page.wait_for_timeout(500)  # the palette gives the focus back when it closes
     say(chat, "Go on with the plan")
     expect(replies(chat)).to_have_count(3, timeout=60_000)
     assert "PLAN-42" in json.dumps(model.bodies[-1])
@@ -169,17 +171,20 @@ def test_history_from_the_first_turn_to_another_session(
     # Another session; the first is found by a word in it, read, and opened again.
     vscode.command("Tierline: New Session")
     expect(replies(chat)).to_have_count(0, timeout=20_000)
+    expect(box).to_be_focused()  # beginning a session leads back to the input
+    vscode.page.wait_for_timeout(500)
     vscode.command("Tierline: Browse and Search Sessions")
     search = vscode.page.locator(".quick-input-widget input").first
     search.fill("marmalade")
-    row = vscode.page.locator(".quick-input-list .monaco-list-row", has_text="MARMALADE").last
-    expect(row).to_be_visible(timeout=20_000)
-    row.hover()
-    row.get_by_label("Read without opening").click()
+    rows = vscode.page.locator(".quick-input-list .monaco-list-row", has_text="MARMALADE")
+    expect(rows).to_have_count(2, timeout=20_000)  # the session, and the message in it
+    picture(vscode, "sessions")
+    rows.first.get_by_label("Read without opening").click()
     expect(vscode.page.locator(".monaco-editor", has_text="Reply number 1")).to_be_visible()
     expect(replies(chat)).to_have_count(0)
+    vscode.page.keyboard.press("Escape")
+    expect(vscode.page.locator(".quick-input-widget").first).to_be_hidden()
     vscode.command("Tierline: Browse and Search Sessions")
-    picture(vscode, "sessions")
     quick_pick(vscode, "MARMALADE")
     expect(prompts(chat)).to_have_count(3, timeout=20_000)
     expect(prompts(chat).nth(1).locator("img")).to_have_count(1)

@@ -254,7 +254,11 @@ function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
           >
             <span class="mention-name">{path.slice(slash)}</span>
             <span class="mention-folder">{path.slice(0, slash)}</span>
-            {detail !== '' && <span class="mention-detail">{detail}</span>}
+            {detail !== '' && (
+              <span class="mention-detail" title={detail}>
+                {detail}
+              </span>
+            )}
           </div>
         );
       })}

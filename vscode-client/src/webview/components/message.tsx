@@ -145,13 +145,13 @@ function Reply(props: MessageProps): JSX.Element {
               onClick={() => store.post({ type: 'retry', groupId: message.groupId })}
             />
           )}
-          {message.usage !== null && (
-            <Usage usage={message.usage} cache={message.cache} store={store} />
-          )}
           {message.tokens > 0 && (
             <span class="usage weight" title={texts.weightTip} data-testid="weight">
               {texts.weight(tokens(message.tokens))}
             </span>
+          )}
+          {message.usage !== null && (
+            <Usage usage={message.usage} cache={message.cache} store={store} />
           )}
         </footer>
       )}
