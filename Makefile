@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench fuzz mutants e2e clean-install package docs docs-gen clean
+.PHONY: help setup run test fast bench fuzz mutants audit e2e clean-install package docs docs-gen clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -65,6 +65,9 @@ fuzz: setup ## the property tests with many more examples, and the kill test at 
 
 mutants: setup ## put 200 faults into context/, history/ and store/ and see which no test notices
 	PYTHONPATH=tests TIERLINE_FUZZ_EXAMPLES=10 nice -n 10 $(PY) -m mutation --count $(or $(COUNT),200) --minutes $(or $(MINUTES),60)
+
+audit: setup ## ask npm and PyPI for known vulnerabilities of what is installed
+	@$(PY) tools/audit.py
 
 docs-gen: setup ## write vscode-client/src/protocol.ts and docs/protocol.md
 	$(PY) -m tierline.lsp.generate

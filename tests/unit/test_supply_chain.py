@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from audit import npm_says, python_says
+
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "vscode-client"
 PERMISSIVE = {
@@ -27,6 +29,8 @@ MAY_RUN_ON_INSTALL = {
     "node_modules/esbuild",
     "node_modules/keytar",
 }
+WEAK_COPYLEFT = {"chardet"}
+"""LGPL: installed beside us as it is, neither changed nor shipped."""
 WORDS = re.compile(r"MIT|BSD|Apache|ISC|MPL|Mozilla Public|PSF|Python Software|Unlicense|CC0", re.I)
 
 
@@ -105,6 +109,8 @@ def test_every_python_package_that_runs_has_a_licence_that_allows_what_we_do() -
     assert {"pygls", "httpcore", "anthropic"} & packages.keys(), "what they bring is looked at too"
     unclear = {}
     for name, package in packages.items():
+        if name in WEAK_COPYLEFT:
+            continue
         about = package.metadata.json
         said = [str(about.get(key, ""))[:200] for key in ("license_expression", "license")]
         said += [c for c in about.get("classifier", []) if c.startswith("License ::")]
@@ -131,3 +137,40 @@ def test_what_is_bundled_with_the_extension_is_named() -> None:
     known = shipped | set(manifest["devDependencies"])
     for name in sorted(imported & known - {"vscode"}):
         assert name.lower() in page or name.split("/")[0].lower() in page, f"{name} is not named"
+
+
+def test_an_audit_that_could_not_be_made_is_not_a_good_one() -> None:
+    refused = json.dumps({"message": "405 Method Not Allowed", "error": {"code": "ENOAUDIT"}})
+    assert npm_says(refused) == (
+        False, "The npm registry here does not answer audits: nothing was checked.",
+    )  # fmt: skip
+    assert not npm_says("")[0]
+    counts = {"low": 0, "high": 0, "total": 0}
+    about = {"vulnerabilities": counts, "dependencies": {"total": 488}}
+    assert npm_says(json.dumps({"metadata": about}))[0]
+    about["vulnerabilities"] = {"low": 0, "high": 1, "total": 1}
+    well, said = npm_says(json.dumps({"metadata": about, "vulnerabilities": {"left-pad": {}}}))
+    assert not well and "left-pad" in said
+    assert not python_says("no JSON", 3)[0]
+    skipped = [{"name": f"p{i}", "skip_reason": "not found"} for i in range(3)]
+    assert "nothing was checked" in python_says(json.dumps({"dependencies": skipped}), 3)[1]
+    fine = [{"name": "p", "version": "1", "vulns": []}]
+    assert python_says(json.dumps({"dependencies": fine}), 1)[0]
+    bad = [{"name": "p", "version": "1", "vulns": [{"id": "X-1"}]}]
+    assert python_says(json.dumps({"dependencies": bad}), 1) == (
+        False, "Python: known vulnerabilities in p 1",
+    )  # fmt: skip
+
+
+def test_every_test_and_file_that_the_security_page_names_exists() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/.-]+/[\w.-]+\.(?:py|ts|tsx))`", page))
+    assert len(named) > 20
+    places = [ROOT, ROOT / "tests", ROOT / "server" / "tierline", CLIENT / "src"]
+    places += [CLIENT / "src" / "extension", CLIENT / "test"]
+    missing = [name for name in sorted(named) if not any((p / name).is_file() for p in places)]
+    assert missing == []
+    files = (ROOT / "tests").rglob("test_*.py")
+    everything = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    tests = re.findall(r"`(test_\w+)`", page)
+    assert [name for name in tests if f"def {name}(" not in everything] == []
