@@ -21,8 +21,8 @@ AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 IMAGES = ROOT / "docs" / "images"
 STEPS = ROOT / "vscode-client" / "media" / "walkthrough"
 THEMES = {
-    "light": ("Default Light Modern", "vs"),
-    "dark": ("Default Dark Modern", "vs-dark"),
+    "light": ("Light Modern", "vs"),
+    "dark": ("Dark Modern", "vs-dark"),
     "contrast": ("Default High Contrast", "hc-black"),
 }
 REPLY = (
@@ -123,7 +123,7 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(
     picture(vscode, "ask", STEPS)
     vscode.status.hover()
     expect(vscode.page.locator(".workbench-hover", has_text="tokens").first).to_be_visible()
-    picture(vscode, "budget", STEPS, {"x": 0, "y": 400, "width": 640, "height": 400})
+    picture(vscode, "budget", STEPS, {"x": 640, "y": 400, "width": 640, "height": 400})
     box.fill("Again, please.")
     box.press("Enter")
     expect(replies).to_have_count(2, timeout=60_000)

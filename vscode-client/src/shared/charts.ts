@@ -6,7 +6,7 @@ import { hitRate, type TurnFigures, tierNames } from './turns';
 
 export const WIDTH = 480;
 export const HEIGHT = 190;
-const LEFT = 48;
+const LEFT = 58;
 const TOP = 26;
 const BOTTOM = 22;
 /** More bars than this are not told apart; the newest are drawn. */
