@@ -49,7 +49,7 @@ def workspace(tmp_path: Path) -> Path:
     root = Path(shutil.copytree(ROOT / "examples" / "temperature", tmp_path / "temperature"))
     (root / ".tierline").mkdir(exist_ok=True)
     (root / ".tierline" / "config.toml").write_text(
-        '[compaction]\ncompaction_trigger_tokens = 620\ndetector = "local"\n'
+        '[compaction]\ncompaction_trigger_tokens = 540\ndetector = "local"\n'
         '[history]\nstate_anchor = "off"\n',
         encoding="utf-8",
     )
@@ -106,8 +106,7 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     expect(box).to_be_enabled()
     box.fill("And lines with a comment?")
     box.press("Enter")
-    expect(chat.get_by_test_id("pending").or_(chat.get_by_text("And lines with a"))).to_be_visible()
-    picture(vscode, "compacting")
+    expect(chat.get_by_test_id("pending")).to_contain_text("And lines with a comment?")
 
     card = chat.get_by_test_id("compaction")
     expect(card).to_be_visible(timeout=60_000)

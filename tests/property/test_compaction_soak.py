@@ -18,6 +18,7 @@ import pytest
 
 import wellformed
 from compacting import talking
+from tierline.history.actions import unsummarise
 from tierline.history.messages import Message
 from tierline.history.summarise import MAX_PIECES
 from tierline.lsp import protocol as p
@@ -128,10 +129,9 @@ async def test_two_thousand_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert set(provider.failed) >= set(WAYS) if TURNS >= 2_000 else provider.failed
             assert summaries <= TURNS * (MAX_PIECES + SHRINKS + 1) // 4
             await _nothing_is_lost(session.conversation.timeline().messages, tmp_path)
-            compactions = [m for m in session.conversation.shown() if m.compaction]
-            while compactions:
-                state = await session.compaction.undo(p.CompactionUndoParams())
-                compactions = [m for m in state.messages if m.compaction]
+            await session.compaction.undo(p.CompactionUndoParams())
+            while session.conversation.timeline().summaries:  # each brings the one before back
+                await session.conversation.act(unsummarise(session.conversation.timeline()))
             assert len(session.conversation.context()) == 2 * TURNS
     print(
         f"{TURNS} turns, {attempts} attempts, {summaries} summaries asked for, "

@@ -6,6 +6,7 @@ import type { EventBody } from '../src/protocol';
 import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages';
 import { apply, fromState } from '../src/shared/model';
 import { App } from '../src/webview/components/app';
+import { spaced } from '../src/webview/components/compaction';
 import { Store } from '../src/webview/store';
 import { event, message, state } from './fake/state';
 
@@ -75,6 +76,12 @@ describe('compaction events', () => {
 });
 
 describe('the chat', () => {
+  it('keeps headings of a summary apart from the list before them', () => {
+    expect(spaced('Done:\n- a\n- b\nOpen:\n- c\n  more')).toBe(
+      'Done:\n- a\n- b\n\nOpen:\n- c\n  more',
+    );
+  });
+
   it('folds what is covered, shows the summary and undoes it; the input stays usable', () => {
     const root = document.createElement('div');
     document.body.append(root);

@@ -338,9 +338,7 @@ describe('the input', () => {
       queued: true,
       notices: [],
     });
-    expect(page.get('[data-testid=pending]').textContent).toContain(
-      'Waiting for the running reply',
-    );
+    expect(page.get('[data-testid=pending]').textContent).toContain('Waiting for what is running');
     page.emit(started('t1', 'u1'));
     expect(page.has('[data-testid=pending]')).toBe(false);
   });

@@ -42,7 +42,7 @@ export const texts = {
   codeBlock: 'Code block.',
   interrupted: 'Stopped before it was complete.',
   noReply: 'There is no reply to this yet.',
-  queued: 'Waiting for the running reply to finish; then this is sent.',
+  queued: 'Waiting for what is running to finish; then this is sent.',
   sending: 'Sending…',
   dropped: 'Hidden from the model',
   jump: 'Jump to the latest',
@@ -129,10 +129,7 @@ export const texts = {
   summary: 'History Summary',
   undoCompaction: 'Undo',
   undoCompactionTip: 'Send the original messages again instead of the summary',
-  covered: (count: number) =>
-    count === 1
-      ? '1 earlier message, no longer sent word for word'
-      : `${count} earlier messages, no longer sent word for word`,
+  covered: (count: number) => (count === 1 ? '1 earlier message' : `${count} earlier messages`),
   usage: (input: string, cached: string, output: string, cost: string) =>
     [
       cached === '' ? `${input} in` : `${input} in (${cached} cached)`,

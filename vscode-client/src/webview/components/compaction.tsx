@@ -42,11 +42,16 @@ export function Compaction(props: { message: ShownMessage; store: Store }): JSX.
       {message.text !== '' && (
         <details data-testid="history-summary">
           <summary>{texts.summary}</summary>
-          <Markdown text={message.text} final store={store} />
+          <Markdown text={spaced(message.text)} final store={store} />
         </details>
       )}
     </article>
   );
+}
+
+/** A line behind a list would be drawn as a part of its last item; summaries have headings there. */
+export function spaced(text: string): string {
+  return text.replace(/^([ \t]*[-*+] .*)\n(?![ \t]*[-*+] |[ \t]|\n)/gm, '$1\n\n');
 }
 
 export function Compacting(): JSX.Element {
