@@ -27,6 +27,8 @@ BY_PARAMS = {m.params: m for m in p.METHODS if m.params is not p.NoParams}
 class ClientProtocol(TierlineProtocol, LanguageClientProtocol):
     """Knows the results' types as well."""
 
+    _begun = True  # an editor is asked nothing before it has begun itself
+
     @lru_cache  # noqa: B019
     def get_result_type(self, method: str) -> type[Any] | None:
         for ours in p.METHODS:

@@ -51,7 +51,8 @@ class Pipe:
                 stderr=errors,
                 env=clean_environment(workspace, **(env or {})),
             )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def __enter__(self) -> Self:
         return self
@@ -131,6 +132,12 @@ class Pipe:
         """Bodies of one kind of event."""
         bodies = [m["params"]["body"] for m in self.messages if "body" in (m.get("params") or {})]
         return [body for body in bodies if body["kind"] == kind]
+
+    def kill(self) -> None:
+        """SIGKILL. Afterwards ``messages`` holds all that the server has said."""
+        self.process.kill()
+        self.process.wait(10)
+        self._reader.join(10)
 
     def gone(self, seconds: float) -> float:
         """Wait for the end of the process. Returns how long that took."""

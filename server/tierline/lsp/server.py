@@ -183,11 +183,23 @@ def _answer(
     async def answer(params: Any) -> Any:
         try:
             session = await server.ready()
-            return await handler(session, params if params is not None else method.params())
+            return await handler(session, params if params is not None else _defaults(method))
         except TierlineError as error:
             raise MethodError(error) from error
 
     return answer
+
+
+def _defaults(method: protocol.Method) -> Any:
+    """The parameters of a request that came without any."""
+    try:
+        return method.params()
+    except TypeError:
+        raise TierlineError(
+            "invalid_params",
+            f"{method.name} needs parameters.",
+            "Pass one object with the fields that docs/protocol.md lists.",
+        ) from None
 
 
 def _as_request(answer: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:

@@ -11,7 +11,11 @@ from cattrs.errors import ClassValidationError
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.protocol import LanguageServerProtocol
-from pygls.protocol.json_rpc import JsonRPCNotification
+from pygls.protocol.json_rpc import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+)
 
 from tierline.errors import TierlineError
 from tierline.lsp import protocol
@@ -19,6 +23,8 @@ from tierline.lsp import protocol
 log = logging.getLogger(__name__)
 
 _ID: Any = int | str
+NOT_INITIALIZED, INVALID_REQUEST = -32002, -32600
+"""LSP, "ErrorCodes"."""
 _NUMBERS = {error.code: error.number for error in protocol.ERRORS}
 
 
@@ -42,6 +48,9 @@ class _Ignored:
 
 class TierlineProtocol(LanguageServerProtocol):
     """pygls' language server protocol with the custom methods' types registered."""
+
+    _begun = False
+    """Whether ``initialize`` has come."""
 
     @lru_cache  # noqa: B019 - one instance per process
     def get_message_type(self, method: str) -> type[Any] | None:
@@ -97,37 +106,97 @@ class TierlineProtocol(LanguageServerProtocol):
 
         pygls raises here, which leaves the client waiting for ever.
         """
-        if "jsonrpc" not in data or not ("method" in data or "id" in data):
+        if not isinstance(data, dict) or "jsonrpc" not in data:
+            return data
+        if not ("method" in data or "id" in data):
             return data
         try:
-            return super().structure_message(data)
-        except JsonRpcException as error:
-            cause = error.__cause__
-            detail = _sentence(cause) if cause is not None else str(error)
-            if "id" in data and "method" in data:
-                self._send_response(
-                    data["id"],
-                    error=lsp.ResponseError(
-                        code=_NUMBERS["invalid_params"],
-                        message=f"The parameters of {data['method']} are not understood: {detail}.",
-                        data={
-                            "code": "invalid_params",
-                            "advice": "Compare them with docs/protocol.md.",
-                        },
-                    ),
-                )
+            return self._structured(data)
+        except Exception as error:
+            detail = _sentence(error)
+            method = data.get("method")
+            if "method" not in data:
+                log.warning("Ignored a malformed answer of the client")
+            elif "id" not in data:
+                log.warning("Ignored a malformed notification %s", _name(method))
             else:
-                log.warning("Ignored a malformed message: %s", detail)
+                self._refuse(
+                    data["id"],
+                    _NUMBERS["invalid_params"],
+                    f"The parameters of {_name(method)} are not understood: {detail}.",
+                    {"code": "invalid_params", "advice": "Compare them with docs/protocol.md."},
+                )
             return _Ignored()
 
+    def _structured(self, data: dict[str, Any]) -> Any:
+        """As pygls does it, which besides writes what it could not read into the log: a prompt."""
+        kind: Any
+        if "id" not in data:
+            kind = self.get_message_type(data["method"]) or JsonRPCNotification
+        elif "error" in data:
+            kind = lsp.ResponseErrorMessage
+        elif "method" in data:
+            kind = self.get_message_type(data["method"]) or JsonRPCRequestMessage
+        else:
+            kind = self._result_types.pop(data["id"], None) or JsonRPCResponseMessage
+        return self._converter.structure(data, kind)
+
     def handle_message(self, message: Any) -> None:
-        """Dispatch, unless the message has been dealt with already."""
+        """Dispatch, unless the message has been dealt with already or comes at the wrong time.
+
+        LSP, "initialize" and "shutdown": requests before the first and after the second are
+        refused with ServerNotInitialized and InvalidRequest; notifications are dropped.
+        """
         if isinstance(message, _Ignored):
             return
         if not hasattr(message, "jsonrpc"):
             log.warning("Ignored a message that is not JSON-RPC 2.0")
             return
-        super().handle_message(message)
+        method = getattr(message, "method", "")
+        asks = bool(method) and hasattr(message, "id")
+        if self._shutdown and asks:
+            self._refuse(message.id, INVALID_REQUEST, "The server is shutting down.")
+        elif method == lsp.INITIALIZE and self._begun:
+            self._refuse(message.id, INVALID_REQUEST, "The server is initialized already.")
+        elif method == lsp.INITIALIZE:
+            self._begun = True
+            super().handle_message(message)
+        elif method and not self._begun and method != lsp.EXIT:
+            if asks:
+                text = "The server is not initialized yet: send initialize first."
+                self._refuse(message.id, NOT_INITIALIZED, text)
+        else:
+            super().handle_message(message)
+
+    def _refuse(self, number: Any, code: int, message: str, data: Any = None) -> None:
+        """Answer a request with an error. An id that is none is answered with null, as JSON-RPC
+        2.0 asks for what could not be read.
+        """
+        known = isinstance(number, int | str) and not isinstance(number, bool)
+        error = lsp.ResponseError(code=code, message=message, data=data)
+        self._send_data(
+            lsp.ResponseErrorMessage(id=number if known else None, jsonrpc="2.0", error=error)
+        )
+
+    def _send_handler_result(self, future: Any, *, msg_id: Any) -> None:
+        """The answer to a request. Errors that we know are no news for the log; others are logged
+        with their place in the code, and the client gets a sentence instead of that.
+        """
+        error = None if future.cancelled() else future.exception()
+        if error is None:
+            super()._send_handler_result(future, msg_id=msg_id)
+            return
+        self._request_futures.pop(msg_id, None)
+        if isinstance(error, JsonRpcException):
+            self._refuse(msg_id, error.code, error.message, error.data)
+            return
+        log.error("A request failed", exc_info=error)
+        self._refuse(
+            msg_id,
+            JsonRpcInternalError.CODE,
+            "The request failed inside Tierline.",
+            {"code": "internal", "advice": "See the log, then try again."},
+        )
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
         """Cancelling what has finished is normal and not worth a line in the log."""
@@ -147,6 +216,10 @@ class TierlineProtocol(LanguageServerProtocol):
 def _optional(params: type) -> Any:
     """Parameters may be left out: the handler then takes the defaults."""
     return params | None
+
+
+def _name(method: object) -> str:
+    return method[:100] if isinstance(method, str) else "a method whose name is no text"
 
 
 def _sentence(error: BaseException) -> str:

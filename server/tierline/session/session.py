@@ -103,7 +103,8 @@ class Session:
         self.files = FileService(self, loader, self.composer.file_tokens)
         self.urls = UrlService(self)
         self.plans = PlanService(self, self.composer.store)
-        self.cache = CacheService(self, UsageStore(self.home / "usage.sqlite3"))
+        usage = UsageStore(self.home / "usage.sqlite3")
+        self.cache = CacheService(self, usage)
         self.keep_alive = KeepAliveService(self)
         self.tools = ToolService(self)
         self.reflection = ReflectionService(self)
@@ -125,6 +126,8 @@ class Session:
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*note_tools(self), *code_tools(self), *effects):
             self.tools.registry.add(tool)
+        for kept in (self.composer.store, usage, self.retrieval.store):
+            kept.on_damage = lambda text: self._later("damaged", text)
 
     # --- life ------------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ _T = TypeVar("_T")
 
 class Database:
     """One SQLite file, readable by the user alone (mode 0600). Safe to use from several threads and
-    beside other processes. A file that is damaged is set aside (``.damaged-1``, …) and begun anew.
+    beside other processes. A file that is damaged is set aside (``.damaged-1``, …) and begun anew;
+    one that was deleted while it was open is begun anew as well.
 
     ``ddl`` makes the tables of ``version``; a file of another version loses ``tables`` first.
     """
@@ -33,6 +34,8 @@ class Database:
         self._version, self._ddl, self._tables = version, ddl, tables
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
+        self.on_damage: Callable[[str], None] = lambda _: None
+        """Gets a sentence for the user when a file was set aside; called from any thread."""
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -52,6 +55,8 @@ class Database:
         with self._lock:
             for attempt in (1, 2):
                 try:
+                    if self._connection is not None and not self.path.exists():
+                        self.close()  # what is written to a deleted file is lost
                     if self._connection is None:
                         self._connection = self._open()
                     return transaction(self._connection, work, begin)
@@ -61,6 +66,8 @@ class Database:
                         return otherwise()
                     if attempt == 1:
                         self._set_aside(error)
+                    else:
+                        self.close()
                 except OSError as error:
                     log.warning("%s cannot be used: %s", self.path, error)
                     return otherwise()
@@ -101,6 +108,10 @@ class Database:
         self.path.replace(aside)
         for suffix in ("-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self.on_damage(
+            f"{self.path.name} was damaged. It is set aside as {aside.name} and begun anew; the "
+            "conversation is kept elsewhere and is not affected."
+        )
 
 
 def transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:

@@ -1,0 +1,237 @@
+"""SIGKILL at random moments: nothing acknowledged is lost, and nothing is sent twice.
+
+Issue 10, item 2. A server is killed while a prompt arrives, a reply streams, tools run, the history
+is compacted, memory is consolidated or the indexes are built; the next server on the same folder
+then has to answer a prompt. ``TIERLINE_FAULTS`` is the number of kills (300 with ``make fuzz``).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bugcases.bodies import violations
+from lsp.conftest import environment
+from lsp.pipe import Pipe
+from lsp.project import make_project
+from tierline.store.log import HistoryLog
+from wire.agents import Use, calls
+from wire.choosing import ChoosingServer, What
+from wire.scripts import o_end, o_reply, o_texts
+from wire.servers import Pause, Reply
+
+MOMENTS = ("send", "stream", "tools", "compaction", "consolidation", "index")
+KILLS = max(1, int(os.environ.get("TIERLINE_FAULTS", "24")) // len(MOMENTS))
+NOTES = "Finished: the parser reads apples. Open: the writer for pears in src/pears.py."
+SETTINGS: dict[str, dict[str, Any]] = {
+    "compaction": {"compaction": {"detector": "local"}, "history": {"stateAnchor": "off"}},
+    "consolidation": {"history": {"strategy": "levels"}},
+}
+
+
+def said(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return " ".join(str(part.get("text", "")) for part in content or ())
+
+
+def answer(what: What, number: int, body: Any) -> Reply:
+    """Slow enough to be killed in, and of the kind that the prompt asks for."""
+    if what == "boundary":
+        return o_reply("[]")
+    if what == "summary":
+        return Reply([*o_texts(NOTES[:30]), Pause(0.03), *o_texts(NOTES[30:])[1:], *o_end()])
+    last = body["messages"][-1]
+    if last["role"] == "user" and "use tools" in said(last):
+        uses = (Use("list_files", {"pattern": "*.py"}), Use("read_file", {"path": "src/a.py"}))
+        return calls("openai", *(Use(u.name, u.arguments, f"c{number}{u.name}") for u in uses))
+    pieces: list[bytes | Pause] = []
+    for piece in o_texts(*(f"word{i} " for i in range(12)), f"reply-{number}-end")[:-1]:
+        pieces += [piece, Pause(0.008 if "slowly" in said(last) else 0)]
+    return Reply([*pieces, *o_texts(f"reply-{number}-end")[1:], *o_end()])
+
+
+class Ordeal:
+    """One workspace and what its servers acknowledged before they were killed."""
+
+    def __init__(self, root: Path, model: ChoosingServer, moment: str, seed: int) -> None:
+        self.root, self.model, self.moment = root, model, moment
+        self.dice = random.Random(seed)
+        self.acknowledged: list[str] = []
+        """Texts of prompts that were accepted, and of replies that were announced as complete."""
+        self.sends: dict[str, int] = {}
+        self.unsure = ""
+        """A prompt that was sent and whose turn nobody saw end."""
+        self.number = 0
+
+    def serve(self) -> Pipe:
+        env = environment(self.model)
+        if self.moment == "index":
+            env["TIERLINE_SYMBOLS_ENABLED"] = "true"
+        return Pipe(self.root, env=env)
+
+    def send(self, pipe: Pipe, text: str) -> tuple[int, str]:
+        self.sends[text] = self.sends.get(text, 0) + 1
+        return pipe.post("tierline/chat/send", {"text": text}), text
+
+    def heard(self, pipe: Pipe, sent: tuple[int, str]) -> None:
+        """What the server acknowledged of a prompt before it was killed."""
+        number, text = sent
+        if any(m.get("id") == number and "result" in m for m in pipe.messages):
+            self.acknowledged.append(text)
+        self.unsure = text
+        for end in pipe.events("turnFinished"):
+            if end["outcome"] == "ok" and end["message"]["text"] not in self.acknowledged:
+                self.acknowledged.append(end["message"]["text"])
+                self.unsure = ""
+
+    def prompt(self, how: str = "") -> str:
+        self.number += 1
+        filler = "please " * 60 if self.moment in ("compaction", "consolidation") else ""
+        start = "Next task: " if self.moment == "consolidation" else ""
+        return f"{start}Question-{self.number}-end {how} about src/a.py {filler}".strip()
+
+    def turn(self, pipe: Pipe, text: str) -> Any:
+        """A whole turn that has to work. Returns the body of its first request."""
+        before = len(self.model.of("chat"))
+        self.send(pipe, text)
+        count = len(pipe.events("turnFinished"))
+        pipe.until(lambda: len(pipe.events("turnFinished")) > count)
+        end = pipe.events("turnFinished")[-1]
+        assert end["outcome"] == "ok", end
+        self.acknowledged += [
+            t for t in (text, end["message"]["text"]) if t not in self.acknowledged
+        ]
+        return self.model.of("chat")[before]
+
+    def revive(self) -> Pipe:
+        """The next server on the folder: everything is there, and the next prompt is answered."""
+        asked = len(self.model.requests)
+        pipe = self.serve()
+        pipe.initialize(**SETTINGS.get(self.moment, {}))
+        state = pipe.request("tierline/state/get")
+        assert len(self.model.requests) == asked, "nothing is sent unasked"
+        self.check_log()
+        shown = [m["text"] for m in state["messages"]]
+        for text in dict.fromkeys(self.acknowledged):
+            assert shown.count(text) == 1, f"{shown.count(text)} times: {text[:60]}"
+        again = self.unsure if self.dice.random() < 0.5 else ""
+        body = self.turn(pipe, again or self.prompt())
+        assert violations(body, "openai") == []
+        if self.moment not in ("compaction", "consolidation"):  # there some are summed up
+            users = " ".join(said(m) for m in body["messages"] if m["role"] == "user")
+            for number in range(1, self.number + 1):
+                assert users.count(f"Question-{number}-end") <= 1, "a prompt is in a body once"
+            for text in self.acknowledged:
+                if name := re.search(r"Question-\d+-end", text):
+                    assert users.count(name[0]) == 1, text
+        self.unsure = ""
+        return pipe
+
+    def check_log(self) -> None:
+        """Every whole line is a record, and no message stands there twice."""
+        ids = [
+            line.record["id"]
+            for line in HistoryLog(self.root / ".tierline" / "history.jsonl").read()
+            if line.record is not None and line.record.get("type") == "message"
+        ]
+        assert len(ids) == len(set(ids))
+
+    def check_sends(self) -> None:
+        """The provider got each prompt as the newest thing at most as often as the user sent it."""
+        newest: dict[str, int] = {}
+        for body in self.model.of("chat"):
+            last = body["messages"][-1]
+            if last["role"] == "user":  # behind a prompt without reply the next one joins it
+                found = re.findall(r"Question-\d+-end", said(last))[-1]
+                newest[found] = newest.get(found, 0) + 1
+        for text, times in self.sends.items():
+            name = re.findall(r"Question-\d+-end", text)[0]
+            assert newest.get(name, 0) <= times, f"sent {newest[name]} times: {text[:60]}"
+
+    def strike(self, pipe: Pipe) -> None:
+        """Begin what the moment is about and kill the server in the middle of it."""
+        with pipe:
+            sent = None
+            if self.moment == "send":
+                sent = self.send(pipe, self.prompt())
+                self.wait(0.08)
+            elif self.moment == "stream":
+                sent = self.send(pipe, self.prompt("slowly"))
+                pipe.until(lambda: pipe.events("textDelta")[-1:])
+                self.wait(0.15)
+            elif self.moment == "tools":
+                asked = len(self.model.requests)
+                sent = self.send(pipe, self.prompt("use tools slowly"))
+                while len(self.model.requests) == asked:
+                    time.sleep(0.002)
+                self.wait(0.15)
+            elif self.moment == "compaction":
+                pipe.post("tierline/compaction/run")
+                self.wait(0.2)
+            elif self.moment == "consolidation":
+                pipe.post("tierline/memory/compress")
+                sent = self.send(pipe, self.prompt("slowly"))
+                self.wait(0.2)
+            else:
+                pipe.post("tierline/symbols/reindex")
+                pipe.post("tierline/history/search", {"query": "Question"})
+                self.wait(0.1)
+            pipe.kill()
+            if sent is not None:
+                self.heard(pipe, sent)
+        if self.moment == "index":
+            self.strike_at_start()
+
+    def strike_at_start(self) -> None:
+        """Without the derived files, the start builds them; it is killed there."""
+        for path in (self.root / ".tierline").glob("*.sqlite3*"):
+            if self.dice.random() < 0.7:
+                path.unlink()
+        with self.serve() as pipe:
+            pipe.post("initialize", {"processId": None, "capabilities": {},
+                                     "rootUri": self.root.as_uri()})  # fmt: skip
+            pipe.notify("initialized")
+            pipe.post("tierline/history/search", {"query": "Question"})
+            self.wait(0.9)
+            pipe.kill()
+
+    def wait(self, most: float) -> None:
+        time.sleep(most * self.dice.random())
+
+
+@pytest.fixture
+def slow_model() -> Iterator[ChoosingServer]:
+    with ChoosingServer("openai", answer) as server:
+        yield server
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_killed_at_random_moments(workspace: Path, slow_model: Any, moment: str) -> None:
+    """Issue 10, item 2: "history valid, next turn works, no duplicate sends, no lost text"."""
+    if moment == "index":
+        make_project(workspace)
+    ordeal = Ordeal(workspace, slow_model, moment, seed=MOMENTS.index(moment) + 1)
+    pipe = ordeal.revive()
+    for _ in range(4 if moment in ("compaction", "consolidation") else 0):
+        ordeal.turn(pipe, ordeal.prompt())
+    for _ in range(KILLS):
+        ordeal.strike(pipe)
+        pipe = ordeal.revive()
+    with pipe:
+        ordeal.check_sends()
+        if moment == "compaction":
+            assert slow_model.of("summary"), "some compactions had begun"
+        if moment == "tools":
+            assert any(m["role"] == "tool" for b in slow_model.bodies for m in b["messages"])
+        pipe.request("shutdown")
+        pipe.notify("exit")
+        pipe.gone(5)
