@@ -59,9 +59,11 @@ clean-install: $(VSIX) ## the packaged extension in a fresh VS Code, which sets 
 bench: setup ## run the benchmarks and write docs/benchmarks.md (FULL=1: at full size, minutes more)
 	@PYTHONPATH=tests $(PY) -m benchmarks $(if $(FULL),--full)
 
-fuzz: setup ## the property tests with many more examples, and the kill test at full length
+fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property
 	TIERLINE_KILLS=500 TIERLINE_APPEND_SECONDS=30 $(PY) -m pytest -q -s tests/unit/store/test_crash.py
+	TIERLINE_FUZZ_SECONDS=120 $(PY) -m pytest -q -s tests/lsp/test_fuzz_messages.py
+	TIERLINE_FAULTS=300 $(PY) -m pytest -q tests/lsp/test_faults_kill.py
 
 mutants: setup ## put 200 faults into context/, history/ and store/ and see which no test notices
 	PYTHONPATH=tests TIERLINE_FUZZ_EXAMPLES=10 nice -n 10 $(PY) -m mutation --count $(or $(COUNT),200) --minutes $(or $(MINUTES),60)

@@ -132,7 +132,7 @@ def test_a_read_only_folder(workspace: Path, model: WireServer, small_disk: Path
     remount(small_disk, "ro")
     with Pipe(workspace, env=environment(model)) as pipe:
         pipe.initialize()
-        assert prompts(pipe) == ["First"]
+        assert prompts(pipe) == ["First"], (pipe.events("notice"), pipe.stderr)
         assert f"{READ_ONLY} {WRITABLE}" in turn(pipe, "Again")
         for method in ("plan/list", "stats/get", "history/listSessions", "memo/list"):
             pipe.request(f"tierline/{method}")

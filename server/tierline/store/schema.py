@@ -69,9 +69,12 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
         sqlite3.DatabaseError: the file is not a database, or is locked, or cannot be made.
     """
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except OSError as error:  # a read-only folder: whoever asks can do without the index
+            raise sqlite3.OperationalError(f"{path.name} cannot be made: {error}") from error
     connection = sqlite3.connect(
         path, timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False
     )
