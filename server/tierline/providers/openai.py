@@ -156,10 +156,10 @@ class CompletionReader:
         """See ``Reader.read``."""
         if data.get("error"):
             raise from_event(self.service, data, secret=self.secret)
-        for choice in data.get("choices") or ():
+        for choice in _rows(data.get("choices")):
             if not isinstance(choice, Mapping) or choice.get("index", 0) != 0:
                 continue
-            yield from self._delta(choice.get("delta") or {})
+            yield from self._delta(_mapping(choice.get("delta")))
             if isinstance(reason := choice.get("finish_reason"), str):
                 self._stop = reason
         if isinstance(usage := data.get("usage"), Mapping):
@@ -185,14 +185,14 @@ class CompletionReader:
         for key in ("content", "refusal"):
             if isinstance(text := delta.get(key), str) and text:
                 yield TextDelta(text)
-        for position, piece in enumerate(delta.get("tool_calls") or ()):
+        for position, piece in enumerate(_rows(delta.get("tool_calls"))):
             if isinstance(piece, Mapping):
                 self._piece(position, piece)
 
     def _piece(self, position: int, piece: Mapping[str, Any]) -> None:
         index = piece.get("index")
         call = self._calls.setdefault(index if isinstance(index, int) else position, _Call())
-        function = piece.get("function") or {}
+        function = _mapping(piece.get("function"))
         call.id = call.id or str(piece.get("id") or "")
         call.name = call.name or str(function.get("name") or "")
         arguments = function.get("arguments")
@@ -202,7 +202,7 @@ class CompletionReader:
 
 def _usage(usage: Mapping[str, Any]) -> Iterator[StreamEvent]:
     """``prompt_tokens`` is the whole prompt already; nothing is invented where nothing is said."""
-    details = usage.get("prompt_tokens_details") or {}
+    details = _mapping(usage.get("prompt_tokens_details"))
     figures = [
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
@@ -212,3 +212,12 @@ def _usage(usage: Mapping[str, Any]) -> Iterator[StreamEvent]:
     known = [figure if isinstance(figure, int) else None for figure in figures]
     if any(figure is not None for figure in known):
         yield Usage(*known)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    """Compatible servers send what they like where an object is due."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _rows(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
