@@ -224,14 +224,23 @@ async def test_the_budget_holds_for_every_request_of_a_turn(
 
 
 async def test_calls_that_only_read_run_side_by_side(start: Start, workspace: Path) -> None:
-    """Eight queries of two seconds each, the limit of a query, do not take sixteen seconds."""
+    """Eight queries that run into their limit of two seconds: together they take longer than the
+    time that passes, which one after the other they could not.
+    """
     slow = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
     uses = [Use("query_db", {"sql": slow}, f"c{n}") for n in range(8)]
     with wire_server("openai", [calls("openai", *uses), says("openai", "Done.")]) as model:
         editor = await start(model)
+        sent = await editor.ask("chat/send", p.ChatSendParams(text="Ask."))
+        await editor.until(lambda: editor.bodies(p.ToolChanged))
         began = time.monotonic()
-        await editor.chat("Ask.")
-        assert time.monotonic() - began < 12
+        await editor.until(
+            lambda: [b for b in editor.bodies(p.ToolChanged) if b.call.status == "error"]
+        )
+        passed = time.monotonic() - began
+        await editor.finished(sent.turn_id)
+        spent = {b.call.id: b.call.milliseconds for b in editor.bodies(p.ToolChanged)}
+        assert sum(spent.values()) > 1000 * passed
         told = results(model.bodies[1], "openai")
         assert list(told) == [f"c{n}" for n in range(8)], "in the order of the calls"
         assert all("Stopped after" in text for text in told.values())
