@@ -194,6 +194,14 @@ TARGETS = (
         "cache_local", "Time to its first token: log-structured over fixed order", 0.5, "",
         lambda f: f["log_structured_over_fixed"],
     ),
+    Target(
+        "load", "A request beside 20 edits a second in 50 documents and a chat (p99)", 100, "ms",
+        lambda f: f["p99_ms"],
+    ),
+    Target(
+        "load", "Events that were lost or out of order", 0, "",
+        lambda f: f["events_lost_or_out_of_order"],
+    ),
 )  # fmt: skip
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from tierline.context.enforce import Code
@@ -23,6 +24,23 @@ if TYPE_CHECKING:
     from tierline.session.session import Session
 
 
+P = TypeVar("P")
+Request: TypeAlias = Callable[["FileService", P], Coroutine[Any, Any, p.FilesResult]]
+
+
+def _in_order(request: Request[P]) -> Request[P]:
+    """Requests that change the list are carried out in the order in which they came: pinning reads
+    a file first, and a quick unpin behind it must not be overtaken.
+    """
+
+    @wraps(request)
+    async def run(self: FileService, params: P) -> p.FilesResult:
+        async with self.order:
+            return await request(self, params)
+
+    return run
+
+
 class FileService:
     """Keeps a FileContext in step with buffers and disk. Used from the event loop's thread."""
 
@@ -33,6 +51,7 @@ class FileService:
         self._loader = loader
         self._tokens = tokens
         self._stale: set[str] = set()
+        self.order = asyncio.Lock()
         self.context = FileContext()
         self.tiers: dict[str, str] = {}
 
@@ -43,20 +62,24 @@ class FileService:
 
     # --- requests --------------------------------------------------------------------------------
 
+    @_in_order
     async def add(self, params: p.FileParams) -> p.FilesResult:
         """Add a file, or the files of a folder. Refused ones come back with their reasons."""
         return await self._add(params, pin=None)
 
+    @_in_order
     async def pin(self, params: p.FileParams) -> p.FilesResult:
         """Pin a file (adding it first if need be): the budget sheds it last."""
         return await self._add(params, pin=Pin.STICKY)
 
+    @_in_order
     async def unpin(self, params: p.FileParams) -> p.FilesResult:
         """Take the pin away; the file stays in the context."""
         entry = self._listed(_reference(params))
         self.context.set_pin(entry.key, Pin.NONE)
         return await self._changed()
 
+    @_in_order
     async def remove(self, params: p.FileParams) -> p.FilesResult:
         """Take a file, or all listed files of a folder, out of the context."""
         reference = _reference(params)
@@ -75,6 +98,7 @@ class FileService:
         await self.refresh()
         return p.FilesResult(files=self.infos())
 
+    @_in_order
     async def clear(self, _params: p.NoParams) -> p.FilesResult:
         """Empty the context."""
         self.context.clear()
