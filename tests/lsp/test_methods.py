@@ -11,6 +11,7 @@ from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
 from tierline.lsp import protocol as p
+from tierline.lsp.chatdoc import COMMAND as ASK_IN_DOCUMENT
 from wire.scripts import a_reply, o_reply, o_texts, then
 from wire.servers import Hold, WireServer, wire_server
 
@@ -221,7 +222,8 @@ async def test_every_capability_is_a_command_too(
 ) -> None:
     editor = await start(model, transport)
     offered = editor.capabilities.execute_command_provider.commands
-    assert sorted(offered) == sorted(method.command for method in p.METHODS)
+    # Asking in a chat document is a command only: it is for editors that know nothing of ours.
+    assert sorted(offered) == sorted([*(method.command for method in p.METHODS), ASK_IN_DOCUMENT])
     done: dict[str, Any] = {}
     calls: list[tuple[str, dict[str, Any] | None]] = [
         ("files.add", {"path": "src/a.py"}),
