@@ -65,9 +65,11 @@ def test_the_context_is_seen_and_changed_in_its_tree(
     vscode: Workbench, model: WireServer, workspace: Path
 ) -> None:
     page = vscode.page
+    vscode.show_chat()
+    expect(vscode.status).to_contain_text("/", timeout=30_000)
+    page.keyboard.press("Control+Shift+E")
     vscode.context_menu("convert.py", "Add to Tierline Context")
     chat = vscode.show_chat()
-    expect(vscode.status).to_contain_text("/", timeout=30_000)
     header = page.locator(".pane-header[aria-label*='Context']").first
     expect(header).to_be_visible(timeout=20_000)
     if header.get_attribute("aria-expanded") != "true":
