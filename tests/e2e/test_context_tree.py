@@ -104,7 +104,8 @@ def test_the_context_is_seen_and_changed_in_its_tree(
     expect(row(vscode, "Suggested")).to_be_visible(timeout=20_000)
     expect(row(vscode, "convert.py")).to_contain_text("L")
     if os.environ.get("TIERLINE_PICTURES"):
-        row(vscode, "Suggested").click()
+        row(vscode, "test_convert.py").hover()
+        expect(page.locator(".monaco-hover", has_text="Why: ").first).to_be_visible()
         page.screenshot(path=IMAGES / "context-tree.png")
     act(vscode, "test_convert.py", "Accept Suggestion")
     expect(row(vscode, "Suggested")).to_have_count(0, timeout=20_000)

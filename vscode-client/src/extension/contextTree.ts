@@ -266,7 +266,7 @@ function groupName(name: GroupName): string {
     pinned: vscode.l10n.t('Pinned'),
     selected: vscode.l10n.t('Selected'),
     suggested: vscode.l10n.t('Suggested'),
-    retrieved: vscode.l10n.t('Retrieved for the last prompt'),
+    retrieved: vscode.l10n.t('Retrieved'),
     urls: vscode.l10n.t('Web pages'),
   };
   return names[name];
