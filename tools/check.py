@@ -57,7 +57,12 @@ def stages() -> list[Stage]:
         Stage("client types", ["npm", "run", "--silent", "typecheck"], cwd=CLIENT),
         Stage("client units", ["npm", "run", "--silent", "test"], "vitest", cwd=CLIENT),
         Stage("python tests", pytest("-n", "2", "-m", "not model", *quick), "pytest"),
-        Stage("language server", pytest("tests/lsp", "-m", "not model"), "pytest", "slow"),
+        Stage(
+            "language server",
+            pytest("-n", "2", "--dist", "loadfile", "tests/lsp", "-m", "not model"),
+            "pytest",
+            "slow",
+        ),
         Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
         Stage("documentation", ["make", "docs"], group="slow"),
         Stage("extension package", ["make", "package"], group="e2e"),

@@ -310,6 +310,24 @@ async def test_every_capability_is_a_command_too(
     done |= dict.fromkeys(("urls.add", "urls.remove", "urls.refresh", "urls.show"), True)
     for name in ("edit.list", "command.allowed", "command.forget", "stats.turns", "urls.list"):
         done[name] = await editor.command(name)
+    for name, params in [
+        ("symbols.status", None),
+        ("symbols.reindex", None),
+        ("pins.list", None),
+        ("pins.suggested", None),
+        ("cache.explain", None),
+        ("cache.tiers", None),
+        ("stats.get", None),
+        ("stats.requests", None),
+        ("capsule.make", {"path": "src/a.py"}),
+        ("capsule.list", None),
+        ("memory.stats", None),
+    ]:
+        done[name] = await editor.command(name, params)
+    done["memory.compress"] = True  # it needs turns: test_memory.py
+    # They need an index, or something held: test_retrieval.py, test_pins.py
+    held = ("retrieval.get", "retrieval.code", "pins.add", "pins.remove", "pins.accept")
+    done |= dict.fromkeys((*held, "pins.dismiss"), True)
     assert sorted(done) == sorted(m.command.removeprefix("tierline.") for m in p.METHODS)
     assert done["budget.get"]["used"] > 0
     assert done["state.get"]["messages"][-1]["text"] == "One two three."
