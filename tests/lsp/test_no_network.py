@@ -213,7 +213,13 @@ def test_the_embedded_model_is_reached_on_loopback_and_reaches_nothing(
         Pipe(workspace, env=env, command=watch.command) as pipe,
         watch.sampling(pipe.process.pid),
     ):
-        use(pipe, prompts=1)
+
+        def chat() -> None:  # little to read: the model is small, the machine may be busy
+            pipe.request("tierline/files/clear")
+            turn = pipe.request("tierline/chat/send", {"text": "Hi."})["turnId"]
+            pipe.until(lambda: any(e["turnId"] == turn for e in pipe.events("turnFinished")), 300)
+
+        use(pipe, prompts=0, before_the_end=chat)
     hosts = {host for host, _ in watch.connections()}
     assert hosts == {"127.0.0.1"}, "the model has been asked, and nobody else"
     assert watch.names() <= {"127.0.0.1", "localhost"}
