@@ -49,7 +49,9 @@ SCROLL = """async (step) => {
     const now = await tick();
     frames.push(now - last);
     last = now;
-    still = view.scrollTop < 2 ? still + 1 : 0;
+    const rest = step > 0 ? view.scrollTop
+      : view.scrollHeight - view.scrollTop - view.clientHeight;
+    still = rest < 2 ? still + 1 : 0;
     top = view.scrollTop;
   }
   frames.sort((a, b) => a - b);
@@ -112,20 +114,24 @@ def test_two_thousand_messages_scroll_and_the_place_survives_a_reload(vscode: Wo
 
     figures |= frame.evaluate(SCROLL, 600)
     assert figures["messages"] == MESSAGES, "scrolling up brings all of them"
+    down = frame.evaluate(SCROLL, -600)
+    figures |= {f"{name}, all drawn": down[name] for name in ("median", "p95", "worst")}
     figures["host MB"] = round(host_megabytes())
     print(json.dumps(figures))
     if (target := os.environ.get("TIERLINE_FIGURES")) is not None:
         Path(target).write_text(json.dumps(figures), encoding="utf-8")
     # A shared machine draws in software: these would notice a fault, not a slow day.
-    assert figures["median"] < 70, figures
-    assert figures["p95"] < 300, figures
+    assert figures["median"] < 200, figures
+    assert figures["median, all drawn"] < 120, figures
+    assert figures["p95, all drawn"] < 400, figures
 
     frame.evaluate("() => { document.querySelector('.transcript').scrollTop = 9000 }")
     page.wait_for_timeout(600)
     place = frame.evaluate(TOP)
     box = frame.get_by_test_id("chat-input")
     box.fill("half a thought")
-    page.wait_for_timeout(300)
+    # In a browser VS Code writes what views keep every five seconds; on a desktop when it closes.
+    page.wait_for_timeout(9_000)
     page.reload()
     expect(page.locator(".monaco-workbench")).to_be_visible(timeout=60_000)
     frame = chat_frame(vscode)
