@@ -53,9 +53,7 @@ def test_a_fresh_editor_sets_up_its_server_and_answers(
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         bench = Workbench(page, url, workspace)
         bench.open()
-        expect(page.locator(".tab", has_text="Get Started with Tierline")).to_be_visible(
-            timeout=60_000
-        )
+        expect(page.get_by_text("Get Started with Tierline").first).to_be_visible(timeout=60_000)
         began = time.monotonic()
         chat = bench.show_chat()
         expect(chat.get_by_test_id("connection")).to_contain_text("Setting up", timeout=60_000)
