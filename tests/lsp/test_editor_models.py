@@ -84,7 +84,7 @@ async def test_the_reply_streams_through_the_editor(host: Host) -> None:
     (asked,) = host.asked
     assert asked.model == "mini", "the first that the editor offers"
     assert "def alpha()" in json.dumps(asked.body["messages"])
-    assert set(asked.body) == {"model", "messages"}, "nothing that only a server understands"
+    assert set(asked.body) == {"model", "tools", "messages"}, "nothing for a server only"
 
 
 async def test_the_window_is_the_one_that_the_editor_names(host: Host) -> None:

@@ -153,6 +153,9 @@ class TierlineProtocol(LanguageServerProtocol):
             log.warning("Ignored a message that is not JSON-RPC 2.0")
             return
         method = getattr(message, "method", "")
+        if not isinstance(method, str):
+            log.warning("Ignored a message whose method is no text")
+            return
         asks = bool(method) and hasattr(message, "id")
         if self._shutdown and asks:
             self._refuse(message.id, INVALID_REQUEST, "The server is shutting down.")
