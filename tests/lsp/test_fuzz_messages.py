@@ -283,6 +283,6 @@ def test_random_messages(workspace: Path, model: WireServer) -> None:
                 raise AssertionError(note) from error
         assert pipe.junk == []
         undecodable = pipe.stderr.count("Unable to handle message")
-        # pygls logs a trace for what is no JSON; a few other notifications still reach its handlers.
+        # pygls logs a trace for what is no JSON; a few notifications still reach its handlers.
         assert pipe.stderr.count("Traceback") - undecodable <= count // 50, pipe.stderr[-3000:]
         print(f"{count} messages in {SECONDS:.0f} s")
