@@ -161,15 +161,15 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
     for server in found:
         names = ", ".join(server.models[:3]) or "no model"
         yield Check("provider", server.name, "ok", f"runs on this machine ({names})")
+    wanted = config.load(root)[0].provider
     try:
-        model = find_model(config.load(root)[0].provider.local_model_path)
+        model = find_model(wanted.local_model_path)
         yield Check("provider", "embedded", "ok", f"{model.name}, {model.context:,} tokens")
     except ProviderError as error:
         yield Check("provider", "embedded", "note", error.message, error.advice)
     for variable in PROXIES:
         if env.get(variable) or env.get(variable.lower()):
             yield Check("provider", "proxy", "note", f"{variable} is set; requests go through it")
-    wanted = config.load(root)[0].provider
     try:
         choice = choose(
             ProviderSettings(
