@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,30 @@ async def test_retry_asks_the_last_prompt_again(start: Start) -> None:
         state = await editor.ask("state/get")
         assert [m.text for m in state.messages] == ["Well?", "Right."]
         assert "Wrong." not in json.dumps(model.bodies[-1])
+
+
+async def test_what_is_asked_right_behind_a_change_of_the_list_sees_it(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    """Clients do not wait for one answer before they send the next request."""
+    editor = await start(model)
+    many = workspace / "many"
+    many.mkdir()
+    for number in range(150):
+        (many / f"f{number}.py").write_text(f"N = {number}\n" * 200, encoding="utf-8")
+    added, listed, budget, sent, removed, after = await asyncio.gather(
+        editor.ask("files/add", p.FileParams(path="many")),
+        editor.ask("files/list"),
+        editor.ask("budget/get"),
+        editor.ask("chat/send", p.ChatSendParams("What is N?")),
+        editor.ask("files/remove", p.FileParams(path="many/f7.py")),
+        editor.ask("state/get"),
+    )
+    assert len(added.files) == len(listed.files) == 150
+    assert budget.used > sum(f.tokens for f in added.files)
+    assert len(removed.files) == len(after.files) == 149
+    await editor.finished(sent.turn_id)
+    assert "many/f149.py" in json.dumps(model.bodies[-1]["messages"])
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

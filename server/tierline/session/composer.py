@@ -106,6 +106,7 @@ class Composer:
         """The next request as it would be sent now, without a prompt or with this one, which is
         written down nowhere.
         """
+        await self._session.files.settled()
         await self._session.retrieval.attach()
         if not prompt.strip():
             return await self._build(await self._snapshot(None, False), None)

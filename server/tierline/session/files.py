@@ -161,8 +161,18 @@ class FileService:
         self._stale |= keys
         return bool(keys)
 
+    async def settled(self) -> None:
+        """Wait for the changes to the list that were asked for before: whoever adds a file and asks
+        at once sees the file.
+        """
+        async with self.order:
+            pass
+
     async def refresh(self, *, everything: bool = False) -> bool:
-        """Read again what may have changed. True if a text, a state or a token count did."""
+        """Read again what may have changed, after the changes that were asked for before. True if a
+        text, a state or a token count did. Not for callers that hold ``order``.
+        """
+        await self.settled()
         stale = [e for e in self.context.entries() if everything or e.key in self._stale]
         self._stale.clear()
         changes = await asyncio.to_thread(self._loader.refresh, stale)

@@ -58,6 +58,7 @@ class TurnRunner:
         notices += image_notices
         if not visible(Text(text)) and not images:
             raise TierlineError("empty_prompt", "There is nothing to send.", "Write a prompt.")
+        await session.files.settled()
         notices += await session.files.mention(text)
         again = None if params.force else session.conversation.unanswered(text)
         if again is not None and not self._knows(again.group_id):
