@@ -1,4 +1,4 @@
-// Generated from server/tierline/lsp/protocol.py by `make docs-gen`. Do not edit.
+// Generated from server/tierline/lsp/protocol/ by `make docs-gen`. Do not edit.
 
 /** A request without parameters. */
 export interface NoParams {
@@ -7,773 +7,6 @@ export interface NoParams {
 /** Done; nothing to report. */
 export interface Ok {
   ok: boolean;
-}
-
-/** A picture that the user attached. */
-export interface ImageInput {
-  /** MIME type: image/png, image/jpeg, image/gif or image/webp. */
-  mediaType: string;
-  /** Base64 of the bytes, without a data-URI prefix. */
-  data: string;
-}
-
-/** One entry of the file context. */
-export interface FileInfo {
-  /** Workspace-relative POSIX path, root-qualified in multi-root workspaces. */
-  path: string;
-  uri: string;
-  tokens: number;
-  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
-  state: 'ok' | 'missing' | 'refused' | 'shed';
-  /** Why it is missing, refused or shed, and what to do; empty when all is well. */
-  reason: string;
-  /** Stability tier in the last plan: L0 to L3, log or active; empty before the first request. */
-  tier: string;
-  /** Other names of the same file (links, relative spellings) that were given for it. */
-  aliases: string[];
-  origin: string;
-  /** True if the text comes from an unsaved editor buffer. */
-  dirty: boolean;
-  /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well. */
-  code: string;
-  /** True if asking again with ``confirm`` would take a refused file. */
-  confirmable: boolean;
-}
-
-/** One part of the next request. The sections' tokens sum exactly to ``used``. */
-export interface BudgetSection {
-  name: string;
-  tokens: number;
-  detail: string;
-}
-
-/** What the provider itself reported for one request, in tokens. */
-export interface UsageInfo {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  /** True if the provider reported nothing and these are our own counts. */
-  estimated: boolean;
-  /** US dollars by the model table's prices; 0 if they are not known. */
-  cost: number;
-  /** US dollars that the cache saved; negative where writing cost more than reading gave back. */
-  saved: number;
-}
-
-/** The size of the next request as it would be sent now. Token counts throughout. */
-export interface Budget {
-  model: string;
-  provider: string;
-  used: number;
-  maxInputTokens: number;
-  maxOutputTokens: number;
-  remaining: number;
-  /** 0 to 100. */
-  percent: number;
-  sections: BudgetSection[];
-  accuracy: 'exact' | 'calibrated' | 'estimated';
-  /** Error margin that enforcement adds; never part of ``used``. */
-  marginPercent: number;
-  /** Where the window size comes from: table, user, provider or default. */
-  limitSource: string;
-  historyTokens: number;
-  compactionTriggerTokens: number;
-  lastReported: UsageInfo | null;
-  lifetimeInputTokens: number;
-  lifetimeOutputTokens: number;
-}
-
-/** One call of a tool, as a foldable row shows it. */
-export interface ToolCallInfo {
-  /** Unique within its message. */
-  id: string;
-  /** The assistant message that holds the call. */
-  messageId: string;
-  name: string;
-  /** What it does, in a few words (``src/a.py, lines 1 to 40``). */
-  title: string;
-  status: 'waiting' | 'running' | 'asking' | 'ok' | 'error' | 'interrupted';
-  /** What came of it, in a few words (``42 lines``). */
-  note: string;
-  /** JSON, cut to what a person reads. */
-  arguments: string;
-  /** The beginning of what the model was told. */
-  result: string;
-  milliseconds: number;
-  /** The edit that it proposes, if it does. */
-  editId: string;
-}
-
-/** Something that runs only if the user agrees. */
-export interface ConsentInfo {
-  id: string;
-  turnId: string;
-  callId: string;
-  kind: 'command' | 'url';
-  /** The question. */
-  title: string;
-  /** What would be done, exactly; what cannot be seen is written as an escape. */
-  text: string;
-  /** Where, and with which limits. */
-  detail: string;
-  /** True if ``always`` may be answered: the very same is then never asked again here. */
-  canRemember: boolean;
-}
-
-/** One part of a proposed edit, which may be accepted by itself. */
-export interface EditHunk {
-  index: number;
-  /** First line, from 1, in the text as it was when the edit was proposed. */
-  line: number;
-  before: string;
-  after: string;
-}
-
-/** An edit that the model proposed. */
-export interface EditInfo {
-  id: string;
-  turnId: string;
-  messageId: string;
-  callId: string;
-  path: string;
-  uri: string;
-  state: 'open' | 'applied' | 'partly' | 'rejected' | 'failed' | 'undone' | 'expired';
-  /** True for a new file. */
-  create: boolean;
-  added: number;
-  /** Lines. */
-  removed: number;
-  hunks: EditHunk[];
-  /** Indexes of the hunks that were applied. */
-  accepted: number[];
-  /** Why it was rejected or failed. */
-  reason: string;
-}
-
-/** One message as a client shows it. */
-export interface ChatMessage {
-  id: string;
-  groupId: string;
-  role: 'user' | 'assistant' | 'tool' | 'system';
-  text: string;
-  status: 'ok' | 'tool_call' | 'dropped' | 'interrupted' | 'error';
-  /** ISO 8601, UTC. */
-  timestamp: string;
-  /** Snapshot weight of the request that produced it (prompt + completion); 0 if unknown. */
-  tokens: number;
-  /** Data URIs. */
-  images: string[];
-  files: string[];
-  /** A line under the message: why it was interrupted or got no reply. */
-  note: string;
-  /** Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``. */
-  contextLine: string;
-  /** The STATE block that a reply ended with, without its heading; not part of ``text``. */
-  state: string;
-  /** The tools that an assistant's message calls, with what came of them. Messages with the role ``tool`` hold the results; a client that shows these rows need not show them. */
-  calls: ToolCallInfo[];
-  /** Id of the compaction that stands for it: it is shown, but no longer sent. */
-  covered: string;
-  /** Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes. */
-  compaction: '' | 'truncate' | 'summarize';
-}
-
-/** A provider and whether it can be used now. */
-export interface ProviderInfo {
-  name: string;
-  available: boolean;
-  model: string;
-  /** Why it was chosen, or why it cannot be used and what to do. */
-  why: string;
-  models: string[];
-  active: boolean;
-  /** A server was found on this machine; it is used only after the user agreed. */
-  needsConsent: boolean;
-  baseUrl: string;
-}
-
-/** Everything that a client shows; enough to draw itself whole after a reconnect. */
-export interface State {
-  /** Sequence number of the newest event that this state already contains. */
-  seq: number;
-  sessionId: string;
-  branch: string;
-  messages: ChatMessage[];
-  files: FileInfo[];
-  budget: Budget;
-  mode: 'off' | 'light' | 'heavy';
-  provider: ProviderInfo;
-  /** Id of the turn that is running; empty when idle. */
-  busyTurn: string;
-  /** What the running turn has streamed so far. */
-  partialText: string;
-  version: string;
-  root: string;
-  compacting: boolean;
-  /** Questions that wait for the user. */
-  consents: ConsentInfo[];
-  /** Edits proposed since the server started, oldest first. */
-  edits: EditInfo[];
-}
-
-/** A prompt. ``@path`` mentions in the text add files for this turn. */
-export interface ChatSendParams {
-  text: string;
-  images?: ImageInput[];
-  /** The document that the user looks at; only its name is used, unless it is in the context. */
-  activeUri?: string;
-  /** Selected text, sent at the end of the prompt as volatile context. */
-  selection?: string;
-  /** Write the prompt down again even if the same one was the last and got no reply. */
-  force?: boolean;
-}
-
-/** The turn runs on; its events carry this id. */
-export interface ChatSendResult {
-  turnId: string;
-  messageId: string;
-  /** True if another turn or a compaction is running; this one starts after it. */
-  queued: boolean;
-  notices: string[];
-}
-
-/** Cancel one turn, or whatever runs when ``turn_id`` is empty. */
-export interface ChatCancelParams {
-  turnId?: string;
-}
-
-/** Whether something was running and has been told to stop. */
-export interface ChatCancelResult {
-  cancelled: boolean;
-  turnId: string;
-}
-
-/** Ask again: the group's prompt is sent anew after the group is removed from the history. */
-export interface ChatRetryParams {
-  groupId?: string;
-}
-
-/** A file, by ``path`` (relative or absolute) or ``uri``. A folder means the files in it. */
-export interface FileParams {
-  path?: string;
-  uri?: string;
-  /** The user saw the warning and wants it all the same (ignored or secret files). */
-  confirm?: boolean;
-}
-
-/** The file context after the change, and what was refused. */
-export interface FilesResult {
-  files: FileInfo[];
-  refused: FileInfo[];
-  notices: string[];
-}
-
-/** A plan by id; the newest when empty. Showing the context without an id shows that of the next request: without a prompt, or as it would be with this one. */
-export interface PlanParams {
-  planId?: string;
-  prompt?: string;
-}
-
-/** How many plans, newest first. */
-export interface PlanListParams {
-  limit?: number;
-}
-
-/** Ask why ``key`` (``file:src/a.py``, or just a path) is in or out. */
-export interface PlanExplainParams {
-  key: string;
-  planId?: string;
-}
-
-/** One sentence. */
-export interface PlanExplainResult {
-  key: string;
-  included: boolean;
-  sentence: string;
-  planId: string;
-}
-
-/** Two plans to compare, the older first. */
-export interface PlanDiffParams {
-  a: string;
-  b: string;
-}
-
-/** What changed between two plans, line by line, and what broke the cached prefix. */
-export interface PlanDiffResult {
-  lines: string[];
-  firstBreak: string;
-}
-
-/** One item of a plan. */
-export interface PlanEntryInfo {
-  key: string;
-  section: string;
-  tier: string;
-  tokens: number;
-  included: boolean;
-  code: string;
-  reason: string;
-}
-
-/** A stored plan. */
-export interface PlanInfo {
-  planId: string;
-  sessionId: string;
-  turnId: string;
-  created: string;
-  model: string;
-  mode: 'off' | 'light' | 'heavy';
-  totalTokens: number;
-  requestSha256: string;
-  entries: PlanEntryInfo[];
-}
-
-/** Newest first, without entries. */
-export interface PlanListResult {
-  plans: PlanInfo[];
-}
-
-/** The exact assembled context as a person can read it. */
-export interface PromptTextResult {
-  text: string;
-  planId: string;
-}
-
-/** One session in a list, the one used last first. */
-export interface SessionInfo {
-  sessionId: string;
-  /** Of its newest message, ISO 8601 UTC. */
-  timestamp: string;
-  messageCount: number;
-  /** About the first 100 characters. */
-  preview: string;
-  firstRole: string;
-  title: string;
-  current: boolean;
-}
-
-/** How many sessions; 0 for all. */
-export interface SessionListParams {
-  limit?: number;
-}
-
-/** Sessions, and log files in the folder that are damaged or foreign (never changed). */
-export interface SessionListResult {
-  sessions: SessionInfo[];
-  damaged: string[];
-}
-
-/** A session by id; the current one when empty. */
-export interface SessionParams {
-  sessionId?: string;
-}
-
-/** A session's visible messages. */
-export interface SessionMessages {
-  sessionId: string;
-  messages: ChatMessage[];
-}
-
-/** Case-insensitive search in all sessions, or in one. */
-export interface SearchParams {
-  query: string;
-  role?: string;
-  limit?: number;
-  sessionId?: string;
-}
-
-/** A message that was found. */
-export interface SearchHit {
-  messageId: string;
-  sessionId: string;
-  groupId: string;
-  role: string;
-  timestamp: string;
-  snippet: string;
-}
-
-/** Hits, newest first. ``partial``: the index is behind, there may be more. */
-export interface SearchHits {
-  hits: SearchHit[];
-  partial: boolean;
-}
-
-/** Figures for a client's history bar. Token counts. */
-export interface HistoryStatus {
-  sessionId: string;
-  sessionTitle: string;
-  branch: string;
-  historyTokens: number;
-  maxHistoryTokens: number;
-  compactionEnabled: boolean;
-  compactionTriggerTokens: number;
-  compactionPercent: number;
-  needsSummary: boolean;
-  groups: number;
-  window: number;
-  strategy: string;
-  /** A compaction runs now. */
-  compacting: boolean;
-  /** Compactions in force. */
-  compactions: number;
-  /** How the last compaction of this run went; empty if there was none. */
-  compactionNote: string;
-}
-
-/** A turn by its group id; the newest when empty. */
-export interface GroupParams {
-  groupId?: string;
-}
-
-/** Take back the newest turn, or all after ``to``. */
-export interface UndoParams {
-  to?: string;
-}
-
-/** One turn in a list. */
-export interface GroupInfo {
-  groupId: string;
-  prompt: string;
-  messages: number;
-  /** Snapshot weight of its last request. */
-  tokens: number;
-  /** ``undo``, ``remove`` or ``drop`` if it is not part of the conversation now. */
-  hidden: string;
-}
-
-/** How many turns, newest last; 0 for all. */
-export interface GroupListParams {
-  limit?: number;
-  /** List hidden turns too. */
-  hidden?: boolean;
-}
-
-/** Turns, oldest first. */
-export interface GroupListResult {
-  groups: GroupInfo[];
-}
-
-/** The rolling window in turns; 0 for the full history. */
-export interface WindowParams {
-  size: number;
-}
-
-/** How history is selected. */
-export interface StrategyParams {
-  name: 'full' | 'window' | 'ranked' | 'levels';
-}
-
-/** A new branch from a message (the newest when empty); it becomes the current one. */
-export interface ForkParams {
-  messageId?: string;
-  name?: string;
-}
-
-/** A branch by id. */
-export interface BranchParams {
-  branch: string;
-}
-
-/** One branch. */
-export interface BranchInfo {
-  branch: string;
-  parent: string;
-  forkMessage: string;
-  headMessage: string;
-  current: boolean;
-}
-
-/** All branches of the session. */
-export interface BranchListResult {
-  branches: BranchInfo[];
-  current: string;
-}
-
-/** A session's title. */
-export interface RenameParams {
-  title: string;
-  sessionId?: string;
-}
-
-/** A memo: knowledge that does not depend on a session. Times are ISO 8601 UTC. */
-export interface MemoInfo {
-  id: string;
-  scope: 'project' | 'user';
-  content: string;
-  tags: string[];
-  created: string;
-  changed: string;
-  source: 'user' | 'model';
-}
-
-/** Memos of one scope or both, with a tag or any. */
-export interface MemoListParams {
-  scope?: 'project' | 'user' | '';
-  tag?: string;
-}
-
-/** Memos, and the tags that are in use, the most frequent first. */
-export interface MemoListResult {
-  memos: MemoInfo[];
-  tags: string[];
-}
-
-/** A new memo: for this project, or for all projects of the user. */
-export interface MemoSaveParams {
-  content: string;
-  tags?: string[];
-  scope?: 'project' | 'user';
-}
-
-/** What to change; what is left out stays. Another scope moves the memo: it gets a new id. */
-export interface MemoEditParams {
-  id: string;
-  content?: string | null;
-  tags?: string[] | null;
-  scope?: 'project' | 'user' | '';
-}
-
-/** A memo by id. */
-export interface MemoParams {
-  id: string;
-}
-
-/** Words, tags that a memo must all have, or both. */
-export interface MemoSearchParams {
-  query?: string;
-  tags?: string[];
-  scope?: 'project' | 'user' | '';
-  limit?: number;
-}
-
-/** Everything that belongs to a turn: as messages, and as one text to read. */
-export interface GroupDetails {
-  groupId: string;
-  messages: ChatMessage[];
-  text: string;
-  /** Snapshot weight of its last request. */
-  tokens: number;
-  /** ``undo``, ``remove`` or ``drop`` if it is not part of the conversation now. */
-  hidden: string;
-  /** Plans of the requests that its replies answered. */
-  planIds: string[];
-}
-
-/** One SELECT over the views ``messages``, ``groups`` and ``sessions``. */
-export interface QueryParams {
-  sql: string;
-}
-
-/** The rows as text. ``truncated``: the limits cut something off. */
-export interface QueryResult {
-  columns: string[];
-  rows: string[][];
-  truncated: boolean;
-}
-
-/** Two branches; an empty ``b`` is the current one. */
-export interface BranchCompareParams {
-  a: string;
-  b?: string;
-}
-
-/** What two branches share and what each has alone, and how their last requests differ. */
-export interface BranchComparison {
-  a: string;
-  b: string;
-  /** Id of the last message that both have; empty if there is none. */
-  commonMessage: string;
-  onlyA: ChatMessage[];
-  onlyB: ChatMessage[];
-  /** The plan of the newest turn that has one; empty if there is none. */
-  planA: string;
-  planB: string;
-  /** The difference from plan a to plan b. */
-  planLines: string[];
-  /** All of it as one text to read. */
-  text: string;
-}
-
-/** A line that begins with a slash: ``/context window 5``. */
-export interface CommandParams {
-  text: string;
-}
-
-/** What to show: a short answer, or (``document``) a text to open. Markdown. */
-export interface CommandResult {
-  title: string;
-  text: string;
-  document: boolean;
-}
-
-/** One command of the chat. */
-export interface CommandInfo {
-  usage: string;
-  doc: string;
-}
-
-/** All of them. */
-export interface CommandListResult {
-  commands: CommandInfo[];
-}
-
-/** A log file in the workspace's ``.tierline`` folder, by name. */
-export interface RecoverParams {
-  file: string;
-}
-
-/** How many records were taken over (known ones are left out), and the sessions as they are now. The file itself stays as it is. */
-export interface RecoverResult {
-  added: number;
-  sessions: SessionInfo[];
-  damaged: string[];
-}
-
-/** The STATE block in force (seed 000, "Global Anchor"); empty text for none. */
-export interface AnchorResult {
-  text: string;
-  /** Goal, Context, Resolved and Technical Anchors, as far as it has them. */
-  fields: Record<string, string>;
-  /** Whether the model is asked to keep it (setting ``history.state_anchor``). */
-  enabled: boolean;
-}
-
-/** The session's scratchpad. ``version`` names this text. */
-export interface Scratchpad {
-  text: string;
-  version: string;
-}
-
-/** The whole new text; ``version`` is that of the text that was changed, empty for any. */
-export interface ScratchpadSetParams {
-  text: string;
-  version?: string;
-}
-
-/** Text for the end of the scratchpad. */
-export interface ScratchpadAppendParams {
-  text: string;
-}
-
-/** A short description of a file: an aid, never the truth. */
-export interface CapsuleInfo {
-  path: string;
-  text: string;
-  source: 'extract' | 'model';
-  model: string;
-  /** 0 to 1. */
-  confidence: number;
-  created: string;
-  /** Of the text that it describes. */
-  sha256: string;
-  /** The file has changed since, or is gone: it is not sent. */
-  stale: boolean;
-}
-
-/** All capsules by path. */
-export interface CapsuleListResult {
-  capsules: CapsuleInfo[];
-}
-
-/** A file to describe, by its own words or by the model. */
-export interface CapsuleMakeParams {
-  path: string;
-  useModel?: boolean;
-}
-
-/** One level and how full it is. Token counts; volatile has what the others leave. */
-export interface MemoryLevel {
-  level: 'permanent' | 'session' | 'working' | 'volatile';
-  tokens: number;
-  budget: number;
-}
-
-/** A summary with its provenance. */
-export interface MemorySummaryInfo {
-  id: string;
-  level: 'permanent' | 'session' | 'working' | 'volatile';
-  title: string;
-  text: string;
-  tokens: number;
-  originalTokens: number;
-  /** Ids of the messages that it was made from. */
-  sources: string[];
-  /** It is no longer sent, but can be retrieved. */
-  archived: boolean;
-}
-
-/** The memory as it is now, also under other strategies (seed 002, "Metrics"). */
-export interface MemoryStats {
-  /** The history strategy is ``levels``. */
-  active: boolean;
-  used: number;
-  total: number;
-  messages: number;
-  levels: MemoryLevel[];
-  summaries: MemorySummaryInfo[];
-  /** How many times shorter summaries are, on average; 0 before the first. */
-  ratio: number;
-  originalTokens: number;
-  compressedTokens: number;
-  tasks: number;
-  task: string;
-  /** What went with the last prompt, e.g. ``task-2``, ``error-17``, ``turn-8``. */
-  retrieved: string[];
-  lastCompressionMinutes: number | null;
-  /** Summaries are too detailed (under 2x on average); empty if all is well. */
-  warning: string;
-  /** The same as text, in the seed's layout. */
-  lines: string[];
-}
-
-/** A compaction by the id of its message; the newest one in force when empty. */
-export interface CompactionUndoParams {
-  compactionId?: string;
-}
-
-/** What a compaction did. Token counts of the history as it is sent. */
-export interface CompactionResult {
-  case: 'truncate' | 'summarize' | 'none';
-  reason: string;
-  compactionId: string;
-  summary: string;
-  /** How many messages it stands for. */
-  messages: number;
-  tokensBefore: number;
-  tokensAfter: number;
-}
-
-/** The context mode; empty cycles off, light, heavy. */
-export interface ModeParams {
-  mode?: 'off' | 'light' | 'heavy' | '';
-}
-
-/** The mode now in force. */
-export interface ModeResult {
-  mode: 'off' | 'light' | 'heavy';
-}
-
-/** All providers, the active one marked. */
-export interface ProviderListResult {
-  providers: ProviderInfo[];
-}
-
-/** Choose a provider and model for this session; empty name returns to the automatic choice. */
-export interface ProviderSelectParams {
-  name?: string;
-  model?: string;
-  baseUrl?: string;
-  /** The user agrees to use the server found on this machine. */
-  consent?: boolean;
-}
-
-/** A key from the editor's secret storage. Kept in memory only, never written, never logged. */
-export interface ProviderKeyParams {
-  provider: 'anthropic' | 'openai';
-  /** Empty forgets the key. */
-  key: string;
 }
 
 /** Something that the policy decided, with the numbers that it decided by. */
@@ -1034,241 +267,116 @@ export interface RequestStatsResult {
   leftOut: number;
 }
 
-/** A language of the index. */
-export interface SymbolsLanguage {
-  name: string;
-  files: number;
-  available: boolean;
-  /** Why its symbols are not read: the grammar is not installed for this platform. */
-  why: string;
-}
-
-/** Files that are not indexed, by reason. */
-export interface SkippedFiles {
-  reason: string;
-  files: number;
-}
-
-/** Where the symbol index stands. */
-export interface SymbolsStatus {
-  state: 'off' | 'starting' | 'indexing' | 'ready' | 'failed';
-  files: number;
-  symbols: number;
-  done: number;
-  /** Files of the scan that runs, or of the last one. */
-  total: number;
-  languages: SymbolsLanguage[];
-  skipped: SkippedFiles[];
-  /** What the last whole scan took. */
-  seconds: number;
-  /** Processor time that the index's process has used so far. */
-  cpuSeconds: number;
-  /** The most that the index's process has had resident. */
-  memoryBytes: number;
-  /** Why it is off or has failed, and what to do. */
-  why: string;
-}
-
-/** Look at every file again; ``fresh`` also chooses anew what the module map shows. */
-export interface ReindexParams {
-  fresh?: boolean;
-}
-
-/** A retrieval set by its id or by the turn that it was made for; the newest when both empty. */
-export interface RetrievalParams {
-  setId?: string;
-  turnId?: string;
-}
-
-/** A piece of code that was found for a prompt, in the request or not. */
-export interface RetrievalCandidate {
-  /** Key of the item (``card:src/a.py#Plan.entry``). */
-  key: string;
-  path: string;
-  uri: string;
-  symbol: string;
-  kind: string;
-  /** First line, from 1. */
-  line: number;
-  end: number;
-  /** 0 to 1, relative to the best. */
-  score: number;
-  why: string;
-  included: boolean;
-  /** Stable code of why it is out; empty if it is in. */
-  code: string;
-  reason: string;
-  tokens: number;
-  /** Reached through the reference graph, not by the prompt's words. */
-  hop: boolean;
-  activation: number;
-  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
-}
-
-/** What was retrieved for one turn, with reasons; the breakdown of the line under a prompt. */
-export interface RetrievalInfo {
-  setId: string;
-  turnId: string;
-  mode: 'off' | 'light' | 'heavy';
-  query: string;
-  /** The budget meter's line under the prompt. */
-  line: string;
-  /** Number of the query cluster (phase) that the prompt belongs to. */
-  cluster: number;
-  task: string;
-  candidates: RetrievalCandidate[];
-  /** Tokens of the module map in this request. */
-  mapTokens: number;
-  cardTokens: number;
-  /** Promotions and ended leases, in sentences. */
-  changes: string[];
-  note: string;
-}
-
-/** A symbol whose body is wanted: ``symbol`` (``Plan.entry``), ``path`` or both. */
-export interface CodeParams {
-  symbol?: string;
-  path?: string;
-  maxLines?: number;
-}
-
-/** The body, as the model is given it. */
-export interface CodeResult {
-  found: boolean;
+/** A prompt. ``@path`` mentions in the text add files for this turn. */
+export interface ChatSendParams {
   text: string;
-  key: string;
-  path: string;
-  line: number;
-  end: number;
+  images?: ImageInput[];
+  /** The document that the user looks at; only its name is used, unless it is in the context. */
+  activeUri?: string;
+  /** Selected text, sent at the end of the prompt as volatile context. */
+  selection?: string;
+  /** Write the prompt down again even if the same one was the last and got no reply. */
+  force?: boolean;
 }
 
-/** A file by ``path``, or a symbol of it. */
-export interface PinItemParams {
-  path: string;
-  symbol?: string;
-}
-
-/** A pin or a suggestion by the key of its item. */
-export interface PinKeyParams {
-  key: string;
-}
-
-/** Something that is held in the context, or that the model suggests to pin. */
-export interface PinInfo {
-  key: string;
-  path: string;
-  uri: string;
-  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
-  symbol: string;
-  line: number;
-  end: number;
-  tokens: number;
-  /** What a lease is scoped to: ``turn:<n>`` or ``task:<id>``. */
-  scope: string;
-  activation: number;
-  why: string;
-}
-
-/** What is held, and what is suggested. Suggestions hold nothing until they are accepted. */
-export interface PinsResult {
-  pins: PinInfo[];
-  suggested: PinInfo[];
-}
-
-/** A web page by its address (``example.org/page`` means https), or by its key. */
-export interface UrlParams {
-  url: string;
-}
-
-/** A web page in the context. */
-export interface UrlInfo {
-  key: string;
-  url: string;
-  title: string;
-  /** When it was read; ISO 8601, UTC. */
-  fetched: string;
-  tokens: number;
-  /** Where it was found, if the server led on to another address. */
-  finalUrl: string;
-  mediaType: string;
-  /** Stability tier in the last plan; empty before the first request. */
-  tier: string;
-}
-
-/** The web pages of the context. */
-export interface UrlsResult {
-  urls: UrlInfo[];
-  /** The page that was added or read again. */
-  added: UrlInfo | null;
+/** The turn runs on; its events carry this id. */
+export interface ChatSendResult {
+  turnId: string;
+  messageId: string;
+  /** True if another turn or a compaction is running; this one starts after it. */
+  queued: boolean;
   notices: string[];
 }
 
-/** A page's text, as the model is given it. */
-export interface UrlText {
-  info: UrlInfo;
-  text: string;
+/** Cancel one turn, or whatever runs when ``turn_id`` is empty. */
+export interface ChatCancelParams {
+  turnId?: string;
 }
 
-/** The user's answer to a question. ``always`` counts as ``once`` where it may not be given. */
-export interface ConsentAnswerParams {
+/** Whether something was running and has been told to stop. */
+export interface ChatCancelResult {
+  cancelled: boolean;
+  turnId: string;
+}
+
+/** Ask again: the group's prompt is sent anew after the group is removed from the history. */
+export interface ChatRetryParams {
+  groupId?: string;
+}
+
+/** The context mode; empty cycles off, light, heavy. */
+export interface ModeParams {
+  mode?: 'off' | 'light' | 'heavy' | '';
+}
+
+/** The mode now in force. */
+export interface ModeResult {
+  mode: 'off' | 'light' | 'heavy';
+}
+
+/** All providers, the active one marked. */
+export interface ProviderListResult {
+  providers: ProviderInfo[];
+}
+
+/** Choose a provider and model for this session; empty name returns to the automatic choice. */
+export interface ProviderSelectParams {
+  name?: string;
+  model?: string;
+  baseUrl?: string;
+  /** The user agrees to use the server found on this machine. */
+  consent?: boolean;
+}
+
+/** A key from the editor's secret storage. Kept in memory only, never written, never logged. */
+export interface ProviderKeyParams {
+  provider: 'anthropic' | 'openai';
+  /** Empty forgets the key. */
+  key: string;
+}
+
+/** A model that the editor offers to extensions. */
+export interface EditorModelInfo {
   id: string;
-  answer: 'once' | 'always' | 'deny';
-  /** Told to the model with a denial. */
-  reason?: string;
+  name?: string;
+  vendor?: string;
+  family?: string;
+  /** 0 if the editor does not say. */
+  maxInputTokens?: number;
 }
 
-/** An edit by id. */
-export interface EditParams {
-  id: string;
+/** What the editor offers now. */
+export interface EditorModelsResult {
+  models?: EditorModelInfo[];
 }
 
-/** Accept an edit, or some of its hunks. */
-export interface EditAcceptParams {
-  id: string;
-  /** Indexes; empty for all. */
-  hunks?: number[];
+/** A request to one of the editor's models. */
+export interface EditorChatParams {
+  requestId: string;
+  model: string;
+  /** Messages and tools in the form of OpenAI's Chat Completions. */
+  body: Record<string, unknown>;
 }
 
-/** Reject an edit. The reason is told to the model. */
-export interface EditRejectParams {
-  id: string;
-  reason?: string;
+/** The reply is whole: all its parts have been sent before this answer. */
+export interface EditorChatResult {
+  inputTokens?: number | null;
+  outputTokens?: number | null;
 }
 
-/** Edits, oldest first. */
-export interface EditListResult {
-  edits: EditInfo[];
+/** A part of a reply: text, or a whole tool call. */
+export interface EditorPartParams {
+  requestId: string;
+  text?: string;
+  callId?: string;
+  callName?: string;
+  /** The arguments of a tool call as JSON text. */
+  callArguments?: string;
 }
 
-/** Both texts of an edit, for a diff view. Line ends are LF. */
-export interface EditPreview {
-  id: string;
-  path: string;
-  uri: string;
-  before: string;
-  after: string;
-  /** True if the file has changed since; ``before`` is then what it says now, and ``after`` what the edit would make of that. */
-  stale: boolean;
-}
-
-/** Commands that run in this workspace without being asked about, each as its argument list. */
-export interface AllowedCommands {
-  commands: string[][];
-}
-
-/** A command to ask about again; all of them if ``argv`` is empty. */
-export interface ForgetCommandParams {
-  argv?: string[];
-}
-
-/** Documents that the client is asked to save. */
-export interface SaveParams {
-  uris: string[];
-}
-
-/** Those that are saved now. */
-export interface SaveResult {
-  saved: string[];
+/** The reply is no longer wanted. */
+export interface EditorCancelParams {
+  requestId: string;
 }
 
 /** The request is on its way. */
@@ -1451,48 +559,940 @@ export interface Event {
   body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 }
 
-/** A model that the editor offers to extensions. */
-export interface EditorModelInfo {
-  id: string;
+/** A file, by ``path`` (relative or absolute) or ``uri``. A folder means the files in it. */
+export interface FileParams {
+  path?: string;
+  uri?: string;
+  /** The user saw the warning and wants it all the same (ignored or secret files). */
+  confirm?: boolean;
+}
+
+/** The file context after the change, and what was refused. */
+export interface FilesResult {
+  files: FileInfo[];
+  refused: FileInfo[];
+  notices: string[];
+}
+
+/** A web page by its address (``example.org/page`` means https), or by its key. */
+export interface UrlParams {
+  url: string;
+}
+
+/** A web page in the context. */
+export interface UrlInfo {
+  key: string;
+  url: string;
+  title: string;
+  /** When it was read; ISO 8601, UTC. */
+  fetched: string;
+  tokens: number;
+  /** Where it was found, if the server led on to another address. */
+  finalUrl: string;
+  mediaType: string;
+  /** Stability tier in the last plan; empty before the first request. */
+  tier: string;
+}
+
+/** The web pages of the context. */
+export interface UrlsResult {
+  urls: UrlInfo[];
+  /** The page that was added or read again. */
+  added: UrlInfo | null;
+  notices: string[];
+}
+
+/** A page's text, as the model is given it. */
+export interface UrlText {
+  info: UrlInfo;
+  text: string;
+}
+
+/** One session in a list, the one used last first. */
+export interface SessionInfo {
+  sessionId: string;
+  /** Of its newest message, ISO 8601 UTC. */
+  timestamp: string;
+  messageCount: number;
+  /** About the first 100 characters. */
+  preview: string;
+  firstRole: string;
+  title: string;
+  current: boolean;
+}
+
+/** How many sessions; 0 for all. */
+export interface SessionListParams {
+  limit?: number;
+}
+
+/** Sessions, and log files in the folder that are damaged or foreign (never changed). */
+export interface SessionListResult {
+  sessions: SessionInfo[];
+  damaged: string[];
+}
+
+/** A session by id; the current one when empty. */
+export interface SessionParams {
+  sessionId?: string;
+}
+
+/** A session's visible messages. */
+export interface SessionMessages {
+  sessionId: string;
+  messages: ChatMessage[];
+}
+
+/** Case-insensitive search in all sessions, or in one. */
+export interface SearchParams {
+  query: string;
+  role?: string;
+  limit?: number;
+  sessionId?: string;
+}
+
+/** A message that was found. */
+export interface SearchHit {
+  messageId: string;
+  sessionId: string;
+  groupId: string;
+  role: string;
+  timestamp: string;
+  snippet: string;
+}
+
+/** Hits, newest first. ``partial``: the index is behind, there may be more. */
+export interface SearchHits {
+  hits: SearchHit[];
+  partial: boolean;
+}
+
+/** Figures for a client's history bar. Token counts. */
+export interface HistoryStatus {
+  sessionId: string;
+  sessionTitle: string;
+  branch: string;
+  historyTokens: number;
+  maxHistoryTokens: number;
+  compactionEnabled: boolean;
+  compactionTriggerTokens: number;
+  compactionPercent: number;
+  needsSummary: boolean;
+  groups: number;
+  window: number;
+  strategy: string;
+  /** A compaction runs now. */
+  compacting: boolean;
+  /** Compactions in force. */
+  compactions: number;
+  /** How the last compaction of this run went; empty if there was none. */
+  compactionNote: string;
+}
+
+/** A turn by its group id; the newest when empty. */
+export interface GroupParams {
+  groupId?: string;
+}
+
+/** Take back the newest turn, or all after ``to``. */
+export interface UndoParams {
+  to?: string;
+}
+
+/** One turn in a list. */
+export interface GroupInfo {
+  groupId: string;
+  prompt: string;
+  messages: number;
+  /** Snapshot weight of its last request. */
+  tokens: number;
+  /** ``undo``, ``remove`` or ``drop`` if it is not part of the conversation now. */
+  hidden: string;
+}
+
+/** How many turns, newest last; 0 for all. */
+export interface GroupListParams {
+  limit?: number;
+  /** List hidden turns too. */
+  hidden?: boolean;
+}
+
+/** Turns, oldest first. */
+export interface GroupListResult {
+  groups: GroupInfo[];
+}
+
+/** The rolling window in turns; 0 for the full history. */
+export interface WindowParams {
+  size: number;
+}
+
+/** How history is selected. */
+export interface StrategyParams {
+  name: 'full' | 'window' | 'ranked' | 'levels';
+}
+
+/** A new branch from a message (the newest when empty); it becomes the current one. */
+export interface ForkParams {
+  messageId?: string;
   name?: string;
-  vendor?: string;
-  family?: string;
-  /** 0 if the editor does not say. */
-  maxInputTokens?: number;
 }
 
-/** What the editor offers now. */
-export interface EditorModelsResult {
-  models?: EditorModelInfo[];
+/** A branch by id. */
+export interface BranchParams {
+  branch: string;
 }
 
-/** A request to one of the editor's models. */
-export interface EditorChatParams {
-  requestId: string;
+/** One branch. */
+export interface BranchInfo {
+  branch: string;
+  parent: string;
+  forkMessage: string;
+  headMessage: string;
+  current: boolean;
+}
+
+/** All branches of the session. */
+export interface BranchListResult {
+  branches: BranchInfo[];
+  current: string;
+}
+
+/** A session's title. */
+export interface RenameParams {
+  title: string;
+  sessionId?: string;
+}
+
+/** Everything that belongs to a turn: as messages, and as one text to read. */
+export interface GroupDetails {
+  groupId: string;
+  messages: ChatMessage[];
+  text: string;
+  /** Snapshot weight of its last request. */
+  tokens: number;
+  /** ``undo``, ``remove`` or ``drop`` if it is not part of the conversation now. */
+  hidden: string;
+  /** Plans of the requests that its replies answered. */
+  planIds: string[];
+}
+
+/** One SELECT over the views ``messages``, ``groups`` and ``sessions``. */
+export interface QueryParams {
+  sql: string;
+}
+
+/** The rows as text. ``truncated``: the limits cut something off. */
+export interface QueryResult {
+  columns: string[];
+  rows: string[][];
+  truncated: boolean;
+}
+
+/** Two branches; an empty ``b`` is the current one. */
+export interface BranchCompareParams {
+  a: string;
+  b?: string;
+}
+
+/** What two branches share and what each has alone, and how their last requests differ. */
+export interface BranchComparison {
+  a: string;
+  b: string;
+  /** Id of the last message that both have; empty if there is none. */
+  commonMessage: string;
+  onlyA: ChatMessage[];
+  onlyB: ChatMessage[];
+  /** The plan of the newest turn that has one; empty if there is none. */
+  planA: string;
+  planB: string;
+  /** The difference from plan a to plan b. */
+  planLines: string[];
+  /** All of it as one text to read. */
+  text: string;
+}
+
+/** A line that begins with a slash: ``/context window 5``. */
+export interface CommandParams {
+  text: string;
+}
+
+/** What to show: a short answer, or (``document``) a text to open. Markdown. */
+export interface CommandResult {
+  title: string;
+  text: string;
+  document: boolean;
+}
+
+/** One command of the chat. */
+export interface CommandInfo {
+  usage: string;
+  doc: string;
+}
+
+/** All of them. */
+export interface CommandListResult {
+  commands: CommandInfo[];
+}
+
+/** A log file in the workspace's ``.tierline`` folder, by name. */
+export interface RecoverParams {
+  file: string;
+}
+
+/** How many records were taken over (known ones are left out), and the sessions as they are now. The file itself stays as it is. */
+export interface RecoverResult {
+  added: number;
+  sessions: SessionInfo[];
+  damaged: string[];
+}
+
+/** The STATE block in force (seed 000, "Global Anchor"); empty text for none. */
+export interface AnchorResult {
+  text: string;
+  /** Goal, Context, Resolved and Technical Anchors, as far as it has them. */
+  fields: Record<string, string>;
+  /** Whether the model is asked to keep it (setting ``history.state_anchor``). */
+  enabled: boolean;
+}
+
+/** The session's scratchpad. ``version`` names this text. */
+export interface Scratchpad {
+  text: string;
+  version: string;
+}
+
+/** The whole new text; ``version`` is that of the text that was changed, empty for any. */
+export interface ScratchpadSetParams {
+  text: string;
+  version?: string;
+}
+
+/** Text for the end of the scratchpad. */
+export interface ScratchpadAppendParams {
+  text: string;
+}
+
+/** A memo: knowledge that does not depend on a session. Times are ISO 8601 UTC. */
+export interface MemoInfo {
+  id: string;
+  scope: 'project' | 'user';
+  content: string;
+  tags: string[];
+  created: string;
+  changed: string;
+  source: 'user' | 'model';
+}
+
+/** Memos of one scope or both, with a tag or any. */
+export interface MemoListParams {
+  scope?: 'project' | 'user' | '';
+  tag?: string;
+}
+
+/** Memos, and the tags that are in use, the most frequent first. */
+export interface MemoListResult {
+  memos: MemoInfo[];
+  tags: string[];
+}
+
+/** A new memo: for this project, or for all projects of the user. */
+export interface MemoSaveParams {
+  content: string;
+  tags?: string[];
+  scope?: 'project' | 'user';
+}
+
+/** What to change; what is left out stays. Another scope moves the memo: it gets a new id. */
+export interface MemoEditParams {
+  id: string;
+  content?: string | null;
+  tags?: string[] | null;
+  scope?: 'project' | 'user' | '';
+}
+
+/** A memo by id. */
+export interface MemoParams {
+  id: string;
+}
+
+/** Words, tags that a memo must all have, or both. */
+export interface MemoSearchParams {
+  query?: string;
+  tags?: string[];
+  scope?: 'project' | 'user' | '';
+  limit?: number;
+}
+
+/** A short description of a file: an aid, never the truth. */
+export interface CapsuleInfo {
+  path: string;
+  text: string;
+  source: 'extract' | 'model';
   model: string;
-  /** Messages and tools in the form of OpenAI's Chat Completions. */
-  body: Record<string, unknown>;
+  /** 0 to 1. */
+  confidence: number;
+  created: string;
+  /** Of the text that it describes. */
+  sha256: string;
+  /** The file has changed since, or is gone: it is not sent. */
+  stale: boolean;
 }
 
-/** The reply is whole: all its parts have been sent before this answer. */
-export interface EditorChatResult {
-  inputTokens?: number | null;
-  outputTokens?: number | null;
+/** All capsules by path. */
+export interface CapsuleListResult {
+  capsules: CapsuleInfo[];
 }
 
-/** A part of a reply: text, or a whole tool call. */
-export interface EditorPartParams {
-  requestId: string;
-  text?: string;
-  callId?: string;
-  callName?: string;
-  /** The arguments of a tool call as JSON text. */
-  callArguments?: string;
+/** A file to describe, by its own words or by the model. */
+export interface CapsuleMakeParams {
+  path: string;
+  useModel?: boolean;
 }
 
-/** The reply is no longer wanted. */
-export interface EditorCancelParams {
-  requestId: string;
+/** One level and how full it is. Token counts; volatile has what the others leave. */
+export interface MemoryLevel {
+  level: 'permanent' | 'session' | 'working' | 'volatile';
+  tokens: number;
+  budget: number;
+}
+
+/** A summary with its provenance. */
+export interface MemorySummaryInfo {
+  id: string;
+  level: 'permanent' | 'session' | 'working' | 'volatile';
+  title: string;
+  text: string;
+  tokens: number;
+  originalTokens: number;
+  /** Ids of the messages that it was made from. */
+  sources: string[];
+  /** It is no longer sent, but can be retrieved. */
+  archived: boolean;
+}
+
+/** The memory as it is now, also under other strategies (seed 002, "Metrics"). */
+export interface MemoryStats {
+  /** The history strategy is ``levels``. */
+  active: boolean;
+  used: number;
+  total: number;
+  messages: number;
+  levels: MemoryLevel[];
+  summaries: MemorySummaryInfo[];
+  /** How many times shorter summaries are, on average; 0 before the first. */
+  ratio: number;
+  originalTokens: number;
+  compressedTokens: number;
+  tasks: number;
+  task: string;
+  /** What went with the last prompt, e.g. ``task-2``, ``error-17``, ``turn-8``. */
+  retrieved: string[];
+  lastCompressionMinutes: number | null;
+  /** Summaries are too detailed (under 2x on average); empty if all is well. */
+  warning: string;
+  /** The same as text, in the seed's layout. */
+  lines: string[];
+}
+
+/** A compaction by the id of its message; the newest one in force when empty. */
+export interface CompactionUndoParams {
+  compactionId?: string;
+}
+
+/** What a compaction did. Token counts of the history as it is sent. */
+export interface CompactionResult {
+  case: 'truncate' | 'summarize' | 'none';
+  reason: string;
+  compactionId: string;
+  summary: string;
+  /** How many messages it stands for. */
+  messages: number;
+  tokensBefore: number;
+  tokensAfter: number;
+}
+
+/** A plan by id; the newest when empty. Showing the context without an id shows that of the next request: without a prompt, or as it would be with this one. */
+export interface PlanParams {
+  planId?: string;
+  prompt?: string;
+}
+
+/** How many plans, newest first. */
+export interface PlanListParams {
+  limit?: number;
+}
+
+/** Ask why ``key`` (``file:src/a.py``, or just a path) is in or out. */
+export interface PlanExplainParams {
+  key: string;
+  planId?: string;
+}
+
+/** One sentence. */
+export interface PlanExplainResult {
+  key: string;
+  included: boolean;
+  sentence: string;
+  planId: string;
+}
+
+/** Two plans to compare, the older first. */
+export interface PlanDiffParams {
+  a: string;
+  b: string;
+}
+
+/** What changed between two plans, line by line, and what broke the cached prefix. */
+export interface PlanDiffResult {
+  lines: string[];
+  firstBreak: string;
+}
+
+/** One item of a plan. */
+export interface PlanEntryInfo {
+  key: string;
+  section: string;
+  tier: string;
+  tokens: number;
+  included: boolean;
+  code: string;
+  reason: string;
+}
+
+/** A stored plan. */
+export interface PlanInfo {
+  planId: string;
+  sessionId: string;
+  turnId: string;
+  created: string;
+  model: string;
+  mode: 'off' | 'light' | 'heavy';
+  totalTokens: number;
+  requestSha256: string;
+  entries: PlanEntryInfo[];
+}
+
+/** Newest first, without entries. */
+export interface PlanListResult {
+  plans: PlanInfo[];
+}
+
+/** The exact assembled context as a person can read it. */
+export interface PromptTextResult {
+  text: string;
+  planId: string;
+}
+
+/** A language of the index. */
+export interface SymbolsLanguage {
+  name: string;
+  files: number;
+  available: boolean;
+  /** Why its symbols are not read: the grammar is not installed for this platform. */
+  why: string;
+}
+
+/** Files that are not indexed, by reason. */
+export interface SkippedFiles {
+  reason: string;
+  files: number;
+}
+
+/** Where the symbol index stands. */
+export interface SymbolsStatus {
+  state: 'off' | 'starting' | 'indexing' | 'ready' | 'failed';
+  files: number;
+  symbols: number;
+  done: number;
+  /** Files of the scan that runs, or of the last one. */
+  total: number;
+  languages: SymbolsLanguage[];
+  skipped: SkippedFiles[];
+  /** What the last whole scan took. */
+  seconds: number;
+  /** Processor time that the index's process has used so far. */
+  cpuSeconds: number;
+  /** The most that the index's process has had resident. */
+  memoryBytes: number;
+  /** Why it is off or has failed, and what to do. */
+  why: string;
+}
+
+/** Look at every file again; ``fresh`` also chooses anew what the module map shows. */
+export interface ReindexParams {
+  fresh?: boolean;
+}
+
+/** A retrieval set by its id or by the turn that it was made for; the newest when both empty. */
+export interface RetrievalParams {
+  setId?: string;
+  turnId?: string;
+}
+
+/** A piece of code that was found for a prompt, in the request or not. */
+export interface RetrievalCandidate {
+  /** Key of the item (``card:src/a.py#Plan.entry``). */
+  key: string;
+  path: string;
+  uri: string;
+  symbol: string;
+  kind: string;
+  /** First line, from 1. */
+  line: number;
+  end: number;
+  /** 0 to 1, relative to the best. */
+  score: number;
+  why: string;
+  included: boolean;
+  /** Stable code of why it is out; empty if it is in. */
+  code: string;
+  reason: string;
+  tokens: number;
+  /** Reached through the reference graph, not by the prompt's words. */
+  hop: boolean;
+  activation: number;
+  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
+}
+
+/** What was retrieved for one turn, with reasons; the breakdown of the line under a prompt. */
+export interface RetrievalInfo {
+  setId: string;
+  turnId: string;
+  mode: 'off' | 'light' | 'heavy';
+  query: string;
+  /** The budget meter's line under the prompt. */
+  line: string;
+  /** Number of the query cluster (phase) that the prompt belongs to. */
+  cluster: number;
+  task: string;
+  candidates: RetrievalCandidate[];
+  /** Tokens of the module map in this request. */
+  mapTokens: number;
+  cardTokens: number;
+  /** Promotions and ended leases, in sentences. */
+  changes: string[];
+  note: string;
+}
+
+/** A symbol whose body is wanted: ``symbol`` (``Plan.entry``), ``path`` or both. */
+export interface CodeParams {
+  symbol?: string;
+  path?: string;
+  maxLines?: number;
+}
+
+/** The body, as the model is given it. */
+export interface CodeResult {
+  found: boolean;
+  text: string;
+  key: string;
+  path: string;
+  line: number;
+  end: number;
+}
+
+/** A file by ``path``, or a symbol of it. */
+export interface PinItemParams {
+  path: string;
+  symbol?: string;
+}
+
+/** A pin or a suggestion by the key of its item. */
+export interface PinKeyParams {
+  key: string;
+}
+
+/** Something that is held in the context, or that the model suggests to pin. */
+export interface PinInfo {
+  key: string;
+  path: string;
+  uri: string;
+  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
+  symbol: string;
+  line: number;
+  end: number;
+  tokens: number;
+  /** What a lease is scoped to: ``turn:<n>`` or ``task:<id>``. */
+  scope: string;
+  activation: number;
+  why: string;
+}
+
+/** What is held, and what is suggested. Suggestions hold nothing until they are accepted. */
+export interface PinsResult {
+  pins: PinInfo[];
+  suggested: PinInfo[];
+}
+
+/** The user's answer to a question. ``always`` counts as ``once`` where it may not be given. */
+export interface ConsentAnswerParams {
+  id: string;
+  answer: 'once' | 'always' | 'deny';
+  /** Told to the model with a denial. */
+  reason?: string;
+}
+
+/** An edit by id. */
+export interface EditParams {
+  id: string;
+}
+
+/** Accept an edit, or some of its hunks. */
+export interface EditAcceptParams {
+  id: string;
+  /** Indexes; empty for all. */
+  hunks?: number[];
+}
+
+/** Reject an edit. The reason is told to the model. */
+export interface EditRejectParams {
+  id: string;
+  reason?: string;
+}
+
+/** Edits, oldest first. */
+export interface EditListResult {
+  edits: EditInfo[];
+}
+
+/** Both texts of an edit, for a diff view. Line ends are LF. */
+export interface EditPreview {
+  id: string;
+  path: string;
+  uri: string;
+  before: string;
+  after: string;
+  /** True if the file has changed since; ``before`` is then what it says now, and ``after`` what the edit would make of that. */
+  stale: boolean;
+}
+
+/** Commands that run in this workspace without being asked about, each as its argument list. */
+export interface AllowedCommands {
+  commands: string[][];
+}
+
+/** A command to ask about again; all of them if ``argv`` is empty. */
+export interface ForgetCommandParams {
+  argv?: string[];
+}
+
+/** Documents that the client is asked to save. */
+export interface SaveParams {
+  uris: string[];
+}
+
+/** Those that are saved now. */
+export interface SaveResult {
+  saved: string[];
+}
+
+/** A picture that the user attached. */
+export interface ImageInput {
+  /** MIME type: image/png, image/jpeg, image/gif or image/webp. */
+  mediaType: string;
+  /** Base64 of the bytes, without a data-URI prefix. */
+  data: string;
+}
+
+/** One entry of the file context. */
+export interface FileInfo {
+  /** Workspace-relative POSIX path, root-qualified in multi-root workspaces. */
+  path: string;
+  uri: string;
+  tokens: number;
+  pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
+  state: 'ok' | 'missing' | 'refused' | 'shed';
+  /** Why it is missing, refused or shed, and what to do; empty when all is well. */
+  reason: string;
+  /** Stability tier in the last plan: L0 to L3, log or active; empty before the first request. */
+  tier: string;
+  /** Other names of the same file (links, relative spellings) that were given for it. */
+  aliases: string[];
+  origin: string;
+  /** True if the text comes from an unsaved editor buffer. */
+  dirty: boolean;
+  /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well. */
+  code: string;
+  /** True if asking again with ``confirm`` would take a refused file. */
+  confirmable: boolean;
+}
+
+/** One part of the next request. The sections' tokens sum exactly to ``used``. */
+export interface BudgetSection {
+  name: string;
+  tokens: number;
+  detail: string;
+}
+
+/** What the provider itself reported for one request, in tokens. */
+export interface UsageInfo {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** True if the provider reported nothing and these are our own counts. */
+  estimated: boolean;
+  /** US dollars by the model table's prices; 0 if they are not known. */
+  cost: number;
+  /** US dollars that the cache saved; negative where writing cost more than reading gave back. */
+  saved: number;
+}
+
+/** The size of the next request as it would be sent now. Token counts throughout. */
+export interface Budget {
+  model: string;
+  provider: string;
+  used: number;
+  maxInputTokens: number;
+  maxOutputTokens: number;
+  remaining: number;
+  /** 0 to 100. */
+  percent: number;
+  sections: BudgetSection[];
+  accuracy: 'exact' | 'calibrated' | 'estimated';
+  /** Error margin that enforcement adds; never part of ``used``. */
+  marginPercent: number;
+  /** Where the window size comes from: table, user, provider or default. */
+  limitSource: string;
+  historyTokens: number;
+  compactionTriggerTokens: number;
+  lastReported: UsageInfo | null;
+  lifetimeInputTokens: number;
+  lifetimeOutputTokens: number;
+}
+
+/** One call of a tool, as a foldable row shows it. */
+export interface ToolCallInfo {
+  /** Unique within its message. */
+  id: string;
+  /** The assistant message that holds the call. */
+  messageId: string;
+  name: string;
+  /** What it does, in a few words (``src/a.py, lines 1 to 40``). */
+  title: string;
+  status: 'waiting' | 'running' | 'asking' | 'ok' | 'error' | 'interrupted';
+  /** What came of it, in a few words (``42 lines``). */
+  note: string;
+  /** JSON, cut to what a person reads. */
+  arguments: string;
+  /** The beginning of what the model was told. */
+  result: string;
+  milliseconds: number;
+  /** The edit that it proposes, if it does. */
+  editId: string;
+}
+
+/** Something that runs only if the user agrees. */
+export interface ConsentInfo {
+  id: string;
+  turnId: string;
+  callId: string;
+  kind: 'command' | 'url';
+  /** The question. */
+  title: string;
+  /** What would be done, exactly; what cannot be seen is written as an escape. */
+  text: string;
+  /** Where, and with which limits. */
+  detail: string;
+  /** True if ``always`` may be answered: the very same is then never asked again here. */
+  canRemember: boolean;
+}
+
+/** One part of a proposed edit, which may be accepted by itself. */
+export interface EditHunk {
+  index: number;
+  /** First line, from 1, in the text as it was when the edit was proposed. */
+  line: number;
+  before: string;
+  after: string;
+}
+
+/** An edit that the model proposed. */
+export interface EditInfo {
+  id: string;
+  turnId: string;
+  messageId: string;
+  callId: string;
+  path: string;
+  uri: string;
+  state: 'open' | 'applied' | 'partly' | 'rejected' | 'failed' | 'undone' | 'expired';
+  /** True for a new file. */
+  create: boolean;
+  added: number;
+  /** Lines. */
+  removed: number;
+  hunks: EditHunk[];
+  /** Indexes of the hunks that were applied. */
+  accepted: number[];
+  /** Why it was rejected or failed. */
+  reason: string;
+}
+
+/** One message as a client shows it. */
+export interface ChatMessage {
+  id: string;
+  groupId: string;
+  role: 'user' | 'assistant' | 'tool' | 'system';
+  text: string;
+  status: 'ok' | 'tool_call' | 'dropped' | 'interrupted' | 'error';
+  /** ISO 8601, UTC. */
+  timestamp: string;
+  /** Snapshot weight of the request that produced it (prompt + completion); 0 if unknown. */
+  tokens: number;
+  /** Data URIs. */
+  images: string[];
+  files: string[];
+  /** A line under the message: why it was interrupted or got no reply. */
+  note: string;
+  /** Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``. */
+  contextLine: string;
+  /** The STATE block that a reply ended with, without its heading; not part of ``text``. */
+  state: string;
+  /** The tools that an assistant's message calls, with what came of them. Messages with the role ``tool`` hold the results; a client that shows these rows need not show them. */
+  calls: ToolCallInfo[];
+  /** Id of the compaction that stands for it: it is shown, but no longer sent. */
+  covered: string;
+  /** Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes. */
+  compaction: '' | 'truncate' | 'summarize';
+}
+
+/** A provider and whether it can be used now. */
+export interface ProviderInfo {
+  name: string;
+  available: boolean;
+  model: string;
+  /** Why it was chosen, or why it cannot be used and what to do. */
+  why: string;
+  models: string[];
+  active: boolean;
+  /** A server was found on this machine; it is used only after the user agreed. */
+  needsConsent: boolean;
+  baseUrl: string;
+}
+
+/** Everything that a client shows; enough to draw itself whole after a reconnect. */
+export interface State {
+  /** Sequence number of the newest event that this state already contains. */
+  seq: number;
+  sessionId: string;
+  branch: string;
+  messages: ChatMessage[];
+  files: FileInfo[];
+  budget: Budget;
+  mode: 'off' | 'light' | 'heavy';
+  provider: ProviderInfo;
+  /** Id of the turn that is running; empty when idle. */
+  busyTurn: string;
+  /** What the running turn has streamed so far. */
+  partialText: string;
+  version: string;
+  root: string;
+  compacting: boolean;
+  /** Questions that wait for the user. */
+  consents: ConsentInfo[];
+  /** Edits proposed since the server started, oldest first. */
+  edits: EditInfo[];
 }
 
 export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;

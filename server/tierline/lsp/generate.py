@@ -1,6 +1,6 @@
 """Generates ``vscode-client/src/protocol.ts``, ``docs/protocol.md`` and ``docs/configuration.md``.
 
-``python -m tierline.lsp.generate`` writes them from ``lsp/protocol.py`` and ``config.py``,
+``python -m tierline.lsp.generate`` writes them from ``lsp/protocol/`` and ``config.py``,
 ``--check`` fails if one has drifted. Field documentation is read from the source, because Python
 drops it at run time.
 """
@@ -8,7 +8,10 @@ drops it at run time.
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import itertools
+import pkgutil
 import sys
 import types
 import typing
@@ -28,19 +31,29 @@ CONFIGURATION = ROOT / "docs" / "configuration.md"
 
 
 def classes() -> list[type]:
-    """The protocol's value classes in source order, without the registry's own."""
+    """The protocol's value classes by module, in source order, without the registry's own."""
     internal = (protocol.Method, protocol.ErrorCode)
     return [
         value
-        for value in vars(protocol).values()
-        if inspect.isclass(value) and attrs.has(value) and value not in internal
+        for module in modules()
+        for value in vars(module).values()
+        if inspect.isclass(value)
+        and attrs.has(value)
+        and value.__module__ == module.__name__
+        and value not in internal
     ]
 
 
-def field_docs(module: types.ModuleType = protocol) -> dict[str, dict[str, str]]:
+def modules() -> list[types.ModuleType]:
+    """The protocol's modules, by name."""
+    found = pkgutil.iter_modules(protocol.__path__, f"{protocol.__name__}.")
+    return [importlib.import_module(module.name) for module in found]
+
+
+def field_docs(*sources: types.ModuleType) -> dict[str, dict[str, str]]:
     """Class name -> field name -> the docstring that follows the field in the source."""
     docs: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(module)).body:
+    for node in itertools.chain(*(ast.parse(inspect.getsource(s)).body for s in sources)):
         if not isinstance(node, ast.ClassDef):
             continue
         fields = docs.setdefault(node.name, {})
@@ -81,14 +94,14 @@ def ts_type(hint: Any) -> str:
         return f"Record<{ts_type(args[0])}, {ts_type(args[1])}>"
     if inspect.isclass(hint):
         return hint.__name__
-    raise TypeError(f"protocol.py uses {hint!r}, for which there is no TypeScript spelling")
+    raise TypeError(f"lsp/protocol uses {hint!r}, for which there is no TypeScript spelling")
 
 
 def typescript() -> str:
     """The whole of ``protocol.ts``."""
-    docs = field_docs()
+    docs = field_docs(*modules())
     inputs = input_classes()
-    out = ["// Generated from server/tierline/lsp/protocol.py by `make docs-gen`. Do not edit.", ""]
+    out = ["// Generated from server/tierline/lsp/protocol/ by `make docs-gen`. Do not edit.", ""]
     for cls in classes():
         hints = typing.get_type_hints(cls)
         out += [f"/** {_one_line(cls.__doc__)} */", f"export interface {cls.__name__} {{"]
@@ -145,11 +158,11 @@ def input_classes() -> set[type]:
 
 def markdown() -> str:
     """The whole of ``docs/protocol.md``."""
-    docs = field_docs()
+    docs = field_docs(*modules())
     out = [
         "# Protocol",
         "",
-        "<!-- Generated from server/tierline/lsp/protocol.py by `make docs-gen`. Do not edit. -->",
+        "<!-- Generated from server/tierline/lsp/protocol/ by `make docs-gen`. Do not edit. -->",
         "",
         "Requests go over LSP's JSON-RPC. Each is also a server command with dots in place of",
         "slashes (`workspace/executeCommand`), whose one argument is the same parameters object.",

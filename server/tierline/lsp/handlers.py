@@ -1,4 +1,4 @@
-"""Which session method answers which request. One line per method of ``protocol.py``."""
+"""Which session method answers which request. One line per method of ``protocol/methods.py``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,98 @@
+"""Prompts, the context mode, and the provider that answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field
+
+from tierline.lsp.protocol.base import ContextMode, define
+from tierline.lsp.protocol.values import ImageInput, ProviderInfo
+
+
+@define
+class ChatSendParams:
+    """A prompt. ``@path`` mentions in the text add files for this turn."""
+
+    text: str
+    images: list[ImageInput] = field(factory=list)
+    active_uri: str = ""
+    """The document that the user looks at; only its name is used, unless it is in the context."""
+    selection: str = ""
+    """Selected text, sent at the end of the prompt as volatile context."""
+    force: bool = False
+    """Write the prompt down again even if the same one was the last and got no reply."""
+
+
+@define
+class ChatSendResult:
+    """The turn runs on; its events carry this id."""
+
+    turn_id: str
+    message_id: str
+    queued: bool = False
+    """True if another turn or a compaction is running; this one starts after it."""
+    notices: list[str] = field(factory=list)
+
+
+@define
+class ChatCancelParams:
+    """Cancel one turn, or whatever runs when ``turn_id`` is empty."""
+
+    turn_id: str = ""
+
+
+@define
+class ChatCancelResult:
+    """Whether something was running and has been told to stop."""
+
+    cancelled: bool
+    turn_id: str = ""
+
+
+@define
+class ChatRetryParams:
+    """Ask again: the group's prompt is sent anew after the group is removed from the history."""
+
+    group_id: str = ""
+
+
+@define
+class ModeParams:
+    """The context mode; empty cycles off, light, heavy."""
+
+    mode: Literal["off", "light", "heavy", ""] = ""
+
+
+@define
+class ModeResult:
+    """The mode now in force."""
+
+    mode: ContextMode
+
+
+@define
+class ProviderListResult:
+    """All providers, the active one marked."""
+
+    providers: list[ProviderInfo]
+
+
+@define
+class ProviderSelectParams:
+    """Choose a provider and model for this session; empty name returns to the automatic choice."""
+
+    name: str = ""
+    model: str = ""
+    base_url: str = ""
+    consent: bool = False
+    """The user agrees to use the server found on this machine."""
+
+
+@define
+class ProviderKeyParams:
+    """A key from the editor's secret storage. Kept in memory only, never written, never logged."""
+
+    provider: Literal["anthropic", "openai"]
+    key: str
+    """Empty forgets the key."""

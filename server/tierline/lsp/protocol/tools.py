@@ -1,0 +1,93 @@
+"""Questions of tools, proposed edits, allowed commands."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field
+
+from tierline.lsp.protocol.base import define
+from tierline.lsp.protocol.values import EditInfo
+
+
+@define
+class ConsentAnswerParams:
+    """The user's answer to a question. ``always`` counts as ``once`` where it may not be given."""
+
+    id: str
+    answer: Literal["once", "always", "deny"]
+    reason: str = ""
+    """Told to the model with a denial."""
+
+
+@define
+class EditParams:
+    """An edit by id."""
+
+    id: str
+
+
+@define
+class EditAcceptParams:
+    """Accept an edit, or some of its hunks."""
+
+    id: str
+    hunks: list[int] = field(factory=list)
+    """Indexes; empty for all."""
+
+
+@define
+class EditRejectParams:
+    """Reject an edit. The reason is told to the model."""
+
+    id: str
+    reason: str = ""
+
+
+@define
+class EditListResult:
+    """Edits, oldest first."""
+
+    edits: list[EditInfo]
+
+
+@define
+class EditPreview:
+    """Both texts of an edit, for a diff view. Line ends are LF."""
+
+    id: str
+    path: str
+    uri: str
+    before: str
+    after: str
+    stale: bool = False
+    """True if the file has changed since; ``before`` is then what it says now, and ``after`` what
+    the edit would make of that."""
+
+
+@define
+class AllowedCommands:
+    """Commands that run in this workspace without being asked about, each as its argument list."""
+
+    commands: list[list[str]]
+
+
+@define
+class ForgetCommandParams:
+    """A command to ask about again; all of them if ``argv`` is empty."""
+
+    argv: list[str] = field(factory=list)
+
+
+@define
+class SaveParams:
+    """Documents that the client is asked to save."""
+
+    uris: list[str]
+
+
+@define
+class SaveResult:
+    """Those that are saved now."""
+
+    saved: list[str]

@@ -1,0 +1,251 @@
+"""Values that more than one method or event carries."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field
+
+from tierline.lsp.protocol.base import (
+    Accuracy,
+    CallStatus,
+    ContextMode,
+    EditState,
+    FileState,
+    MessageStatus,
+    PinKind,
+    define,
+)
+
+
+@define
+class ImageInput:
+    """A picture that the user attached."""
+
+    media_type: str
+    """MIME type: image/png, image/jpeg, image/gif or image/webp."""
+    data: str
+    """Base64 of the bytes, without a data-URI prefix."""
+
+
+@define
+class FileInfo:
+    """One entry of the file context."""
+
+    path: str
+    """Workspace-relative POSIX path, root-qualified in multi-root workspaces."""
+    uri: str
+    tokens: int
+    pin: PinKind
+    state: FileState
+    reason: str = ""
+    """Why it is missing, refused or shed, and what to do; empty when all is well."""
+    tier: str = ""
+    """Stability tier in the last plan: L0 to L3, log or active; empty before the first request."""
+    aliases: list[str] = field(factory=list)
+    """Other names of the same file (links, relative spellings) that were given for it."""
+    origin: str = ""
+    dirty: bool = False
+    """True if the text comes from an unsaved editor buffer."""
+    code: str = ""
+    """Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well."""
+    confirmable: bool = False
+    """True if asking again with ``confirm`` would take a refused file."""
+
+
+@define
+class BudgetSection:
+    """One part of the next request. The sections' tokens sum exactly to ``used``."""
+
+    name: str
+    tokens: int
+    detail: str = ""
+
+
+@define
+class UsageInfo:
+    """What the provider itself reported for one request, in tokens."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    estimated: bool = False
+    """True if the provider reported nothing and these are our own counts."""
+    cost: float = 0.0
+    """US dollars by the model table's prices; 0 if they are not known."""
+    saved: float = 0.0
+    """US dollars that the cache saved; negative where writing cost more than reading gave back."""
+
+
+@define
+class Budget:
+    """The size of the next request as it would be sent now. Token counts throughout."""
+
+    model: str
+    provider: str
+    used: int
+    max_input_tokens: int
+    max_output_tokens: int
+    remaining: int
+    percent: float
+    """0 to 100."""
+    sections: list[BudgetSection]
+    accuracy: Accuracy
+    margin_percent: float
+    """Error margin that enforcement adds; never part of ``used``."""
+    limit_source: str
+    """Where the window size comes from: table, user, provider or default."""
+    history_tokens: int = 0
+    compaction_trigger_tokens: int = 0
+    last_reported: UsageInfo | None = None
+    lifetime_input_tokens: int = 0
+    lifetime_output_tokens: int = 0
+
+
+@define
+class ToolCallInfo:
+    """One call of a tool, as a foldable row shows it."""
+
+    id: str
+    """Unique within its message."""
+    message_id: str
+    """The assistant message that holds the call."""
+    name: str
+    title: str = ""
+    """What it does, in a few words (``src/a.py, lines 1 to 40``)."""
+    status: CallStatus = "waiting"
+    note: str = ""
+    """What came of it, in a few words (``42 lines``)."""
+    arguments: str = ""
+    """JSON, cut to what a person reads."""
+    result: str = ""
+    """The beginning of what the model was told."""
+    milliseconds: int = 0
+    edit_id: str = ""
+    """The edit that it proposes, if it does."""
+
+
+@define
+class ConsentInfo:
+    """Something that runs only if the user agrees."""
+
+    id: str
+    turn_id: str
+    call_id: str
+    kind: Literal["command", "url"]
+    title: str
+    """The question."""
+    text: str
+    """What would be done, exactly; what cannot be seen is written as an escape."""
+    detail: str = ""
+    """Where, and with which limits."""
+    can_remember: bool = False
+    """True if ``always`` may be answered: the very same is then never asked again here."""
+
+
+@define
+class EditHunk:
+    """One part of a proposed edit, which may be accepted by itself."""
+
+    index: int
+    line: int
+    """First line, from 1, in the text as it was when the edit was proposed."""
+    before: str
+    after: str
+
+
+@define
+class EditInfo:
+    """An edit that the model proposed."""
+
+    id: str
+    turn_id: str
+    message_id: str
+    call_id: str
+    path: str
+    uri: str
+    state: EditState
+    create: bool
+    """True for a new file."""
+    added: int
+    removed: int
+    """Lines."""
+    hunks: list[EditHunk]
+    accepted: list[int] = field(factory=list)
+    """Indexes of the hunks that were applied."""
+    reason: str = ""
+    """Why it was rejected or failed."""
+
+
+@define
+class ChatMessage:
+    """One message as a client shows it."""
+
+    id: str
+    group_id: str
+    role: Literal["user", "assistant", "tool", "system"]
+    text: str
+    status: MessageStatus
+    timestamp: str
+    """ISO 8601, UTC."""
+    tokens: int = 0
+    """Snapshot weight of the request that produced it (prompt + completion); 0 if unknown."""
+    images: list[str] = field(factory=list)
+    """Data URIs."""
+    files: list[str] = field(factory=list)
+    note: str = ""
+    """A line under the message: why it was interrupted or got no reply."""
+    context_line: str = ""
+    """Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``."""
+    state: str = ""
+    """The STATE block that a reply ended with, without its heading; not part of ``text``."""
+    calls: list[ToolCallInfo] = field(factory=list)
+    """The tools that an assistant's message calls, with what came of them. Messages with the role
+    ``tool`` hold the results; a client that shows these rows need not show them."""
+    covered: str = ""
+    """Id of the compaction that stands for it: it is shown, but no longer sent."""
+    compaction: Literal["", "truncate", "summarize"] = ""
+    """Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes."""
+
+
+@define
+class ProviderInfo:
+    """A provider and whether it can be used now."""
+
+    name: str
+    available: bool
+    model: str
+    why: str
+    """Why it was chosen, or why it cannot be used and what to do."""
+    models: list[str] = field(factory=list)
+    active: bool = False
+    needs_consent: bool = False
+    """A server was found on this machine; it is used only after the user agreed."""
+    base_url: str = ""
+
+
+@define
+class State:
+    """Everything that a client shows; enough to draw itself whole after a reconnect."""
+
+    seq: int
+    """Sequence number of the newest event that this state already contains."""
+    session_id: str
+    branch: str
+    messages: list[ChatMessage]
+    files: list[FileInfo]
+    budget: Budget
+    mode: ContextMode
+    provider: ProviderInfo
+    busy_turn: str = ""
+    """Id of the turn that is running; empty when idle."""
+    partial_text: str = ""
+    """What the running turn has streamed so far."""
+    version: str = ""
+    root: str = ""
+    compacting: bool = False
+    consents: list[ConsentInfo] = field(factory=list)
+    """Questions that wait for the user."""
+    edits: list[EditInfo] = field(factory=list)
+    """Edits proposed since the server started, oldest first."""
