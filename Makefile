@@ -56,8 +56,8 @@ e2e: $(VSIX) ## only the tests in a real VS Code, Neovim and Emacs
 clean-install: $(VSIX) ## the packaged extension in a fresh VS Code, which sets up its own server (downloads 200 MB)
 	@TIERLINE_CLEAN_INSTALL=1 $(PY) -m pytest -q -s tests/e2e/test_clean_install.py
 
-bench: setup ## run the benchmarks and write docs/benchmarks.md (FULL=1: at full size, minutes more)
-	@PYTHONPATH=tests $(PY) -m benchmarks $(if $(FULL),--full)
+bench: setup ## run the benchmarks, write docs/benchmarks.md (FULL=1: at full size, minutes more; ONLY="a b": some)
+	@PYTHONPATH=tests $(PY) -m benchmarks $(ONLY) $(if $(FULL),--full)
 
 fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property

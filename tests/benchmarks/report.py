@@ -7,46 +7,47 @@ import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.results import Run
 from benchmarks.targets import Figures, Verdict, judge, show
 
 HEAD = """# Benchmarks
 
 <!-- Written by `make bench`. Do not edit. -->
 
-One run on one machine, with everything else that ran on it at the time. `make bench` measures
-again and writes this page; the programs are in `tests/benchmarks`, each with a description of what
-it does at its top.
+The newest run of each benchmark, with everything else that ran on the machine at the time; each
+section says of which tree and how busy the machine was. `make bench` measures all of them again,
+`make bench ONLY="initialize load"` some; the programs are in `tests/benchmarks`, each with a
+description of what it does at its top. Ratios come from one run, side by side.
 """
 
 
-def page(
-    results: Mapping[str, Figures],
-    failures: Mapping[str, str],
-    about: Mapping[str, str],
-    tables: Mapping[str, str],
-    machine: Mapping[str, str] | None = None,
-    loads: Mapping[str, float] | None = None,
-) -> str:
-    """The whole page. ``about``: a sentence per benchmark; ``tables``: Markdown that a benchmark
-    made itself; ``failures``: the kind of error of those that did not finish; ``loads``: the
-    system's load of the minute before each one's end.
-    """
+def page(runs: Mapping[str, Run], about: Mapping[str, str]) -> str:
+    """The whole page. ``about``: a sentence per benchmark."""
+    results = {name: run.figures for name, run in runs.items() if not run.failure}
     verdicts = judge(results)
-    loads = loads or {}
-    parts = [HEAD, grid(("machine", ""), list((machine or machine_facts()).items()))]
-    parts += ["## Targets\n", summary(verdicts, failures, loads), _targets(verdicts)]
-    for name in sorted({*results, *failures}):
+    parts = [HEAD]
+    machines = {tuple(run.machine.items()): dict(run.machine) for run in runs.values()}
+    parts += [grid(("machine", ""), list(facts.items())) for facts in machines.values() if facts]
+    parts += ["## Targets\n", summary(verdicts, runs), _targets(verdicts)]
+    for name in sorted(runs):
+        run = runs[name]
         parts.append(f"## {name}\n")
         parts.append(about.get(name, "").replace("``", "`") + "\n")
-        if name in failures:
-            parts.append(f"**Did not finish: {failures[name]}.**\n")
+        if run.failure:
+            parts.append(f"**Did not finish: {run.failure}.**\n")
             continue
-        if name in loads:
-            parts.append(f"Load at its end: {loads[name]:.1f}.\n")
-        own = tables.get(name, "")
-        parts.append(own)
-        parts += figures_tables(results[name], with_lists=not own)
+        parts.append(_conditions(run))
+        parts.append(run.table)
+        parts += figures_tables(run.figures, with_lists=not run.table)
     return "\n".join(part for part in parts if part.strip())
+
+
+def _conditions(run: Run) -> str:
+    """Day, tree and how busy the machine was."""
+    told = [f"Measured on {run.day}"] if run.day else []
+    told += [f"tree {run.commit}"] if run.commit else []
+    told += [f"load at its end {run.load:.1f}"]
+    return f"*{', '.join(told)}.*\n"
 
 
 def machine_facts() -> dict[str, str]:
@@ -67,9 +68,7 @@ def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-def summary(
-    verdicts: Sequence[Verdict], failures: Mapping[str, str], loads: Mapping[str, float]
-) -> str:
+def summary(verdicts: Sequence[Verdict], runs: Mapping[str, Run]) -> str:
     """In sentences: how many targets were reached, and which were not."""
     missed = [v for v in verdicts if v.missed]
     lines = ["No target was measured.\n"] if not verdicts else []
@@ -84,7 +83,11 @@ def summary(
             continue
         value = show(verdict.value, verdict.target.unit)
         lines.append(f"- **Missed**: {verdict.target.text}: {value}, not {verdict.target.words()}.")
-    lines += [f"- **Did not finish**: {name} ({why})." for name, why in failures.items()]
+    lines += [
+        f"- **Did not finish**: {name} ({run.failure})."
+        for name, run in runs.items()
+        if run.failure
+    ]
     small = sorted({v.target.benchmark for v in verdicts if not v.comparable and v.value})
     if small:
         lines.append(
@@ -92,8 +95,8 @@ def summary(
             "`make bench FULL=1` measures the whole."
         )
     cores = os.cpu_count() or 1
-    if crowded := {name: at for name, at in loads.items() if at > cores}:
-        list_of = ", ".join(f"{name} ({at:.1f})" for name, at in crowded.items())
+    if crowded := {name: run.load for name, run in runs.items() if run.load > cores + 1}:
+        list_of = ", ".join(f"{name} ({at:.1f})" for name, at in sorted(crowded.items()))
         lines.append(
             f"- Other programs competed for the {cores} cores, so that times are longer than on a "
             f"machine at rest; load at the end of each: {list_of}."

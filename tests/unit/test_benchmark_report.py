@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.discover import found
 from benchmarks.report import figures_tables, grid, machine_facts, page
+from benchmarks.results import Run, keep, kept
 from benchmarks.targets import TARGETS, judge, show
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +25,8 @@ def history(log_mb: int = 1000, **changes: float) -> dict[str, Any]:
 
 
 def written(results: dict[str, Any], failures: dict[str, str] | None = None) -> str:
-    return page(results, failures or {}, {}, {}, {"cores": "2"})
+    runs = {name: Run(figures, machine={"cores": "2"}) for name, figures in results.items()}
+    return page(runs | {name: Run({}, failure=why) for name, why in (failures or {}).items()}, {})
 
 
 def test_a_missed_target_is_named_with_both_figures() -> None:
@@ -62,12 +64,11 @@ def test_a_benchmark_that_broke_is_named() -> None:
 
 
 def test_a_crowded_machine_is_said_to_be_crowded() -> None:
-    results = {"history_scale": history()}
-    busy, calm = (page(results, {}, {}, {}, {}, {"history_scale": at}) for at in (99.5, 0.1))
+    busy, calm = (page({"history_scale": Run(history(), load=at)}, {}) for at in (99.5, 0.1))
     assert "Other programs competed" in busy
     assert "history_scale (99.5)" in busy
     assert "competed" not in calm
-    assert "Load at its end: 0.1." in calm
+    assert "load at its end 0.1." in calm
 
 
 def test_every_figure_gets_into_a_table() -> None:
@@ -103,6 +104,24 @@ def test_the_page_names_neither_machine_nor_path() -> None:
         assert platform.node() not in text.split()
         assert str(Path.home()) + "/" not in text
         assert str(ROOT) not in text
+
+
+def test_a_run_that_is_kept_comes_back_whole(tmp_path: Path) -> None:
+    run = Run({"rows": [{"a": 1}], "x": 0.5}, "| t |", "", 0.3, True, "2026-11-28", "abc+", {})
+    keep("one", Run({}, failure="EOFError"), tmp_path / "runs")
+    keep("one", run, tmp_path / "runs")
+    keep("two", Run({}, failure="EOFError"), tmp_path / "runs")
+    assert kept(tmp_path / "runs") == {"one": run, "two": Run({}, failure="EOFError")}
+    told = page({"one": run}, {"one": "What it is."})
+    assert "*Measured on 2026-11-28, tree abc+, load at its end 0.3.*" in told
+
+
+def test_the_page_shows_the_runs_that_are_kept() -> None:
+    committed = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    about = found()
+    runs = {name: run for name, run in kept().items() if name in about}
+    assert runs
+    assert committed == page(runs, about), "run `python -m benchmarks --page` in tests"
 
 
 def test_the_command_lists_and_refuses_benchmarks() -> None:

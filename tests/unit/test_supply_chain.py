@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from audit import npm_says, python_says
+from audit import EX_TEMPFAIL, exit_status, npm_says, python_says
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "vscode-client"
@@ -160,6 +160,17 @@ def test_an_audit_that_could_not_be_made_is_not_a_good_one() -> None:
     assert python_says(json.dumps({"dependencies": bad}), 1) == (
         False, "Python: known vulnerabilities in p 1",
     )  # fmt: skip
+
+
+def test_a_missing_service_is_skipped_only_where_that_is_allowed_and_never_hides_a_find() -> None:
+    fine, missing = (True, "npm: no known vulnerability in 3"), npm_says("")
+    found = python_says(
+        json.dumps({"dependencies": [{"name": "p", "version": "1", "vulns": [1]}]}), 1
+    )
+    assert exit_status([fine, fine], where_offered=True) == 0
+    assert exit_status([fine, missing], where_offered=False) == 1
+    assert exit_status([fine, missing], where_offered=True) == EX_TEMPFAIL
+    assert exit_status([missing, found], where_offered=True) == 1
 
 
 def test_every_test_and_file_that_the_security_page_names_exists() -> None:
