@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wire.servers import Cut, Hold, Pause, Reply
+from wire.servers import Act, Reply
 
 
 def dumps(value: Any) -> str:
@@ -165,7 +165,7 @@ def split(reply: Reply, size: int = 1) -> Reply:
     return Reply([whole[i : i + size] for i in range(0, len(whole), size)], reply.status)
 
 
-def then(parts: Iterable[bytes], *acts: Pause | Hold | Cut | bytes) -> Reply:
+def then(parts: Iterable[bytes], *acts: Act | bytes) -> Reply:
     """Part of a reply, then something that happens."""
     return Reply([*parts, *acts])
 

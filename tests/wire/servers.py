@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import select
 import socket
+import ssl
+import struct
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,14 +47,33 @@ class Cut:
 
 
 @frozen
+class Reset:
+    """Break the connection here: the client gets ``ECONNRESET``."""
+
+
+@frozen
+class Endless:
+    """The same bytes again and again, until the client hangs up."""
+
+    data: bytes
+    every: float = 0.0
+    """Seconds between two of them."""
+
+
+Act: TypeAlias = Pause | Hold | Cut | Reset | Endless
+
+
+@frozen
 class Reply:
     """One HTTP answer. Each ``bytes`` in ``body`` is one chunk and one write."""
 
-    body: Sequence[bytes | Pause | Hold | Cut] = ()
+    body: Sequence[bytes | Act] = ()
     status: int = 200
     headers: Mapping[str, str] = field(factory=dict)
-    before: Pause | Hold | Cut | None = None
+    before: Act | None = None
     """What happens before the status line."""
+    length: int | None = None
+    """Sent as ``content-length``, true or not; None sends chunks."""
 
 
 @frozen
@@ -70,7 +92,13 @@ class Request:
 class WireServer:
     """A scripted provider on 127.0.0.1."""
 
-    def __init__(self, kind: Kind, script: Iterable[Reply], input_tokens: int = 42) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        script: Iterable[Reply],
+        input_tokens: int = 42,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.kind = kind
         self.script = list(script)
         self.input_tokens = input_tokens
@@ -88,13 +116,20 @@ class WireServer:
         self._lock = threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.wire = self
+        self._scheme = "http"
+        if tls is not None:
+            self._scheme = "https"
+            # The handshake is the handler's thread's business: it may never come.
+            self._http.socket = tls.wrap_socket(
+                self._http.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )
 
     @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}"
 
     @property
     def port(self) -> int:
@@ -213,31 +248,48 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {"content-type": "text/event-stream; charset=utf-8", **reply.headers}
         for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("transfer-encoding", "chunked")
+        if reply.length is None:
+            self.send_header("transfer-encoding", "chunked")
+        else:
+            self.send_header("content-length", str(reply.length))
         self.end_headers()
         try:
             for part in reply.body:
                 if not isinstance(part, bytes):
-                    if not self._act(part):
+                    if not self._act(part, reply):
                         return
                 elif part:
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-                    self.wfile.flush()
-            self.wfile.write(b"0\r\n\r\n")
+                    self._write(part, reply)
+            if reply.length is None:
+                self.wfile.write(b"0\r\n\r\n")
+            else:
+                self.close_connection = True  # the length may be more than was sent
         except OSError:
             self.server.wire.hung_up.set()
             self.close_connection = True
 
-    def _act(self, act: Pause | Hold | Cut) -> bool:
+    def _write(self, part: bytes, reply: Reply) -> None:
+        whole = part if reply.length is not None else b"%x\r\n%s\r\n" % (len(part), part)
+        self.wfile.write(whole)
+        self.wfile.flush()
+
+    def _act(self, act: Act, reply: Reply | None = None) -> bool:
         """False if the connection is over."""
         goes_on = False
-        if isinstance(act, Pause):
+        if isinstance(act, Endless):
+            while not _gone(self.connection, act.every):
+                self._write(act.data, reply or Reply())
+        elif isinstance(act, Reset):
+            now = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            os.close(self.connection.detach())  # at once, without a polite end before it
+        elif isinstance(act, Pause):
             goes_on = not _gone(self.connection, act.seconds)
         elif isinstance(act, Hold):
             goes_on = self.server.wire._hold(self.connection)
         if not goes_on:
             self.close_connection = True
-            if not isinstance(act, Cut):
+            if not isinstance(act, Cut | Reset):
                 self.server.wire.hung_up.set()
         return goes_on
 
@@ -254,6 +306,7 @@ def _gone(client: socket.socket, seconds: float) -> bool:
     """Wait so long; True as soon as the client hangs up."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
+        # Not true of a TLS connection, on which no test waits.
         readable, _, _ = select.select([client], [], [], left)
         if readable:
             try:

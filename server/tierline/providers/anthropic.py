@@ -31,6 +31,16 @@ from tierline.providers.transport import Endpoint, checked, http_options, send
 _SERVICE = "Anthropic"
 _ADDRESS = "https://api.anthropic.com"
 _COUNTED = ("model", "tools", "system", "messages")
+_SAID = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "error",
+    }
+)
 _STOPS = {
     "end_turn": "end",
     "stop_sequence": "end",
@@ -81,7 +91,12 @@ class AnthropicProvider:
                 options={"headers": {"Content-Type": "application/json"}, "timeout": 30.0},
             )
         except Exception as error:
-            failed = from_exception(_SERVICE, error, secret=self._endpoint.key)
+            failed = from_exception(
+                _SERVICE,
+                error,
+                secret=self._endpoint.key,
+                url=self._endpoint.base_url or _ADDRESS,
+            )
             if failed.http_status in (404, 405, 501):
                 return None
             raise failed from error
@@ -174,6 +189,13 @@ class MessageReader:
                 self._stop = self._stop or ""
             case "error":
                 raise from_event(_SERVICE, data, secret=self.secret)
+
+    def says(self, data: Mapping[str, Any]) -> bool:
+        """See ``Reader.says``. Unknown kinds of events may be pings of a later version."""
+        if data.get("type") == "content_block_delta":
+            delta = _mapping(data.get("delta"))
+            return any(value for key, value in delta.items() if key != "type")
+        return data.get("type") in _SAID
 
     def end(self) -> Iterator[StreamEvent]:
         """See ``Reader.end``."""

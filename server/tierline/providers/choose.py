@@ -9,12 +9,13 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from tierline.providers.addresses import is_loopback
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.editor import NAME, EditorProvider
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import INSTALL, LocalModel, find_model
 from tierline.providers.retry import RetryPolicy
-from tierline.providers.transport import Endpoint, is_loopback
+from tierline.providers.transport import Endpoint
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5.6"}
 KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}

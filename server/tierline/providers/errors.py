@@ -125,7 +125,7 @@ def from_status(  # noqa: PLR0911 (one return for each kind of answer)
         return RequestFailed(
             "rate_limited",
             f"{service} limits the rate of requests{said}",
-            _LATER if wait is None else f"Retry in {wait:.0f} seconds.",
+            _LATER if wait is None else f"Retry in {duration(wait)}.",
             http_status=status,
             retryable=not hopeless,
             retry_after=wait,
@@ -183,17 +183,22 @@ def from_event(service: str, body: object, *, secret: str = "") -> RequestFailed
     return from_status(service, status, body, secret=secret)
 
 
-def from_exception(service: str, error: Exception, *, secret: str = "") -> RequestFailed:
-    """The error of an exception that an SDK or its HTTP client raised."""
+def from_exception(
+    service: str, error: Exception, *, secret: str = "", url: str = ""
+) -> RequestFailed:
+    """The error of an exception that an SDK or its HTTP client raised. ``url``: the address."""
     status = getattr(error, "status_code", None)
     response = getattr(error, "response", None)
     if isinstance(status, int) and response is not None:
         body = getattr(error, "body", None)
         headers = {k.lower(): v for k, v in response.headers.items()}
         return from_status(service, status, body, headers, secret=secret)
+    from tierline.providers import reaching
+
     cause = error.__cause__ or error
-    text = str(cause) or type(cause).__name__
     kinds = {c.__name__ for c in (*type(error).__mro__, *type(cause).__mro__)}
+    if "DecodingError" in kinds:
+        return unreadable(service)
     if kinds & _UNSENDABLE or not (isinstance(error, OSError) or kinds & _NETWORK):
         # Made before anything was sent, by a key or an address that HTTP cannot carry.
         return RequestFailed(
@@ -201,14 +206,32 @@ def from_exception(service: str, error: Exception, *, secret: str = "") -> Reque
             f"The request to {service} could not be made ({type(error).__name__}).",
             "Check the key and the base URL.",
         )
-    untrusted = "CERTIFICATE_VERIFY_FAILED" in text
+    found = reaching.why(service, url, error)
+    text = quote(str(cause) or type(cause).__name__, secret)
     return RequestFailed(
         "network",
-        f"{service} cannot be reached{quote(text, secret)}",
-        "Add your network's certificate authority to the system, or set SSL_CERT_FILE."
-        if untrusted
-        else "Check the network and the base URL, then retry.",
-        retryable=not untrusted,
+        found.message or f"{service} cannot be reached{text}",
+        found.advice,
+        retryable=found.retryable,
+    )
+
+
+def closed(service: str) -> RequestFailed:
+    """The connection ended before anything of a reply came."""
+    return RequestFailed(
+        "network",
+        f"{service} closed the connection before a reply came.",
+        _LATER,
+        retryable=True,
+    )
+
+
+def unreadable(service: str) -> RequestFailed:
+    """The reply's bytes cannot be decompressed."""
+    return RequestFailed(
+        "protocol",
+        f"{service} sent a damaged reply: it cannot be decompressed.",
+        "Retry; if it happens again, a proxy in between may be at fault.",
     )
 
 
@@ -218,7 +241,7 @@ def not_a_stream(
     """HTTP 200 with something else than events: an error in JSON, or a page at a wrong address."""
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if isinstance(value, Mapping) and value.get("error"):
         return from_event(service, value, secret=secret)
@@ -230,13 +253,17 @@ def not_a_stream(
     )
 
 
-def stalled(service: str, seconds: float, *, begun: bool) -> RequestFailed:
-    """Nothing arrived for ``seconds``. Never tried again: the service may still be at work."""
+def stalled(service: str, seconds: float, *, begun: bool, pings: bool = False) -> RequestFailed:
+    """Nothing arrived for ``seconds``, or with ``pings`` nothing but signs of life. Never tried
+    again: the service may still be at work.
+    """
     what = "stopped sending in the middle of the reply" if begun else "did not begin to reply"
+    nothing = "nothing but signs of life" if pings else "nothing"
+    setting = "first_byte_seconds" if pings or not begun else "stall_seconds"
     return RequestFailed(
         "stalled",
-        f"{service} {what} (nothing for {seconds:g} s).",
-        "Retry, or allow more time in the settings.",
+        f"{service} {what} ({nothing} for {seconds:g} s).",
+        f"Retry, or allow more time (provider.{setting}).",
     )
 
 
@@ -279,6 +306,12 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)
     return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+
+
+def duration(seconds: float) -> str:
+    """Seconds, or minutes if they are many."""
+    number, unit = (seconds, "second") if seconds < 120 else (seconds / 60, "minute")
+    return f"{number:.0f} {unit}{'' if round(number) == 1 else 's'}"
 
 
 def quote(text: str, secret: str = "") -> str:

@@ -11,6 +11,7 @@ from attrs import define, field
 
 from tierline.context.prompt import Prompt
 from tierline.providers import fragments
+from tierline.providers.addresses import host_of
 from tierline.providers.base import (
     ProviderError,
     ReasoningDelta,
@@ -24,9 +25,10 @@ from tierline.providers.calls import tool_call
 from tierline.providers.canonical import rendered
 from tierline.providers.errors import from_event, from_exception
 from tierline.providers.retry import with_retries
-from tierline.providers.transport import Endpoint, checked, host_of, http_options, send
+from tierline.providers.transport import Endpoint, checked, http_options, send
 
 _ADDRESS = "https://api.openai.com/v1"
+_SAID = ("content", "refusal", "reasoning_content", "reasoning", "tool_calls")
 _STOPS = {
     "stop": "end",
     "length": "output_limit",
@@ -164,6 +166,14 @@ class CompletionReader:
                 self._stop = reason
         if isinstance(usage := data.get("usage"), Mapping):
             yield from _usage(usage)
+
+    def says(self, data: Mapping[str, Any]) -> bool:
+        """See ``Reader.says``. A chunk that only names the role says nothing yet."""
+        for choice in map(_mapping, _rows(data.get("choices"))):
+            delta = _mapping(choice.get("delta"))
+            if choice.get("finish_reason") or any(delta.get(key) for key in _SAID):
+                return True
+        return False
 
     def end(self) -> Iterator[StreamEvent]:
         """See ``Reader.end``. Calls are whole only now: no piece says that it is the last."""

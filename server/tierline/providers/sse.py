@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, TypeAlias
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 
@@ -31,33 +31,62 @@ DONE = "[DONE]"
 
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Parsed, None]:
     """Parse a byte stream. OpenAI's closing ``[DONE]`` is given as ``("[DONE]", {})``."""
-    buffer = b""
+    lines = _Lines()
     name = ""
     data: list[bytes] = []
+    size = 0
     async for chunk in chunks:
-        buffer += chunk
-        *lines, buffer = buffer.replace(b"\r\n", b"\n").split(b"\n")
-        for line in lines:
+        for line in lines.feed(chunk):
             if not line.strip():
                 for parsed in _finish(name, data):
                     yield parsed
-                name, data = "", []
+                name, data, size = "", [], 0
             elif line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
+                size += len(line)
             elif line.startswith(b"event:"):
                 if data:  # the blank line between two events was lost
                     for parsed in _finish(name, data):
                         yield parsed
-                    data = []
+                    data, size = [], 0
                 name = line[6:].strip().decode("utf-8", "replace")
-        if len(buffer) > MAX_EVENT_BYTES:
-            yield Damaged("an event of more than 32 MB")
-            buffer = b""
-    if data or buffer.startswith(b"data:"):
-        if buffer.startswith(b"data:"):
-            data.append(buffer[5:].removeprefix(b" "))
+        if size + lines.size > MAX_EVENT_BYTES:
+            yield Damaged(f"an event of more than {MAX_EVENT_BYTES:,} bytes")
+            lines.drop()
+            data, size = [], 0
+    rest = lines.rest()
+    if data or rest.startswith(b"data:"):
+        if rest.startswith(b"data:"):
+            data.append(rest[5:].removeprefix(b" "))
         for parsed in _finish(name, data, at_end=True):
             yield parsed
+
+
+@define
+class _Lines:
+    """Cuts chunks into lines. A long line is joined once, not at each chunk of it."""
+
+    size: int = 0
+    """Bytes of the line that has not ended."""
+    _parts: list[bytes] = field(factory=list)
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that end in a chunk, without their ends."""
+        if b"\n" not in chunk:
+            self._parts.append(chunk)
+            self.size += len(chunk)
+            return []
+        *lines, rest = (self.rest() + chunk).split(b"\n")
+        self._parts, self.size = [rest], len(rest)
+        return [line.removesuffix(b"\r") for line in lines]
+
+    def rest(self) -> bytes:
+        """The line that has not ended."""
+        return b"".join(self._parts)
+
+    def drop(self) -> None:
+        """Forget the line that has not ended."""
+        self._parts, self.size = [], 0
 
 
 def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parsed]:
@@ -84,6 +113,6 @@ def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parse
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

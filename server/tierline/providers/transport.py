@@ -7,7 +7,6 @@ off and the stream of the reply is read here, see ``sse``.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol
@@ -16,11 +15,20 @@ from urllib.parse import urlsplit
 from attrs import define, field, frozen
 
 from tierline.providers import sse
+from tierline.providers.addresses import is_loopback
 from tierline.providers.base import Malformed, Stop, StreamEvent, Usage
-from tierline.providers.errors import RequestFailed, from_exception, not_a_stream, stalled
+from tierline.providers.errors import (
+    RequestFailed,
+    closed,
+    from_exception,
+    not_a_stream,
+    stalled,
+    unreadable,
+)
 from tierline.providers.retry import RetryPolicy
 
 _CONNECT_SECONDS = 15.0
+_PAGE_BYTES = 200_000
 _NOT_EVENTS = ("application/json", "text/html")
 
 
@@ -46,28 +54,13 @@ class Reader(Protocol):
         """Events of one object. Raises RequestFailed for an error that the stream carries."""
         ...
 
+    def says(self, data: Mapping[str, Any]) -> bool:
+        """False for an object that only shows that the service is still there, such as a ping."""
+        ...
+
     def end(self) -> Iterable[StreamEvent]:
         """What is left when the stream is over; closes with ``Stop`` if its end was seen."""
         ...
-
-
-def host_of(url: str) -> str:
-    """The host in lower case; empty if there is none or the address is none."""
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
-def is_loopback(url: str) -> bool:
-    """True for an address on this machine."""
-    host = host_of(url)
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def checked(service: str, endpoint: Endpoint) -> Endpoint:
@@ -109,6 +102,8 @@ def http_options(base_url: str) -> dict[str, Any]:
     options: dict[str, Any] = {"timeout": timeout, "follow_redirects": False}
     if is_loopback(base_url):
         options["trust_env"] = False
+        if base_url.startswith("https"):  # a certificate of one's own, by SSL_CERT_FILE, still holds
+            options["verify"] = httpx2.create_ssl_context()
     return options
 
 
@@ -135,8 +130,7 @@ async def send(
         yield event
     if stop is None:
         if not shown:
-            closed = ConnectionError("the connection closed before a reply came")
-            raise from_exception(service, closed)
+            raise closed(service)
         yield Stop("incomplete")
 
 
@@ -156,21 +150,22 @@ async def _events(
                 if name == sse.DONE:
                     reader.done = True
                 else:
-                    patience.progress()
+                    if reader.says(data):
+                        patience.progress()
                     for event in reader.read(data):
                         yield event
                 if reader.done:
                     return
         except ConnectionError as error:
             if not patience.begun:
-                raise from_exception(service, error, secret=endpoint.key) from error
+                raise closed(service) from error
 
 
 @define
 class _Patience:
     """Two limits on waiting: no bytes at all for ``stall_seconds``, and, since some services send
-    pings while they have nothing to say, no event for ``first_byte_seconds``. Before the first
-    event only the second one holds: reading a long prompt takes its time.
+    pings while they have nothing to say, nothing of a reply for ``first_byte_seconds``. Before the
+    reply begins only the second one holds: reading a long prompt takes its time.
     """
 
     _service: str
@@ -183,26 +178,39 @@ class _Patience:
         self._last = self._clock()
 
     def progress(self) -> None:
-        """An event came."""
+        """Something of the reply came."""
         self.begun, self._last = True, self._clock()
 
     async def watch(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        """The same chunks; raises ``stalled`` when they fail to come. Closes ``chunks``."""
-        endpoint = self._endpoint
+        """The same chunks; raises ``stalled`` when they fail to come, or never say anything.
+        Closes ``chunks``.
+        """
+        stall, longest = self._endpoint.stall_seconds, self._endpoint.first_byte_seconds
+        heard = False
         async with aclosing(chunks):
             while True:
-                left = self._last + endpoint.first_byte_seconds - self._clock()
+                left = self._last + longest - self._clock()
+                silent = self.begun and stall < left
                 try:
-                    async with asyncio.timeout(
-                        min(left, endpoint.stall_seconds) if self.begun else left
-                    ):
-                        data = await anext(chunks, None)
+                    async with asyncio.timeout(stall if silent else left):
+                        # A service that never pauses would never let the timeout in.
+                        data = await anext(chunks, None) if left > 0 else await _for_ever()
                 except TimeoutError:
-                    limit = endpoint.stall_seconds if self.begun else endpoint.first_byte_seconds
-                    raise stalled(self._service, limit, begun=self.begun) from None
+                    raise stalled(
+                        self._service,
+                        stall if silent else longest,
+                        begun=self.begun,
+                        pings=heard and not silent,
+                    ) from None
                 if data is None:
                     return
+                heard = True
                 yield data
+
+
+async def _for_ever() -> bytes:
+    await asyncio.Event().wait()
+    return b""
 
 
 async def _chunks(
@@ -226,15 +234,30 @@ async def _chunks(
             stream_cls=None,
         )
     except Exception as error:
-        raise from_exception(service, error, secret=endpoint.key) from error
+        url = endpoint.base_url or str(client.base_url)
+        raise from_exception(service, error, secret=endpoint.key, url=url) from error
     kind = response.headers.get("content-type", "")
     try:
         if kind.startswith(_NOT_EVENTS):
-            raise not_a_stream(service, kind, await response.aread(), secret=endpoint.key)
+            page = await _beginning(response)
+            raise not_a_stream(service, kind, page, secret=endpoint.key)
         async with aclosing(response.aiter_bytes()) as pieces:
             async for piece in pieces:
                 yield piece
+    except httpx2.DecodingError as error:
+        raise unreadable(service) from error
     except (httpx2.TransportError, httpx2.StreamError) as error:
         raise ConnectionError(str(error) or type(error).__name__) from error
     finally:
         await response.aclose()
+
+
+async def _beginning(response: Any) -> bytes:
+    """The first bytes of a body that is no stream; it may have no end."""
+    page = b""
+    async with aclosing(response.aiter_bytes()) as pieces:
+        async for piece in pieces:
+            page += piece
+            if len(page) > _PAGE_BYTES:
+                break
+    return page
