@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import zlib
 from collections.abc import Callable
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import frozen
 
 from wire.drive import begun, refusal, reply
-from wire.scripts import O_DONE, a_end, a_event, a_texts, o_chunk, o_data, o_end, text_error, then
+from wire.scripts import a_end, a_event, o_chunk, o_data, o_end, text_error, then
 from wire.servers import Cut, Endless, Hold, Kind, Reply, Reset
 
 STALL, FIRST, RETRIES = 0.6, 2.5, 1
@@ -47,7 +47,6 @@ class Fault:
     text: str = ""
     """What is kept of the reply."""
     requests: int = 1
-    needs: frozenset[str] = field(factory=frozenset)
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-").replace(",", "")
@@ -116,26 +115,25 @@ def busy_in_the_middle(kind: Kind) -> Reply:
 
 
 def surrogates(kind: Kind) -> Reply:
-    """Half of a pair, escaped: JSON allows it, UTF-8 does not."""
-    if kind == "anthropic":
-        raw = json.dumps({"type": "text_delta", "text": "\ud83d"})
-        event = f'data: {{"type": "content_block_delta", "index": 0, "delta": {raw}}}\n\n'
-        return Reply([*a_texts(0, "One "), event.encode(), *a_texts(1, "two three."), *a_end()])
-    chunk = json.dumps({"choices": [{"index": 0, "delta": {"content": "\ud83d"}}]})
-    return Reply(
-        [
-            o_chunk({"content": "One "}),
-            f"data: {chunk}\n\n".encode(),
-            o_chunk({"content": "two three."}),
-            *o_end(),
-        ]
-    )
+    """Half of a pair, escaped: JSON allows it, UTF-8 does not. Then a pair in two events."""
+    pieces = ("One ", "\ud83d", "\ud83d", "\ude42", "two three.")
+
+    def event(text: str) -> bytes:
+        if kind == "anthropic":
+            delta = {"type": "text_delta", "text": text}
+            value: Any = {"type": "content_block_delta", "index": 0, "delta": delta}
+        else:
+            value = {"choices": [{"index": 0, "delta": {"content": text}}]}
+        return f"data: {json.dumps(value)}\n\n".encode()
+
+    return Reply([*map(event, pieces), *ended(kind)])
 
 
-def packed(kind: Kind, damaged: bytes) -> Reply:
-    """A reply in gzip whose first part is good."""
-    data = gzip.compress(b"".join(begun(kind, "Half")) + ping(kind) * 4000)
-    return Reply([data[: len(data) // 2], damaged], headers=GZIP)
+def packed(kind: Kind) -> Reply:
+    """Gzip whose first part is good; behind it stands a block of a type that there is not."""
+    packer = zlib.compressobj(wbits=31)
+    good = packer.compress(b"".join(begun(kind, "Half"))) + packer.flush(zlib.Z_SYNC_FLUSH)
+    return Reply([good, b"\x07" + b"\xff" * 400], headers=GZIP)
 
 
 STALLED = "{service} stopped sending in the middle of the reply (nothing for 0.6 s). "
@@ -147,8 +145,8 @@ BROKE = "{service} closed the connection before a reply came."
 OVERLOADED = "{service} is overloaded (HTTP 529)"
 LIMITED = "{service} limits the rate of requests: “slow down”."
 GARBAGE = (
-    "{service} sent a damaged reply: it cannot be decompressed. Retry; if it happens again, a proxy "
-    "in between may be at fault."
+    "{service} sent a damaged reply: it cannot be decompressed. Retry; if it happens again, a "
+    "proxy in between may be at fault."
 )
 
 FAULTS = [
@@ -296,7 +294,7 @@ FAULTS = [
         told="One damaged piece of the reply was skipped.",
         text="One two three.",
     ),
-    Fault("half of a character", one(surrogates), "ok", text="One �two three."),
+    Fault("half of a character", one(surrogates), "ok", text="One \ufffd🙂two three."),
     Fault(
         "garbage that says it is gzip",
         one(lambda kind: Reply([b"\x00\x01garbage" * 40], headers=GZIP)),
@@ -306,7 +304,7 @@ FAULTS = [
     ),
     Fault(
         "gzip that is damaged in the middle",
-        one(lambda kind: packed(kind, b"\xff" * 400)),
+        one(packed),
         "error",
         "protocol",
         GARBAGE,
@@ -446,3 +444,60 @@ FAULTS = [
         text="Half",
     ),
 ]
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+BEFORE = [
+    (
+        "nothing listens at the address",
+        "OpenAI cannot be reached: nothing listens at api.example:443. Start the server or check "
+        "the base URL, then retry.",
+    ),
+    (
+        "the name is not known (DNS)",
+        "OpenAI cannot be reached: the name api.example is not known. Check the network and the "
+        "spelling of the base URL, then retry.",
+    ),
+    (
+        "the proxy is not there",
+        "The proxy proxy.example:3128 cannot be reached. Check HTTPS_PROXY and the network, or add "
+        "api.example to NO_PROXY.",
+    ),
+    (
+        "the proxy refuses",
+        "The proxy proxy.example:3128 did not let the request through (407 Proxy Authentication "
+        "Required). Check the address, user name and password in HTTPS_PROXY.",
+    ),
+    (
+        "a certificate that nobody vouches for",
+        "The certificate of api.example:443 is not trusted: self-signed certificate. Add your "
+        "network's certificate authority to the system, or set SSL_CERT_FILE.",
+    ),
+    (
+        "https where only http is spoken",
+        "api.example:443 does not answer with a secure connection (wrong version number). Check "
+        "the port, and whether the base URL should begin with http instead of https.",
+    ),
+]
+"""Faults before anything is sent; each has a test of its own."""
+
+
+def table() -> str:
+    """The rows as ``docs/reliability.md`` shows them."""
+    lines = [
+        "| fault | the turn | what the user reads | kept | requests |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for fault in FAULTS:
+        waits = "".join(f"meanwhile “{wait.removesuffix(AGAIN)}” " for wait in fault.waits)
+        told = (waits + (f"“{fault.told}”" if fault.told else "")).strip() or "nothing"
+        told = told.replace("{service}", "OpenAI")
+        kept = "the text so far" if fault.text == "Half" else "all" if fault.text else "–"
+        lines.append(f"| {fault.name} | {fault.outcome} | {told} | {kept} | {fault.requests} |")
+    lines += [f"| {name} | error | “{told}” | – | 0 |" for name, told in BEFORE]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

@@ -93,11 +93,11 @@ class Turn:
         if self.end["error"]:
             return f"{self.end['error']} {self.end['advice']}"
         message = self.end.get("message") or {}
-        return message.get("note") or " ".join(n["text"] for n in self.of("notice"))
+        return str(message.get("note") or " ".join(n["text"] for n in self.of("notice")))
 
     @property
     def text(self) -> str:
-        return (self.end.get("message") or {}).get("text", "")
+        return str((self.end.get("message") or {}).get("text", ""))
 
     @property
     def shown(self) -> str:
@@ -110,7 +110,9 @@ class Turn:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def line(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
+def line(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Line]:
     kind: Kind = request.param
     workspace = tmp_path_factory.mktemp(kind) / "work"
     workspace.mkdir()
@@ -188,7 +190,9 @@ both = pytest.mark.parametrize("kind", KINDS)
 @both
 def test_nothing_listens(workspace: Path, kind: Kind, free_port: int) -> None:
     turn = one_turn(workspace, kind, f"http://127.0.0.1:{free_port}")
-    said = f"{name_of(kind, '127.0.0.1')} cannot be reached: nothing listens at 127.0.0.1:{free_port}."
+    said = (
+        f"{name_of(kind, '127.0.0.1')} cannot be reached: nothing listens at 127.0.0.1:{free_port}."
+    )
     assert turn.told == f"{said} Start the server or check the base URL, then retry."
     assert (turn.end["code"], len(turn.waits)) == ("network", 1)
 
@@ -197,7 +201,9 @@ def test_nothing_listens(workspace: Path, kind: Kind, free_port: int) -> None:
 def test_a_name_that_does_not_exist(workspace: Path, kind: Kind) -> None:
     """``.invalid`` is reserved (RFC 2606)."""
     turn = one_turn(workspace, kind, "http://model.invalid/v1", no_proxy="*")
-    said = f"{name_of(kind, 'model.invalid')} cannot be reached: the name model.invalid is not known."
+    said = (
+        f"{name_of(kind, 'model.invalid')} cannot be reached: the name model.invalid is not known."
+    )
     assert turn.told == f"{said} Check the network and the spelling of the base URL, then retry."
     assert turn.end["code"] == "network"
 
@@ -205,9 +211,7 @@ def test_a_name_that_does_not_exist(workspace: Path, kind: Kind) -> None:
 @both
 def test_a_proxy_that_is_not_there(workspace: Path, kind: Kind, free_port: int) -> None:
     proxy = f"http://someone:secret@127.0.0.1:{free_port}"
-    env = {"no_proxy": "", "NO_PROXY": ""} | {
-        name: proxy for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY")
-    }
+    env = {"no_proxy": "", "NO_PROXY": "", "https_proxy": proxy, "HTTPS_PROXY": proxy}
     turn = one_turn(workspace, kind, "https://model.invalid/v1", **env)
     assert turn.told == (
         f"The proxy 127.0.0.1:{free_port} cannot be reached. Check HTTPS_PROXY and the network, or "
@@ -223,7 +227,7 @@ def test_a_proxy_that_refuses(workspace: Path, kind: Kind) -> None:
         threading.Thread(target=_refuse, args=(listener,), daemon=True).start()
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         env = {"no_proxy": "", "NO_PROXY": ""}
-        env |= {name: f"http://someone:secret@{address}" for name in ("https_proxy", "HTTPS_PROXY")}
+        env |= dict.fromkeys(("https_proxy", "HTTPS_PROXY"), f"http://someone:secret@{address}")
         turn = one_turn(workspace, kind, "https://model.invalid/v1", **env)
     assert turn.told == (
         f"The proxy {address} did not let the request through (407 Proxy Authentication Required). "
@@ -241,7 +245,9 @@ def _refuse(listener: socket.socket) -> None:
             return
         with client:
             client.recv(65536)
-            client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+            client.sendall(
+                b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+            )
 
 
 @pytest.fixture
@@ -301,9 +307,7 @@ def test_https_where_only_http_is_spoken(workspace: Path, kind: Kind) -> None:
     with wire_server(kind, reply(kind, *GOOD)) as model:
         turn = one_turn(workspace, kind, model.url.replace("http:", "https:"))
         said, _, advice = turn.told.partition("). ")
-        assert said.startswith(
-            f"127.0.0.1:{model.port} does not answer with a secure connection ("
-        )
+        assert said.startswith(f"127.0.0.1:{model.port} does not answer with a secure connection (")
         assert advice == (
             "Check the port, and whether the base URL should begin with http instead of https."
         )

@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
 
+from tierline.context.text import well_formed
 from tierline.providers import sse
 from tierline.providers.addresses import is_loopback
-from tierline.providers.base import Malformed, Stop, StreamEvent, Usage
+from tierline.providers.base import Malformed, Stop, StreamEvent, TextDelta, Usage
 from tierline.providers.errors import (
     RequestFailed,
     closed,
@@ -102,7 +103,9 @@ def http_options(base_url: str) -> dict[str, Any]:
     options: dict[str, Any] = {"timeout": timeout, "follow_redirects": False}
     if is_loopback(base_url):
         options["trust_env"] = False
-        if base_url.startswith("https"):  # a certificate of one's own, by SSL_CERT_FILE, still holds
+        if base_url.startswith(
+            "https"
+        ):  # a certificate of one's own, by SSL_CERT_FILE, still holds
             options["verify"] = httpx2.create_ssl_context()
     return options
 
@@ -118,11 +121,17 @@ async def send(
     Raises:
         RequestFailed: in every other case.
     """
-    shown = False
+    shown, halves = False, _Halves()
     async with aclosing(_events(client, path, payload, reader, service, endpoint)) as events:
         async for event in events:
             shown = shown or not isinstance(event, Usage | Malformed | Stop)
-            yield event
+            if isinstance(event, TextDelta):
+                if text := halves.feed(event.text):
+                    yield TextDelta(text)
+            else:
+                yield event
+    if text := halves.rest():
+        yield TextDelta(text)
     stop: Stop | None = None
     for event in reader.end():
         if isinstance(event, Stop):
@@ -206,6 +215,26 @@ class _Patience:
                     return
                 heard = True
                 yield data
+
+
+@define
+class _Halves:
+    """Text without lone halves of surrogate pairs, which JSON may carry and many editors cannot
+    read. Two halves that come in two pieces become one character.
+    """
+
+    _held: str = ""
+
+    def feed(self, text: str) -> str:
+        """The text that can be shown now."""
+        text, self._held = self._held + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._held = text[:-1], text[-1]
+        return well_formed(text)
+
+    def rest(self) -> str:
+        """What stands for a half whose other half never came."""
+        return well_formed(self._held)
 
 
 async def _for_ever() -> bytes:

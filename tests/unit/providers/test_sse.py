@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Iterable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +62,28 @@ async def test_a_last_event_without_its_blank_line_counts_if_it_is_whole() -> No
     assert await parse([b'data: {"a": 1}\n']) == [("", {"a": 1})]
     assert await parse([b'data: {"a": 1}']) == [("", {"a": 1})]
     assert await parse([b'data: {"a": ']) == []
+
+
+async def test_what_never_ends_is_dropped_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One line without its end, and an event of lines without its blank one."""
+    monkeypatch.setattr(sse, "MAX_EVENT_BYTES", 10_000)
+    good = b'\n\ndata: {"a": 1}\n\n'
+    for piece in (b"x" * 900, b"data: 1\n" * 100):
+        found = await parse([*([piece] * 100), good])
+        assert len([e for e in found if isinstance(e, sse.Damaged)]) >= 6
+        assert found[-1] == ("", {"a": 1})
+
+
+async def test_a_long_line_in_small_pieces_is_joined_once() -> None:
+    line = b'data: {"a": "' + b"x" * 4_000_000 + b'"}\n\n'
+    began = time.process_time()
+    found = await parse(line[i : i + 1000] for i in range(0, len(line), 1000))
+    assert [type(event) for event in found] == [tuple]
+    assert time.process_time() - began < 1, "joined anew at each piece this takes 8 GB of copies"
+
+
+async def test_an_event_nested_too_deeply_costs_itself_only() -> None:
+    found = await parse([b"data: " + b"[" * 200_000 + b'\n\ndata: {"a": 1}\n\n'])
+    assert [isinstance(event, sse.Damaged) for event in found] == [True, False]
