@@ -252,7 +252,7 @@ describe('the viewer', () => {
     const session = all('[data-testid=session]')[0]?.textContent ?? '';
     expect(session).toContain('80 % read from the cache');
     expect(session).toContain('$1.25 saved');
-    expect(session).toContain('2 keep-alive requests');
+    expect(session).toContain('keep-alive: 2 requests');
     expect(session).toContain('It is too early. (chance 0.5)');
     state.tiers = tiers({ secondsLeft: 3 });
     draw();

@@ -173,7 +173,7 @@ describe('the Context view', () => {
     expect(made[0]?.entries[0]).toMatchObject({
       label: 'https://example.org/guide',
       uri: 'https://example.org/guide',
-      why: 'read 2026-11-28',
+      why: 'read on 2026-11-28',
       tokens: 300,
       tier: 'L3',
     });

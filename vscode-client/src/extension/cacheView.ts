@@ -45,16 +45,17 @@ export class CacheView implements vscode.Disposable {
       return;
     }
     const dist = vscode.Uri.joinPath(this.extension, 'dist');
+    const title = vscode.l10n.t('Prompt Cache');
     const panel = vscode.window.createWebviewPanel(
       CacheView.type,
-      vscode.l10n.t('Prompt Cache'),
+      title,
       vscode.ViewColumn.Active,
       { enableScripts: true, localResourceRoots: [dist] },
     );
     const icon = (theme: string): vscode.Uri =>
       vscode.Uri.joinPath(this.extension, 'media', `tierline-${theme}.svg`);
     panel.iconPath = { light: icon('light'), dark: icon('dark') };
-    panel.webview.html = webviewPage(panel.webview, dist, 'cacheView', 'Prompt Cache');
+    panel.webview.html = webviewPage(panel.webview, dist, 'cacheView', title);
     panel.webview.onDidReceiveMessage((value: unknown) => {
       const message = parseCacheToHost(value);
       if (message === null) this.log.warn('The cache viewer sent what is not understood.');

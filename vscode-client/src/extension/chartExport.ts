@@ -18,7 +18,7 @@ export async function exportCharts(session: Session, format?: Format): Promise<v
   const chosen = format ?? (await choose());
   if (chosen === undefined) return;
   const turns = turnFigures(requests);
-  const name = `tierline-${sessionId.slice(0, 8)}.${chosen}`;
+  const name = `tierline-${sessionId.slice(-8)}.${chosen}`;
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const target = await vscode.window.showSaveDialog({
     title: t('Export Charts'),

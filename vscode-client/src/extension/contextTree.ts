@@ -204,7 +204,7 @@ function groupItem(group: Group): vscode.TreeItem {
   const item = new vscode.TreeItem(groupName(group.name), vscode.TreeItemCollapsibleState.Expanded);
   item.id = `group:${group.name}`;
   item.iconPath = new vscode.ThemeIcon(ICONS[group.name]);
-  item.contextValue = `group ${group.name}`;
+  item.contextValue = `group-${group.name}`;
   item.description =
     group.tokens > 0
       ? vscode.l10n.t('{0} · {1} tokens', group.entries.length, exact(group.tokens))

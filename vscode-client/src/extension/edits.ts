@@ -92,7 +92,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
   async answer(): Promise<void> {
     const consent = this.session.model?.consents[0];
     if (consent === undefined) {
-      void vscode.window.showInformationMessage(vscode.l10n.t('No command waits for you.'));
+      void vscode.window.showInformationMessage(vscode.l10n.t('No question waits for you.'));
       return;
     }
     const page = consent.kind === 'url';

@@ -1,5 +1,6 @@
 /** The extension's entry: puts the parts together and registers the commands. */
 import * as vscode from 'vscode';
+import { speak } from '../shared/l10n';
 import { CacheView } from './cacheView';
 import { exportCharts } from './chartExport';
 import { ChatView } from './chatView';
@@ -12,6 +13,7 @@ import { VirtualDocuments } from './documents';
 import { Edits } from './edits';
 import { Files } from './files';
 import { Keys } from './keys';
+import { language } from './language';
 import { LanguageModels } from './languageModels';
 import { Memos } from './memos';
 import { Models } from './models';
@@ -28,6 +30,7 @@ import { WorkspaceFiles } from './workspaceFiles';
 let server: ServerController | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
+  speak(language());
   const log = vscode.window.createOutputChannel('Tierline', { log: true });
   server = new ServerController(context, log);
   const controller = server;

@@ -299,7 +299,9 @@ function sessionItem(info: SessionInfo): Item {
     label: `$(${info.current ? 'check' : 'comment-discussion'}) ${title}`,
     description: [
       moment(info.timestamp),
-      vscode.l10n.t('{0} messages', info.messageCount),
+      info.messageCount === 1
+        ? vscode.l10n.t('1 message')
+        : vscode.l10n.t('{0} messages', info.messageCount),
       ...(info.current ? [vscode.l10n.t('open')] : []),
     ].join(' · '),
     buttons: [PREVIEW, RENAME, DELETE],

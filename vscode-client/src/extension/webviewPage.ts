@@ -1,7 +1,7 @@
 /** The HTML around a webview's bundle, with a policy that lets in nothing else. */
 import { randomBytes } from 'node:crypto';
-import type * as vscode from 'vscode';
-import { Uri } from 'vscode';
+import * as vscode from 'vscode';
+import { language } from './language';
 
 /** ``name`` is the bundle's: ``dist/name.js`` and ``dist/name.css``. */
 export function webviewPage(
@@ -11,7 +11,10 @@ export function webviewPage(
   title: string,
 ): string {
   const nonce = randomBytes(18).toString('base64');
-  const asset = (file: string): string => webview.asWebviewUri(Uri.joinPath(dist, file)).toString();
+  const asset = (file: string): string =>
+    webview.asWebviewUri(vscode.Uri.joinPath(dist, file)).toString();
+  const spoken = language();
+  const texts = escaped(JSON.stringify(spoken));
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -22,18 +25,23 @@ export function webviewPage(
     "base-uri 'none'",
   ].join('; ');
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${escaped(spoken.id)}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="${asset('codicon.css')}">
 <link rel="stylesheet" href="${asset(`${name}.css`)}">
-<title>${title}</title>
+<meta name="l10n" content="${texts}">
+<title>${escaped(title)}</title>
 </head>
 <body>
 <div id="root"></div>
 <script nonce="${nonce}" src="${asset(`${name}.js`)}"></script>
 </body>
 </html>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }

@@ -1,5 +1,6 @@
 /** Token counts as people read them, and how full the window is. */
 import type { Budget } from '../protocol';
+import { decimal, t, whole } from './l10n';
 
 /** 999 → "999", 12400 → "12.4k", 200000 → "200k", 1250000 → "1.25M". */
 export function tokens(count: number): string {
@@ -10,8 +11,7 @@ export function tokens(count: number): string {
 }
 
 function trim(value: number, digits: number): string {
-  const text = value.toFixed(digits);
-  return digits === 0 ? text : text.replace(/\.?0+$/, '');
+  return decimal(value, digits);
 }
 
 export type Level = 'normal' | 'warning' | 'error';
@@ -38,7 +38,7 @@ export function summary(budget: Budget): string {
 
 /** "12,400": exact, so that a column of them can be added up. */
 export function exact(count: number): string {
-  return Math.round(count).toLocaleString('en-US');
+  return whole(count);
 }
 
 export interface BudgetRow {
@@ -53,9 +53,26 @@ export function rows(budget: Budget): BudgetRow[] {
   return budget.sections
     .filter((section) => section.tokens !== 0)
     .map((section) => ({
-      name: section.name.charAt(0).toUpperCase() + section.name.slice(1),
+      name: sectionName(section.name),
       tokens: section.tokens,
       share: budget.maxInputTokens > 0 ? (100 * section.tokens) / budget.maxInputTokens : 0,
       detail: section.detail,
     }));
+}
+
+function sectionName(section: string): string {
+  const names: Readonly<Record<string, string>> = {
+    tools: t('Tools'),
+    system: t('System'),
+    memos: t('Memos'),
+    state: t('State'),
+    symbols: t('Symbols'),
+    files: t('Files'),
+    urls: t('Web pages'),
+    retrieved: t('Retrieved'),
+    summaries: t('Summaries'),
+    history: t('History'),
+    prompt: t('Prompt'),
+  };
+  return names[section] ?? section.charAt(0).toUpperCase() + section.slice(1);
 }

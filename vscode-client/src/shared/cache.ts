@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import type { CacheReport, CacheTiers, RequestStats, SessionStats } from '../protocol';
 import { exact } from './budget';
+import { decimal, t } from './l10n';
 
 const MAX_NAME = 4_096;
 const name = v.pipe(v.string(), v.maxLength(MAX_NAME));
@@ -72,7 +73,7 @@ export function parseCacheToView(value: unknown): CacheToView | null {
 export function money(dollars: number): string {
   const amount = Math.abs(dollars);
   const sign = dollars < 0 ? '-' : '';
-  return `${sign}$${amount >= 1 || amount === 0 ? amount.toFixed(2) : amount.toFixed(4)}`;
+  return `${sign}$${amount >= 1 || amount === 0 ? decimal(amount, 2, 2) : decimal(amount, 4, 4)}`;
 }
 
 /** "4:05", "1:02:03": time until something ends. */
@@ -89,14 +90,28 @@ export function share(part: number, whole: number): number {
   return whole > 0 ? (100 * part) / whole : 0;
 }
 
-export const OUTCOMES: Readonly<Record<CacheReport['outcome'], { label: string; icon: string }>> = {
-  hit: { label: 'Cache hit', icon: 'pass' },
-  partial: { label: 'Partial hit', icon: 'warning' },
-  miss: { label: 'Cache miss', icon: 'error' },
-  first: { label: 'First request', icon: 'circle-outline' },
-  unknown: { label: 'Not reported', icon: 'question' },
-  uncached: { label: 'Not cached', icon: 'circle-slash' },
+type Outcome = CacheReport['outcome'];
+
+export const OUTCOME_ICONS: Readonly<Record<Outcome, string>> = {
+  hit: 'pass',
+  partial: 'warning',
+  miss: 'error',
+  first: 'circle-outline',
+  unknown: 'question',
+  uncached: 'circle-slash',
 };
+
+export function outcomeName(outcome: Outcome): string {
+  const names: Readonly<Record<Outcome, string>> = {
+    hit: t('Cache hit'),
+    partial: t('Partial hit'),
+    miss: t('Cache miss'),
+    first: t('First request'),
+    unknown: t('Not reported'),
+    uncached: t('Not cached'),
+  };
+  return names[outcome];
+}
 
 /** A known figure, or a dash. */
 export function figure(value: number): string {
@@ -105,40 +120,47 @@ export function figure(value: number): string {
 
 /** The explanation as a document. */
 export function explanation(report: CacheReport, lastMiss: CacheReport | null): string {
-  const lines = [`# ${OUTCOMES[report.outcome].label}`, '', report.sentence, ''];
+  const lines = [`# ${outcomeName(report.outcome)}`, '', report.sentence, ''];
   lines.push(...details(report));
   if (lastMiss !== null && lastMiss.planId !== report.planId) {
-    lines.push('', '## The last miss before it', '', lastMiss.sentence, '', ...details(lastMiss));
+    lines.push(
+      '',
+      `## ${t('The last miss before it')}`,
+      '',
+      lastMiss.sentence,
+      '',
+      ...details(lastMiss),
+    );
   }
   return `${lines.join('\n')}\n`;
 }
 
 function details(report: CacheReport): string[] {
   const rows: [string, string][] = [
-    ['Time', report.at],
-    ['Model', `${report.provider}: ${report.model}`],
-    ['Policy', report.policy],
-    ['Reason', report.code],
-    ['First item that differs', report.item === '' ? '' : `\`${report.item}\``],
-    ['Input', `${figure(report.inputTokens)} tokens`],
-    ['Read from the cache', figure(report.readTokens)],
-    ['Written to the cache', figure(report.writtenTokens)],
-    ['Neither', figure(report.uncachedTokens)],
-    ['Cached by the request before', figure(report.offeredTokens)],
-    ['The same bytes as before', figure(report.readableTokens)],
+    [t('Time'), report.at],
+    [t('Model'), `${report.provider}: ${report.model}`],
+    [t('Policy'), report.policy],
+    [t('Reason'), report.code],
+    [t('First item that differs'), report.item === '' ? '' : `\`${report.item}\``],
+    [t('Input'), t('{0} tokens', figure(report.inputTokens))],
+    [t('Read from the cache'), figure(report.readTokens)],
+    [t('Written to the cache'), figure(report.writtenTokens)],
+    [t('Neither'), figure(report.uncachedTokens)],
+    [t('Cached by the request before'), figure(report.offeredTokens)],
+    [t('The same bytes as before'), figure(report.readableTokens)],
     [
-      'Since the cache was used last',
+      t('Since the cache was used last'),
       report.idleSeconds > 0 ? `${exact(report.idleSeconds)} s` : '',
     ],
-    ['Cost', report.cost > 0 ? money(report.cost) : ''],
-    ['Saved by the cache', report.cost > 0 ? money(report.saved) : ''],
+    [t('Cost'), report.cost > 0 ? money(report.cost) : ''],
+    [t('Saved by the cache'), report.cost > 0 ? money(report.saved) : ''],
   ];
   const table = rows
     .filter(([, value]) => value !== '')
     .map(([key, value]) => `| ${key} | ${value} |`);
   const out = ['| | |', '| --- | --- |', ...table];
   if (report.decisions.length > 0) {
-    out.push('', 'What the policy decided:', '');
+    out.push('', t('What the policy decided:'), '');
     for (const { sentence, numbers } of report.decisions) {
       const parts = Object.entries(numbers).map(([key, value]) => `${key} ${round(value)}`);
       out.push(`- ${sentence}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`);

@@ -1,6 +1,7 @@
 /** Four charts of a session's turns. Colours are classes; who shows the drawing gives them. */
 import { percent, tokens } from './budget';
 import { money } from './cache';
+import { t } from './l10n';
 import { type Shape, serialise, shape } from './svg';
 import { hitRate, type TurnFigures, tierNames } from './turns';
 
@@ -43,7 +44,7 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
   const newest = turns.at(-1);
   if (newest === undefined) return [];
   const names = tierNames(turns);
-  const count = `${turns.length} turn${turns.length === 1 ? '' : 's'}`;
+  const count = turns.length === 1 ? t('1 turn') : t('{0} turns', turns.length);
   const found: Chart[] = [];
   const add = (id: Chart['id'], title: string, label: string, plan: Plan): void => {
     found.push({ id, title, label: `${title}, ${count}. ${label}`, drawing: plot(turns, plan) });
@@ -52,8 +53,13 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
   const most = Math.max(...turns.map((turn) => turn.size));
   add(
     'budget',
-    'Budget over turns',
-    `The newest request had ${tokens(newest.size)} tokens, ${of(newest.size, newest.window)}; the largest ${tokens(most)}.`,
+    t('Budget over turns'),
+    t(
+      'The newest request had {0} tokens, {1}; the largest {2}.',
+      tokens(newest.size),
+      of(newest.size, newest.window),
+      tokens(most),
+    ),
     {
       bars: turns.map((turn) => {
         const rate = hitRate(turn);
@@ -63,24 +69,24 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
             { value: cached, colour: 'cached' },
             { value: turn.size - cached, colour: rate === null ? 'plain' : 'fresh' },
           ],
-          tip: `${tokens(turn.size)} tokens, ${of(turn.size, turn.window)}`,
+          tip: `${t('{0} tokens', tokens(turn.size))}, ${of(turn.size, turn.window)}`,
         };
       }),
       legend: turns.every((turn) => turn.read === null)
-        ? [['plain', 'input']]
+        ? [['plain', t('input')]]
         : [
-            ['cached', 'read from cache'],
-            ['fresh', 'sent anew'],
+            ['cached', t('read from cache')],
+            ['fresh', t('sent anew')],
           ],
       format: tokens,
-      limit: { value: newest.window, name: `window ${tokens(newest.window)}` },
+      limit: { value: newest.window, name: t('window {0}', tokens(newest.window)) },
     },
   );
 
   if (names.length > 0) {
     const colour = new Map(names.map((name, place) => [name, `tier${place % COLOURS}`]));
     const parts = newest.tiers.map((one) => `${one.tier} ${tokens(one.tokens)}`);
-    add('tiers', 'Tiers', `The newest request: ${parts.join(', ')}.`, {
+    add('tiers', t('Tiers'), t('The newest request: {0}.', parts.join(', ')), {
       bars: turns.map((turn) => ({
         parts:
           turn.tiers.length === 0
@@ -96,23 +102,28 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
   if (turns.some((turn) => turn.cost !== null)) {
     const total = turns.reduce((sum, turn) => sum + (turn.cost ?? 0), 0);
     const saved = turns.reduce((sum, turn) => sum + (turn.saved ?? 0), 0);
-    add('cost', 'Cost per turn', `${money(total)} in all, ${money(saved)} saved by the cache.`, {
-      bars: turns.map((turn) => ({
-        parts:
-          turn.cost === null
-            ? null
-            : [
-                { value: turn.cost, colour: 'cost' },
-                { value: Math.max(turn.saved ?? 0, 0), colour: 'saved' },
-              ],
-        tip: `${money(turn.cost ?? 0)}, ${money(turn.saved ?? 0)} saved`,
-      })),
-      legend: [
-        ['cost', 'paid'],
-        ['saved', 'saved by the cache'],
-      ],
-      format: money,
-    });
+    add(
+      'cost',
+      t('Cost per turn'),
+      t('{0} in all, {1} saved by the cache.', money(total), money(saved)),
+      {
+        bars: turns.map((turn) => ({
+          parts:
+            turn.cost === null
+              ? null
+              : [
+                  { value: turn.cost, colour: 'cost' },
+                  { value: Math.max(turn.saved ?? 0, 0), colour: 'saved' },
+                ],
+          tip: t('{0}, {1} saved', money(turn.cost ?? 0), money(turn.saved ?? 0)),
+        })),
+        legend: [
+          ['cost', t('paid')],
+          ['saved', t('saved by the cache')],
+        ],
+        format: money,
+      },
+    );
   }
 
   const rates = turns.map(hitRate).filter((rate) => rate !== null);
@@ -120,17 +131,21 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
     const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
     add(
       'hits',
-      'Cache hits per turn',
-      `${percent(mean)} of the input on average, ${percent(rates.at(-1) ?? 0)} of the newest.`,
+      t('Cache hits per turn'),
+      t(
+        '{0} of the input on average, {1} of the newest.',
+        percent(mean),
+        percent(rates.at(-1) ?? 0),
+      ),
       {
         bars: turns.map((turn) => {
           const rate = hitRate(turn);
           return {
             parts: rate === null ? null : [{ value: rate, colour: 'cached' }],
-            tip: rate === null ? 'not reported' : percent(rate),
+            tip: rate === null ? t('not reported') : percent(rate),
           };
         }),
-        legend: [['cached', 'share of the input read from the cache']],
+        legend: [['cached', t('share of the input read from the cache')]],
         format: percent,
         most: 100,
       },
@@ -141,8 +156,8 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
 
 function of(size: number, window: number): string {
   return window > 0
-    ? `${percent((100 * size) / window)} of ${tokens(window)}`
-    : 'of an unknown window';
+    ? t('{0} of {1}', percent((100 * size) / window), tokens(window))
+    : t('of an unknown window');
 }
 
 /** 1, 2 or 5 times a power of ten, at least ``value``. */
@@ -190,7 +205,7 @@ function plot(turns: readonly TurnFigures[], plan: Plan): Shape {
         }),
       );
     }
-    kids.push(shape('g', {}, [shape('title', {}, [`Turn ${number}: ${tip}`]), ...rects]));
+    kids.push(shape('g', {}, [shape('title', {}, [t('Turn {0}: {1}', number, tip)]), ...rects]));
     if ((bars.length - 1 - place) % every === 0) {
       const at = { x: round(x(place) + width / 2), y: HEIGHT - 6, 'text-anchor': 'middle' };
       kids.push(shape('text', { class: 'tick', ...at }, [String(number)]));

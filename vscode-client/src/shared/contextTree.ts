@@ -8,6 +8,7 @@ import type {
   RetrievalInfo,
   UrlInfo,
 } from '../protocol';
+import { t } from './l10n';
 
 export type GroupName = 'pinned' | 'selected' | 'suggested' | 'retrieved' | 'urls';
 
@@ -145,7 +146,7 @@ function fromPage(page: UrlInfo): Entry {
     line: 0,
     tokens: page.tokens,
     tier: page.tier,
-    why: `read ${page.fetched.slice(0, 10)}`,
+    why: t('read on {0}', page.fetched.slice(0, 10)),
     problem: '',
   };
 }

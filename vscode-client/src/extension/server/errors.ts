@@ -1,5 +1,6 @@
 /** A failed request as the user should read it. */
 import { ERRORS } from '../../protocol';
+import { t } from '../../shared/l10n';
 
 export interface Described {
   /** Stable code, e.g. ``no_provider``; empty for anything unforeseen. */
@@ -23,11 +24,11 @@ const METHOD_NOT_FOUND = -32601;
 const DISCONNECTED = new Set([-32097, -32096]);
 
 /** In the library's own words it would help nobody. */
-const GONE: Described = {
+const gone = (): Described => ({
   code: 'not_connected',
-  message: 'The server ended before it answered.',
-  advice: 'What was asked can be asked again when it is back.',
-};
+  message: t('The server ended before it answered.'),
+  advice: t('What was asked can be asked again when it is back.'),
+});
 
 export function describeError(error: unknown): Described {
   const { code, message, data } = (error ?? {}) as {
@@ -35,7 +36,7 @@ export function describeError(error: unknown): Described {
     message?: unknown;
     data?: { code?: unknown; advice?: unknown } | null;
   };
-  if (typeof code === 'number' && DISCONNECTED.has(code)) return GONE;
+  if (typeof code === 'number' && DISCONNECTED.has(code)) return gone();
   const name =
     typeof data?.code === 'string'
       ? data.code

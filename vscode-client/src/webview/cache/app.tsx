@@ -7,7 +7,8 @@ import {
   clock,
   figure,
   money,
-  OUTCOMES,
+  OUTCOME_ICONS,
+  outcomeName,
   round,
   share,
   type Which,
@@ -100,12 +101,11 @@ function Outcome({
   post: Props['post'];
 }): JSX.Element {
   if (report === null) return <p class="outcome quiet">{words.noRequest}</p>;
-  const { label, icon } = OUTCOMES[report.outcome];
   const known = report.readTokens >= 0;
   return (
     <section class={`outcome ${report.outcome}`} data-testid="outcome" aria-label={words.newest}>
       <h2>
-        <Icon name={icon} /> {label}
+        <Icon name={OUTCOME_ICONS[report.outcome]} /> {outcomeName(report.outcome)}
       </h2>
       <p class="sentence">{report.sentence}</p>
       <dl class="figures">

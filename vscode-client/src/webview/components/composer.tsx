@@ -198,7 +198,7 @@ function StatusLine({ model, store }: { model: Model; store: Store }): JSX.Eleme
         type="button"
         class={`flat meter ${level(budget.percent)}`}
         data-testid="budget-summary"
-        title={texts.budgetTip}
+        title={texts.meterTip}
         onClick={() => store.post({ type: 'showBudget' })}
       >
         <meter

@@ -60,7 +60,7 @@ function FileChip({ file, store }: { file: FileInfo; store: Store }): JSX.Elemen
 }
 
 function tip(file: FileInfo): string {
-  const parts = [`${file.path} · ${tokens(file.tokens)} tokens`];
+  const parts = [file.path, texts.weight(tokens(file.tokens))];
   if (file.pin !== 'none') parts.push(file.pin);
   if (file.tier !== '') parts.push(file.tier);
   if (file.dirty) parts.push(texts.unsaved);

@@ -1,0 +1,142 @@
+"""Looking at Tierline's views: themes, the sidebar's width, what overflows, axe, pictures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Frame, expect
+
+from e2e.workbench import Workbench
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
+THEMES = {
+    "light": ("Light Modern", "vs"),
+    "dark": ("Dark Modern", "vs-dark"),
+    "contrast": ("Default High Contrast", "hc-black"),
+}
+"""Name of a picture → the theme's id in the settings, the workbench's class with it."""
+
+CUT = """() => {
+  const faults = [];
+  const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  if (wide > 1) faults.push(`the page is ${wide} px too wide`);
+  const main = document.querySelector('main').getBoundingClientRect();
+  for (const one of document.querySelectorAll('main *')) {
+    const style = getComputedStyle(one);
+    const box = one.getBoundingClientRect();
+    if (box.width === 0 || style.visibility === 'hidden') continue;
+    if (one.closest('.visually-hidden, pre, .table, .items, svg')) continue;
+    if (box.right > main.right + 1 || box.left < main.left - 1) {
+      faults.push(`${one.tagName}.${one.className} sticks out: ${one.textContent.slice(0, 40)}`);
+    }
+    // Text that is cut must be readable elsewhere: a title, or scrolling.
+    const cut = one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0
+      && style.overflowX === 'hidden' && one.children.length === 0;
+    if (cut && !one.closest('[title]')) {
+      faults.push(`${one.tagName}.${one.className} is cut: ${one.textContent.slice(0, 40)}`);
+    }
+  }
+  return [...new Set(faults)];
+}"""
+
+
+def webviews(bench: Workbench) -> dict[str, Frame]:
+    """The inner frames of Tierline's webviews by what they show."""
+    found: dict[str, Frame] = {}
+    for frame in bench.page.frames:
+        if frame.name == "active-frame" or "fake.html" in frame.url:
+            for name, selector in (("chat", "main.app"), ("cache", "main.cache")):
+                if frame.locator(selector).count():
+                    found[name] = frame
+    return found
+
+
+def webview(bench: Workbench, name: str) -> Frame:
+    """One of them, waited for."""
+    for _ in range(200):
+        if (frame := webviews(bench).get(name)) is not None:
+            return frame
+        bench.page.wait_for_timeout(100)
+    raise AssertionError(f"the {name} view is not there")
+
+
+def violations(frame: Frame) -> list[str]:
+    """What axe finds that is serious or critical; empty if all is well."""
+    # The policy of the page lets in no script; the debugger's evaluation is not bound by it.
+    frame.evaluate(AXE.read_text(encoding="utf-8"))
+    # A webview is transparent: axe must be told what lies behind it.
+    frame.evaluate(
+        """() => {
+          const place = document.querySelector('main.app') ? 'sideBar' : 'editor';
+          const style = getComputedStyle(document.documentElement);
+          document.body.style.backgroundColor =
+            style.getPropertyValue(`--vscode-${place}-background`);
+        }"""
+    )
+    found = frame.evaluate(
+        "() => axe.run(document, {resultTypes: ['violations'], "
+        "runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
+    )
+    assert len(found["passes"]) > 5, "axe looked at something"
+    return [
+        f"{one['impact']} {one['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:300]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+@contextmanager
+def user_settings(user_data: Path) -> Iterator[Path]:
+    """The user's settings file; as it was before at the end."""
+    file = user_data / "User" / "settings.json"
+    before = file.read_text(encoding="utf-8")
+    yield file
+    file.write_text(before, encoding="utf-8")
+
+
+def change(settings: Path, **values: object) -> None:
+    """Write settings; ``__`` in a name is a dot."""
+    known = json.loads(settings.read_text(encoding="utf-8"))
+    known |= {name.replace("__", "."): value for name, value in values.items()}
+    settings.write_text(json.dumps(known), encoding="utf-8")
+
+
+def use_theme(bench: Workbench, settings: Path, name: str) -> None:
+    """Another colour theme, by the settings file: what is open stays open."""
+    label, kind = THEMES[name]
+    change(settings, workbench__colorTheme=label)
+    expect(bench.page.locator(f".monaco-workbench.{kind}")).to_be_visible(timeout=20_000)
+    bench.page.wait_for_timeout(350)
+
+
+def sidebar_width(bench: Workbench, width: int) -> None:
+    """Drag the sidebar's edge until it is so wide, in pixels."""
+    box = bench.page.locator(".part.sidebar").bounding_box()
+    assert box is not None
+    edge, middle = box["x"] + box["width"], box["y"] + 300
+    mouse = bench.page.mouse
+    mouse.move(edge, middle)
+    mouse.down()
+    mouse.move(edge + 4, middle)
+    mouse.move(box["x"] + width, middle, steps=4)
+    mouse.up()
+    mouse.move(box["x"] + width + 200, middle)
+    now = bench.page.locator(".part.sidebar").bounding_box()
+    assert now is not None and abs(now["width"] - width) < 12, now
+    bench.page.wait_for_timeout(250)
+
+
+def pictures() -> Path | None:
+    """Where ``TIERLINE_GALLERY`` wants pictures of every view."""
+    found = os.environ.get("TIERLINE_GALLERY")
+    if not found:
+        return None
+    folder = Path(found)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
