@@ -15,10 +15,11 @@ from playwright.sync_api import FrameLocator, Locator, expect
 from e2e.views import (
     CUT,
     THEMES,
+    Settings,
+    changing_settings,
     pictures,
     sidebar_width,
     use_theme,
-    user_settings,
     violations,
     webview,
     webviews,
@@ -115,11 +116,21 @@ def model() -> Iterator[Model]:
 
 
 @pytest.fixture
-def model_env(model: Model, tmp_path: Path) -> dict[str, str]:
-    return environment(model) | {
-        "TIERLINE_DATA_DIR": str(tmp_path / "data"),
-        "TIERLINE_PROVIDER_MODEL": "claude-sonnet-4-5",
-    }
+def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
+    with changing_settings(installed, tmp_path) as changing:
+        yield changing
+
+
+@pytest.fixture
+def model_env(model: Model, settings: Settings, tmp_path: Path) -> dict[str, str]:
+    return (
+        environment(model)
+        | settings.env
+        | {
+            "TIERLINE_DATA_DIR": str(tmp_path / "data"),
+            "TIERLINE_PROVIDER_MODEL": "claude-sonnet-4-5",
+        }
+    )
 
 
 @pytest.fixture
@@ -133,7 +144,7 @@ def workspace(workspace: Path) -> Path:
 class Gallery:
     """Takes a state's pictures and remembers what is wrong in them."""
 
-    def __init__(self, bench: Workbench, settings: Path) -> None:
+    def __init__(self, bench: Workbench, settings: Settings) -> None:
         self.bench, self.settings = bench, settings
         self.faults: list[str] = []
         self.seen: list[str] = []
@@ -161,9 +172,8 @@ class Gallery:
 
 
 @pytest.fixture
-def gallery(vscode: Workbench, installed: tuple[Path, Path]) -> Iterator[Gallery]:
-    with user_settings(installed[0]) as settings:
-        yield Gallery(vscode, settings)
+def gallery(vscode: Workbench, settings: Settings) -> Gallery:
+    return Gallery(vscode, settings)
 
 
 def pane(bench: Workbench, name: str, open_: bool) -> None:

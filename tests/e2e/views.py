@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Frame, expect
 
+import workbench as server
 from e2e.workbench import Workbench
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
+VSCE = ROOT / "vscode-client" / "node_modules" / ".bin" / "vsce"
 THEMES = {
     "light": ("Light Modern", "vs"),
     "dark": ("Dark Modern", "vs-dark"),
@@ -91,26 +94,50 @@ def violations(frame: Frame) -> list[str]:
     ]
 
 
+class Settings:
+    """Changes the user's settings in a running window; what is open stays open.
+
+    An extension for tests does it: VS Code in a browser does not see that its file has changed.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.values: dict[str, object] = {}
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"TIERLINE_TEST_SETTINGS": str(self.file)}
+
+    def set(self, name: str, value: object) -> None:
+        """None takes the setting away."""
+        self.values[name] = value
+        draft = self.file.with_suffix(".draft")
+        draft.write_text(json.dumps(self.values), encoding="utf-8")
+        draft.replace(self.file)
+
+
 @contextmanager
-def user_settings(user_data: Path) -> Iterator[Path]:
-    """The user's settings file; as it was before at the end."""
+def changing_settings(installed: tuple[Path, Path], folder: Path) -> Iterator[Settings]:
+    """To be entered before the window opens; the settings are as before at the end."""
+    user_data, extensions = installed
+    vsix = folder / "settings.vsix"
+    subprocess.run(
+        [VSCE, "package", "--no-dependencies", "--allow-missing-repository", "--skip-license",
+         "-o", vsix],
+        cwd=Path(__file__).with_name("settings-extension"), check=True, capture_output=True,
+    )  # fmt: skip
+    server.install_extension(vsix, user_data, extensions)
     file = user_data / "User" / "settings.json"
     before = file.read_text(encoding="utf-8")
-    yield file
+    yield Settings(folder / "settings-wanted.json")
+    server.uninstall_extension("acme.settings", user_data, extensions)
     file.write_text(before, encoding="utf-8")
 
 
-def change(settings: Path, **values: object) -> None:
-    """Write settings; ``__`` in a name is a dot."""
-    known = json.loads(settings.read_text(encoding="utf-8"))
-    known |= {name.replace("__", "."): value for name, value in values.items()}
-    settings.write_text(json.dumps(known), encoding="utf-8")
-
-
-def use_theme(bench: Workbench, settings: Path, name: str) -> None:
-    """Another colour theme, by the settings file: what is open stays open."""
+def use_theme(bench: Workbench, settings: Settings, name: str) -> None:
+    """Another colour theme."""
     label, kind = THEMES[name]
-    change(settings, workbench__colorTheme=label)
+    settings.set("workbench.colorTheme", label)
     expect(bench.page.locator(f".monaco-workbench.{kind}")).to_be_visible(timeout=20_000)
     bench.page.wait_for_timeout(350)
 

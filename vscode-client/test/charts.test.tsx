@@ -169,7 +169,7 @@ describe('the charts in the viewer', () => {
       ['1', '1,000', '10 %', '600', '60 %', '50', '$0.0100', '$0.0200'],
       ['2', '1,000', '10 %', '–', '–', '50', '–', '–'],
     ]);
-    for (const button of root.querySelectorAll<HTMLElement>('button.export')) button.click();
+    for (const button of root.querySelectorAll<HTMLElement>('.exports button')) button.click();
     expect(sent).toEqual([
       { type: 'export', format: 'svg' },
       { type: 'export', format: 'csv' },

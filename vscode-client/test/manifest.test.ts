@@ -10,6 +10,10 @@ const read = (name: string): string => readFileSync(path.join(root, name), 'utf8
 const manifest = JSON.parse(read('package.json'));
 const names = JSON.parse(read('package.nls.json'));
 const { contributes } = manifest;
+const properties: Record<string, Record<string, unknown>> = Object.assign(
+  {},
+  ...contributes.configuration.map((group: { properties: object }) => group.properties),
+);
 const declared: string[] = contributes.commands.map((one: { command: string }) => one.command);
 const serverCommands = [...read('src/protocol.ts').matchAll(/^ {2}'(tierline\/[^']+)':/gm)].map(
   (match) => (match[1] ?? '').replaceAll('/', '.'),
@@ -68,7 +72,7 @@ describe('the manifest', () => {
   });
 
   it('declares every setting that goes to the server, and never a key', () => {
-    const settings = Object.keys(contributes.configuration.properties);
+    const settings = Object.keys(properties);
     for (const name of Object.keys(SERVER_SETTINGS)) expect(settings).toContain(`tierline.${name}`);
     expect(settings.filter((name) => /key|token$|secret|password/i.test(name))).toEqual([]);
   });
@@ -81,19 +85,17 @@ describe('the manifest', () => {
   });
 
   it('lets no workspace say where keys and prompts go', () => {
-    expect(contributes.configuration.properties['tierline.baseUrl'].scope).toBe('machine');
+    expect(properties['tierline.baseUrl']?.scope).toBe('machine');
   });
 
   it('describes every setting, its values and its limits', () => {
-    for (const [name, one] of Object.entries<Record<string, unknown>>(
-      contributes.configuration.properties,
-    )) {
+    for (const [name, one] of Object.entries(properties)) {
       expect(one.markdownDescription, name).toMatch(/^%config\./);
       expect(one.scope, name).toMatch(/^(window|machine|machine-overridable)$/);
       expect(one, name).toHaveProperty('default');
       const values = (one.enum ?? []) as unknown[];
       expect((one.enumDescriptions ?? []) as unknown[], name).toHaveLength(values.length);
-      if (one.type === 'integer') expect(one, name).toHaveProperty('minimum');
+      if (/^(integer|number)$/.test(String(one.type))) expect(one, name).toHaveProperty('minimum');
     }
   });
 
@@ -159,7 +161,12 @@ describe('the manifest', () => {
 
 describe('the style sheet', () => {
   it('uses the colours of the theme only', () => {
-    const css = read('src/webview/styles.css').replace(/\/\*[\s\S]*?\*\//g, '');
+    const folder = path.join(root, 'src/webview');
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const sheets = names.filter((name) => name.endsWith('.css'));
+    expect(sheets.length).toBeGreaterThan(8);
+    const all = sheets.map((name) => readFileSync(path.join(folder, name), 'utf8')).join('\n');
+    const css = all.replace(/\/\*[\s\S]*?\*\//g, '');
     expect(css).not.toMatch(/#[0-9a-f]{3,8}\b(?![^{]*\{)|rgba?\(|hsla?\(|url\(/i);
   });
 

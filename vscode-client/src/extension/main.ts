@@ -22,6 +22,7 @@ import { ServerController } from './server/controller';
 import { describeError } from './server/errors';
 import { Session } from './session';
 import { Sessions } from './sessions';
+import { SettingsCheck } from './settings';
 import { SlashCommands } from './slash';
 import { StatusBar } from './statusBar';
 import { openWalkthrough, welcome } from './welcome';
@@ -65,6 +66,7 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   context.subscriptions.push(
     ...[log, controller, session, keys, documents, notes, memos, chat, cache, edits, tree],
+    new SettingsCheck(),
     new StatusBar(session),
     new Decorations(session),
     controller.onConnection(({ kind }) => {

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { MemoInfo } from '../protocol';
 import { memoText, parseMemo, title } from '../shared/memos';
+import { FlatFiles } from './flatFiles';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 
@@ -17,6 +18,7 @@ interface Pick extends vscode.QuickPickItem {
 
 /** The tree's data, and a file system whose files are memos. */
 export class Memos
+  extends FlatFiles
   implements vscode.TreeDataProvider<Node>, vscode.FileSystemProvider, vscode.Disposable
 {
   private readonly treeChanged = new vscode.EventEmitter<undefined>();
@@ -28,6 +30,7 @@ export class Memos
   readonly onDidChangeFile = this.filesChanged.event;
 
   constructor(private readonly session: Session) {
+    super();
     this.subscriptions.push(
       vscode.window.registerTreeDataProvider('tierline.memos', this),
       vscode.workspace.registerFileSystemProvider(SCHEME, this, { isCaseSensitive: true }),
@@ -174,26 +177,6 @@ export class Memos
       const { message, advice } = describeError(error);
       throw new vscode.FileSystemError(`${message} ${advice}`.trim());
     }
-  }
-
-  watch(): vscode.Disposable {
-    return { dispose: () => undefined };
-  }
-
-  readDirectory(): [string, vscode.FileType][] {
-    return [];
-  }
-
-  createDirectory(): void {
-    throw vscode.FileSystemError.NoPermissions();
-  }
-
-  delete(): void {
-    throw vscode.FileSystemError.NoPermissions();
-  }
-
-  rename(): void {
-    throw vscode.FileSystemError.NoPermissions();
   }
 
   // --- helpers ------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /** STATE and scratchpad as documents: the one to read, the other to edit and save. */
 import * as vscode from 'vscode';
 import type { VirtualDocuments } from './documents';
+import { FlatFiles } from './flatFiles';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 
@@ -8,7 +9,7 @@ const SCHEME = 'tierline-notes';
 const STATE_NAME = 'STATE.md';
 
 /** The scratchpad as a file of its own scheme. Each session has its own. */
-export class Notes implements vscode.FileSystemProvider, vscode.Disposable {
+export class Notes extends FlatFiles implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   private readonly subscriptions: vscode.Disposable[] = [this.changed];
   private version = '';
@@ -22,6 +23,7 @@ export class Notes implements vscode.FileSystemProvider, vscode.Disposable {
     private readonly session: Session,
     private readonly documents: VirtualDocuments,
   ) {
+    super();
     this.subscriptions.push(
       vscode.workspace.registerFileSystemProvider(SCHEME, this, { isCaseSensitive: true }),
       session.onChange(({ event }) => {
@@ -93,26 +95,6 @@ export class Notes implements vscode.FileSystemProvider, vscode.Disposable {
       if (code === 'conflict') this.fire();
       throw new vscode.FileSystemError(`${message} ${advice}`.trim());
     }
-  }
-
-  watch(): vscode.Disposable {
-    return { dispose: () => undefined };
-  }
-
-  readDirectory(): [string, vscode.FileType][] {
-    return [];
-  }
-
-  createDirectory(): void {
-    throw vscode.FileSystemError.NoPermissions();
-  }
-
-  delete(): void {
-    throw vscode.FileSystemError.NoPermissions();
-  }
-
-  rename(): void {
-    throw vscode.FileSystemError.NoPermissions();
   }
 
   dispose(): void {

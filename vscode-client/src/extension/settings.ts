@@ -1,6 +1,8 @@
 /** The editor's settings in the server's form. Only what the user has set is sent, so that the
  * workspace's ``.tierline/config.toml`` counts where the editor says nothing. */
 import * as vscode from 'vscode';
+import { contributes } from '../../package.json';
+import { t } from '../shared/l10n';
 
 /** Editor setting → section and name in the server's settings tree. */
 export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>> = {
@@ -8,15 +10,26 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   model: ['provider', 'model'],
   baseUrl: ['provider', 'baseUrl'],
   localModelPath: ['provider', 'localModelPath'],
+  useLocalServer: ['provider', 'useLocalServer'],
+  firstByteSeconds: ['provider', 'firstByteSeconds'],
+  stallSeconds: ['provider', 'stallSeconds'],
+  maxRetries: ['provider', 'maxRetries'],
   contextMode: ['context', 'mode'],
   maxInputTokens: ['context', 'maxInputTokens'],
   maxOutputTokens: ['context', 'maxOutputTokens'],
+  defaultWindow: ['context', 'defaultWindow'],
+  shedAtPercent: ['context', 'shedAtPercent'],
+  maxFileTokens: ['context', 'maxFileTokens'],
+  pastedLinks: ['context', 'pastedLinks'],
   stabilityPolicy: ['cache', 'policy'],
+  cacheTtl: ['cache', 'ttl'],
+  cacheKeepAlive: ['cache', 'keepAlive'],
   tools: ['tools', 'enabled'],
   edits: ['tools', 'edits'],
+  saveEdits: ['tools', 'saveEdits'],
   commands: ['tools', 'commands'],
+  commandSeconds: ['tools', 'commandSeconds'],
   maxRounds: ['tools', 'maxRounds'],
-  cacheKeepAlive: ['cache', 'keepAlive'],
   compaction: ['compaction', 'enabled'],
   compactionTriggerTokens: ['compaction', 'compactionTriggerTokens'],
   verbatimWindowTokens: ['compaction', 'verbatimWindowTokens'],
@@ -29,21 +42,37 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   historyWindow: ['history', 'window'],
   stateAnchor: ['history', 'stateAnchor'],
   restoreSession: ['history', 'restore'],
+  embeddings: ['memory', 'embeddings'],
+  injectMemos: ['memory', 'injectMemos'],
+  redactPersisted: ['privacy', 'redactPersisted'],
   symbolIndex: ['symbols', 'enabled'],
   codeLenses: ['symbols', 'lenses'],
 };
 
 export type ServerSettings = Record<string, Record<string, unknown>>;
 
+interface Schema {
+  type: string;
+  enum?: readonly unknown[];
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+}
+
+/** What the manifest declares, by the name behind ``tierline.``. */
+export const SCHEMAS: ReadonlyMap<string, Schema> = new Map(
+  contributes.configuration.flatMap(({ properties }) =>
+    Object.entries(properties as unknown as Record<string, Schema>).map(
+      ([name, schema]) => [name.slice('tierline.'.length), schema] as const,
+    ),
+  ),
+);
+
 export function serverSettings(): ServerSettings {
   const configuration = vscode.workspace.getConfiguration('tierline');
   const settings = nest((name) => {
-    const found = configuration.inspect(name);
-    const set =
-      found?.globalValue !== undefined ||
-      found?.workspaceValue !== undefined ||
-      found?.workspaceFolderValue !== undefined;
-    return set ? configuration.get(name) : undefined;
+    const value = given(configuration, name);
+    return needed(name, value) === '' ? value : undefined;
   });
   // Not a setting of the user's: what the editor was told about this folder.
   settings.tools = { ...settings.tools, workspaceTrusted: vscode.workspace.isTrusted };
@@ -59,4 +88,84 @@ export function nest(value: (name: string) => unknown): ServerSettings {
     settings[section] = { ...settings[section], [key]: found };
   }
   return settings;
+}
+
+/** What a setting's value would have to be; empty if it can be used, or is not set. */
+export function needed(name: string, value: unknown): string {
+  const schema = SCHEMAS.get(name);
+  if (schema === undefined || value === undefined || value === null) return '';
+  if (schema.enum !== undefined) {
+    return schema.enum.includes(value) ? '' : t('one of {0}', schema.enum.join(', '));
+  }
+  if (schema.type === 'boolean') {
+    return typeof value === 'boolean' ? '' : t('true or false');
+  }
+  if (schema.type === 'string') {
+    if (typeof value !== 'string') return t('text');
+    const fits = schema.pattern === undefined || new RegExp(schema.pattern).test(value);
+    return fits ? '' : t('an http:// or https:// address, or nothing');
+  }
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
+  const whole = schema.type === 'integer';
+  const fits = whole ? Number.isInteger(value) : Number.isFinite(value);
+  if (fits && Number(value) >= minimum && Number(value) <= maximum) return '';
+  const bounds = schema.maximum === undefined ? [minimum] : [minimum, schema.maximum];
+  if (bounds.length === 1) {
+    return whole ? t('a whole number from {0} on', minimum) : t('a number from {0} on', minimum);
+  }
+  return whole
+    ? t('a whole number from {0} to {1}', ...bounds)
+    : t('a number from {0} to {1}', ...bounds);
+}
+
+/** Says which settings cannot be used, each value once, and leads there. */
+export class SettingsCheck implements vscode.Disposable {
+  private readonly said = new Set<string>();
+  private readonly subscription: vscode.Disposable;
+
+  constructor() {
+    this.subscription = vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration('tierline')) this.look();
+    });
+    this.look();
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+  }
+
+  private look(): void {
+    const configuration = vscode.workspace.getConfiguration('tierline');
+    for (const name of SCHEMAS.keys()) {
+      const value = given(configuration, name);
+      const wanted = needed(name, value);
+      const key = `${name} ${JSON.stringify(value)}`;
+      if (wanted === '' || this.said.has(key)) continue;
+      this.said.add(key);
+      void this.say(name, JSON.stringify(value).slice(0, 80), wanted);
+    }
+  }
+
+  private async say(name: string, value: string, wanted: string): Promise<void> {
+    const open = vscode.l10n.t('Open Settings');
+    const text = vscode.l10n.t(
+      'The setting tierline.{0} is {1} and does not count: it must be {2}.',
+      name,
+      value,
+      wanted,
+    );
+    if ((await vscode.window.showWarningMessage(text, open)) === open) {
+      await vscode.commands.executeCommand('workbench.action.openSettings', `tierline.${name}`);
+    }
+  }
+}
+
+/** What somebody has set, not the default. */
+function given(configuration: vscode.WorkspaceConfiguration, name: string): unknown {
+  const found = configuration.inspect(name);
+  const set =
+    found?.globalValue !== undefined ||
+    found?.workspaceValue !== undefined ||
+    found?.workspaceFolderValue !== undefined;
+  return set ? configuration.get(name) : undefined;
 }

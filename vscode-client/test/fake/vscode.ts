@@ -106,6 +106,7 @@ export const configurationChanged = new EventEmitter<{
 }>();
 
 export const l10n = {
+  bundle: undefined as Record<string, string> | undefined,
   t: (text: string, ...values: unknown[]): string =>
     text.replace(/\{(\d+)\}/g, (_, index) => String(values[Number(index)])),
 };

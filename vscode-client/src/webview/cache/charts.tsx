@@ -6,7 +6,7 @@ import { type CacheToHost, figure, money } from '../../shared/cache';
 import { type Chart, charts, MAX_TURNS } from '../../shared/charts';
 import type { Shape } from '../../shared/svg';
 import { hitRate, type TurnFigures, turnFigures } from '../../shared/turns';
-import { Icon } from '../components/parts';
+import { Button, Icon } from '../components/parts';
 import { words } from './texts';
 
 interface Props {
@@ -23,14 +23,9 @@ export function Charts({ requests, post }: Props): JSX.Element | null {
         <h2 id="turns">{words.turns}</h2>
         <span class="exports">
           {(['svg', 'csv'] as const).map((format) => (
-            <button
-              key={format}
-              type="button"
-              class="export"
-              onClick={() => post({ type: 'export', format })}
-            >
+            <Button key={format} secondary onClick={() => post({ type: 'export', format })}>
               <Icon name="export" /> {words.export(format.toUpperCase())}
-            </button>
+            </Button>
           ))}
         </span>
       </header>
