@@ -75,7 +75,7 @@ def script() -> list[Reply]:
     streamed = [*a_texts(0, REPLY, "And then it goes on, "), Hold()]
     offset = ("9 / 5 + 30", "9 / 5 + 32")
     return [
-        Reply([a_start(), *streamed, *a_texts(0, STATE), *a_end()]),
+        Reply([a_start(), *streamed, *a_texts(0, "\n\n" + STATE), *a_end()]),
         says(kind, "The page says nothing about rounding.\n\n" + STATE),
         calls(
             kind,
@@ -368,7 +368,7 @@ def memos(bench: Workbench, shot: Gallery) -> None:
     shot("memos-search")
     page.keyboard.press("Escape")
     rows.first.click()
-    expect(page.locator(".tabs-container .tab", has_text="memo-")).to_be_visible(timeout=20_000)
+    expect(page.locator(".tabs-container .tab", has_text="The integration database")).to_be_visible(timeout=20_000)
     page.wait_for_timeout(500)
     shot("memo-edit")
     page.keyboard.press("Control+w")

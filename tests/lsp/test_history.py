@@ -168,6 +168,9 @@ async def test_a_damaged_log_is_listed_and_taken_over(
     old = folder / "old.jsonl"
     old.write_text(json.dumps(line) + "\n{torn", encoding="utf-8")
     before = old.read_bytes()
+    # Our own other files of records are no damaged histories.
+    await editor.ask("memo/save", p.MemoSaveParams("The port is 5544."))
+    assert (folder / "memos.jsonl").exists()
     assert (await editor.ask("history/listSessions")).damaged == ["old.jsonl"]
     done = await editor.ask("history/recover", p.RecoverParams("old.jsonl"))
     assert done.added == 1 and old.read_bytes() == before

@@ -244,7 +244,7 @@ describe('the viewer', () => {
       expect(outcome).toContain(words);
     expect(outcome).toContain('Written to cache–');
     expect(outcome).toContain('$0.0021');
-    expect(outcome).toContain('-$0.0004');
+    expect(outcome).toContain('−$0.0004');
   });
 
   it('shows the time left, money, and what keep-alive decided by', () => {
@@ -434,7 +434,7 @@ describe('figures', () => {
       '$0.00',
       '$0.0012',
       '$12.35',
-      '-$2.00',
+      '−$2.00',
     ]);
     expect([clock(0), clock(65), clock(3723), clock(-4)]).toEqual([
       '0:00',

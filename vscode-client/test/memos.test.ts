@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { memoText, parseMemo, title } from '../src/shared/memos';
+import { fileName, memoText, parseMemo, title } from '../src/shared/memos';
 
 describe('memos as texts', () => {
   it('reads back what it wrote', () => {
@@ -21,5 +21,14 @@ describe('memos as texts', () => {
   it('shows the first line only', () => {
     expect(title('  First   line\nsecond')).toBe('First line');
     expect(title('x'.repeat(100))).toHaveLength(80);
+  });
+
+  it('gives a document a name that says what it is', () => {
+    expect(fileName('The integration database listens on port 5544, as 5432 is taken.')).toBe(
+      'The integration database listens on',
+    );
+    expect(fileName('Short: ../../etc <b>')).toBe('Short .. .. etc b');
+    expect(fileName('***')).toBe('memo');
+    expect(fileName('x'.repeat(90))).toBe('memo');
   });
 });

@@ -46,6 +46,19 @@ describe('figures', () => {
     expect(exact(1_234_567)).toBe('1,234,567');
   });
 
+  it('names items in words, and leaves what it does not know', () => {
+    const detail = 'system:head 71, history:m1 1,170, symbols:src/ 5, my:key 3 and 4 more';
+    const sections = [
+      { name: 'history', tokens: 100, detail },
+      { name: 'tools', tokens: 200, detail: 'tools 200' },
+    ];
+    const words = (id: string): string => (id === 'm1' ? 'What is' : '');
+    expect(rows(budget({ sections }), words).map((row) => row.detail)).toEqual([
+      'instructions 71, “What is” 1,170, map of src/ 5, my:key 3, 4 more',
+      '',
+    ]);
+  });
+
   it('does not divide by an unknown window', () => {
     expect(rows(budget({ maxInputTokens: 0 })).map((row) => row.share)).toEqual([0, 0]);
   });

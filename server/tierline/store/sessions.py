@@ -35,6 +35,8 @@ from tierline.store.redaction import Redact, redact_event, redact_message
 from tierline.store.search import Query, SearchResult, search, search_messages
 
 FOLDER = ".tierline"
+NO_HISTORY = frozenset({"memos.jsonl", "capsules.jsonl"})
+"""Our other files of records beside the log: no damaged histories."""
 
 
 @frozen
@@ -293,7 +295,8 @@ class HistoryStore:
     def other_files(self) -> list[files.LogReport]:
         """Log files that were put into the folder, with their health; never changed by reading."""
         found = sorted(self.folder.glob("*.jsonl")) if self.folder.is_dir() else []
-        return [files.inspect(p) for p in found if p != self.log.path]
+        others = (p for p in found if p != self.log.path and p.name not in NO_HISTORY)
+        return [files.inspect(p) for p in others]
 
     def import_file(self, path: Path) -> int:
         """Copy the good records of another log into ours, those with known ids left out; the file

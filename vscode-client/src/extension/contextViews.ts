@@ -93,8 +93,9 @@ export class ContextViews {
     const t = vscode.l10n.t;
     const budget = await this.session.server.request('tierline/budget/get', {});
     const widest = exact(budget.used).length;
-    const items: (vscode.QuickPickItem & { run?: string })[] = rows(budget).map((row) => ({
-      label: `${exact(row.tokens).padStart(widest, '\u2007')}  ${row.name}`,
+    const message = (id: string): string => this.session.firstWords(id);
+    const items: (vscode.QuickPickItem & { run?: string })[] = rows(budget, message).map((row) => ({
+      label: `${aligned(exact(row.tokens), widest)}  ${row.name}`,
       description: percent(row.share),
       detail: row.detail,
     }));
@@ -120,11 +121,8 @@ export class ContextViews {
   /** Messages by their first words: their ids say nothing to anybody. */
   private label(key: string): string {
     const id = /^history:(.+)$/.exec(key)?.[1];
-    const message = this.session.model?.messages.find(
-      (candidate) => candidate.id === id || candidate.groupId === id,
-    );
-    if (message === undefined) return key.replace(/^file:/, '');
-    return `$(comment) ${message.text.replace(/\s+/g, ' ').slice(0, 70)}`;
+    const words = id === undefined ? '' : this.session.firstWords(id, 70);
+    return words === '' ? key.replace(/^file:/, '') : `$(comment) ${words}`;
   }
 
   private keyOf(uri: vscode.Uri): string {
@@ -163,4 +161,13 @@ export class ContextViews {
     });
     return chosen?.key;
   }
+}
+
+/** Filled up on the left with blanks as wide as what is missing: three digits, then a mark. */
+function aligned(figure: string, width: number): string {
+  const missing = width - figure.length;
+  const blanks = Array.from({ length: missing }, (_, place) =>
+    (width - place) % 4 === 0 ? '\u2008' : '\u2007',
+  );
+  return blanks.join('') + figure;
 }

@@ -1,7 +1,7 @@
 /** Memos: a tree of what is known, each memo as a document to edit, search, and commands. */
 import * as vscode from 'vscode';
 import type { MemoInfo } from '../protocol';
-import { memoText, parseMemo, title } from '../shared/memos';
+import { fileName, memoText, parseMemo, title } from '../shared/memos';
 import { FlatFiles } from './flatFiles';
 import { describeError } from './server/errors';
 import type { Session } from './session';
@@ -25,6 +25,7 @@ export class Memos
   private readonly filesChanged = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   private readonly subscriptions: vscode.Disposable[] = [this.treeChanged, this.filesChanged];
   private readonly known = new Map<string, MemoInfo>();
+  private readonly names = new Map<string, string>();
 
   readonly onDidChangeTreeData = this.treeChanged.event;
   readonly onDidChangeFile = this.filesChanged.event;
@@ -116,7 +117,7 @@ export class Memos
     const memo = memoOf(node) ?? (await this.choose());
     if (memo === undefined) return;
     this.known.set(memo.id, memo);
-    const document = await vscode.workspace.openTextDocument(uriOf(memo.id));
+    const document = await vscode.workspace.openTextDocument(this.uri(memo));
     await vscode.window.showTextDocument(document, { preview: true });
   }
 
@@ -132,7 +133,7 @@ export class Memos
     if (answer !== yes) return;
     await this.session.server.request('tierline/memo/delete', { id: memo.id });
     this.known.delete(memo.id);
-    this.filesChanged.fire([{ type: vscode.FileChangeType.Deleted, uri: uriOf(memo.id) }]);
+    this.filesChanged.fire([{ type: vscode.FileChangeType.Deleted, uri: this.uri(memo) }]);
     const back = vscode.l10n.t('Save It Again');
     void vscode.window
       .showInformationMessage(vscode.l10n.t('The memo was deleted.'), back)
@@ -181,6 +182,13 @@ export class Memos
 
   // --- helpers ------------------------------------------------------------------------------------
 
+  /** The tab shows how the memo began when it was first opened: a document keeps its name. */
+  private uri({ id, content }: MemoInfo): vscode.Uri {
+    const name = this.names.get(id) ?? fileName(content);
+    this.names.set(id, name);
+    return vscode.Uri.from({ scheme: SCHEME, path: `/${id}/${name}.md` });
+  }
+
   private async list(): Promise<MemoInfo[]> {
     const { memos } = await this.session.server.request('tierline/memo/list', {});
     for (const memo of memos) this.known.set(memo.id, memo);
@@ -188,7 +196,7 @@ export class Memos
   }
 
   private async find(uri: vscode.Uri): Promise<MemoInfo> {
-    const id = uri.path.replace(/^\//, '').replace(/\.md$/, '');
+    const id = uri.path.split('/')[1]?.replace(/\.md$/, '') ?? '';
     if (!this.known.has(id)) await this.list();
     const memo = this.known.get(id);
     if (memo === undefined) throw vscode.FileSystemError.FileNotFound(uri);
@@ -246,10 +254,6 @@ export class Memos
       reload();
     });
   }
-}
-
-function uriOf(id: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${id}.md` });
 }
 
 function memoOf(node: unknown): MemoInfo | undefined {

@@ -57,6 +57,13 @@ export class Session implements vscode.Disposable {
     return this.model?.files.find((file) => sameUri(file.uri, wanted));
   }
 
+  /** How a message, or the first of a turn, begins; empty if it is not known. */
+  firstWords(id: string, length = 24): string {
+    const found = this.model?.messages.find((one) => one.id === id || one.groupId === id);
+    const text = found?.text.replace(/\s+/g, ' ').trim() ?? '';
+    return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+  }
+
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
   }

@@ -237,7 +237,7 @@ export class Sessions {
     if (query.trim().length < 2) return items;
     const { hits } = await server.request('tierline/history/search', { query, limit: 50 });
     const titles = new Map(items.map((item) => [item.sessionId, item.title]));
-    const found = hits.map((hit) => hitItem(hit, titles.get(hit.sessionId) ?? '', query));
+    const found = hits.map((hit) => hitItem(hit, titles.get(hit.sessionId) ?? ''));
     return found.length === 0
       ? items
       : [
@@ -310,14 +310,13 @@ function sessionItem(info: SessionInfo): Item {
   return item;
 }
 
-function hitItem(hit: SearchHit, title: string, query: string): Item {
+function hitItem(hit: SearchHit, title: string): Item {
   return {
     sessionId: hit.sessionId,
     title,
     label: `$(search) ${hit.snippet.replace(/\s+/g, ' ')}`,
-    description: `${title} · ${moment(hit.timestamp)}`,
+    detail: `${title} · ${moment(hit.timestamp)}`,
     // The pick filters by what is typed; the snippet need not contain it word for word.
-    detail: query,
     alwaysShow: true,
     buttons: [PREVIEW],
   };

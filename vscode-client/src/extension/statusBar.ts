@@ -44,7 +44,10 @@ export class StatusBar implements vscode.Disposable {
     this.item.backgroundColor =
       now === 'normal' ? undefined : new vscode.ThemeColor(`statusBarItem.${now}Background`);
     this.item.command = 'tierline.showBudget';
-    this.item.tooltip = new vscode.MarkdownString(breakdown(budget), true);
+    this.item.tooltip = new vscode.MarkdownString(
+      breakdown(budget, (id) => this.session.firstWords(id)),
+      true,
+    );
     this.item.accessibilityInformation = {
       label: vscode.l10n.t(
         'Tierline: the next request uses {0} of {1} tokens, {2}',
@@ -70,14 +73,14 @@ export class StatusBar implements vscode.Disposable {
 }
 
 /** The hover: a table whose lines add up to its last one. Pure. */
-export function breakdown(budget: Budget): string {
+export function breakdown(budget: Budget, message?: (id: string) => string): string {
   const t = vscode.l10n.t;
   const lines = [
     `**${t('Next request')}** · ${plainText(budget.provider)} ${plainText(budget.model)}`,
     '',
     `| ${t('Section')} | ${t('Tokens')} | ${t('Share')} |`,
     '|:--|--:|--:|',
-    ...rows(budget).map((row) => {
+    ...rows(budget, message).map((row) => {
       const detail = row.detail === '' ? '' : ` (${plainText(row.detail)})`;
       return `| ${plainText(row.name)}${detail} | ${exact(row.tokens)} | ${percent(row.share)} |`;
     }),

@@ -48,15 +48,18 @@ export interface BudgetRow {
   detail: string;
 }
 
-/** The sections that hold something, with their share of the window; their sum is ``used``. */
-export function rows(budget: Budget): BudgetRow[] {
+/**
+ * The sections that hold something, with their share of the window; their sum is ``used``.
+ * ``message`` gives the first words of a message.
+ */
+export function rows(budget: Budget, message: (id: string) => string = () => ''): BudgetRow[] {
   return budget.sections
     .filter((section) => section.tokens !== 0)
     .map((section) => ({
       name: sectionName(section.name),
       tokens: section.tokens,
       share: budget.maxInputTokens > 0 ? (100 * section.tokens) / budget.maxInputTokens : 0,
-      detail: section.detail,
+      detail: inWords(section.detail, message),
     }));
 }
 
@@ -75,4 +78,26 @@ function sectionName(section: string): string {
     prompt: t('Prompt'),
   };
   return names[section] ?? section.charAt(0).toUpperCase() + section.slice(1);
+}
+
+/** The server names items by their keys; some of them say nothing to people. */
+function inWords(detail: string, message: (id: string) => string): string {
+  const names: Readonly<Record<string, string>> = {
+    'system:head': t('instructions'),
+    'system:history': t('how STATE is kept'),
+    'system:updates': t('how changes are told'),
+    'request:frame': t('form of the request'),
+    'scaffold:orientation': t('orientation'),
+    'tree:workspace': t('file tree'),
+  };
+  return detail
+    .replace(/^tools [\d,]+$/, '')
+    .replace(/\b(?:system|request|scaffold|tree|symbols|history):[^\s,]+/g, (key) => {
+      const rest = key.slice(key.indexOf(':') + 1);
+      if (key.startsWith('symbols:')) return t('map of {0}', rest);
+      if (!key.startsWith('history:')) return names[key] ?? key;
+      const words = message(rest);
+      return words === '' ? t('a message') : `“${words}”`;
+    })
+    .replace(/ and (\d+) more$/, (_, count) => t(', {0} more', count));
 }

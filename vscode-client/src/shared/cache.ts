@@ -72,7 +72,7 @@ export function parseCacheToView(value: unknown): CacheToView | null {
 /** "$1.23", with more digits where the amount is small. */
 export function money(dollars: number): string {
   const amount = Math.abs(dollars);
-  const sign = dollars < 0 ? '-' : '';
+  const sign = dollars < 0 ? '−' : '';
   return `${sign}$${amount >= 1 || amount === 0 ? decimal(amount, 2, 2) : decimal(amount, 4, 4)}`;
 }
 

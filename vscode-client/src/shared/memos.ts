@@ -20,3 +20,14 @@ export function title(content: string): string {
   const line = (content.trim().split('\n', 1)[0] ?? '').replace(/\s+/g, ' ');
   return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
 }
+
+/** A name for its document, from its first words; only what every file system takes. */
+export function fileName(content: string): string {
+  const words = title(content)
+    .replace(/[^\p{L}\p{N} .,_-]+/gu, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return words.length <= 40
+    ? words || 'memo'
+    : words.slice(0, 40).replace(/[ .,]*\S*$/, '') || 'memo';
+}

@@ -266,6 +266,8 @@ def _blame(found: Break, before: Shape, now: Shape) -> tuple[Cause, str, str]:
             "reordered": "A message stands elsewhere",
         }[how]
         return Cause(how), f"{words}.", key
+    if name.startswith(("the ", "a ", "memo ")):  # a path stays as it is written
+        name = name[:1].upper() + name[1:]
     words = {
         "edited": f"{name} was edited",
         "added": f"{name} was added before what had been sent",
@@ -283,7 +285,7 @@ _NAMES = {
     "scaffold": "the {} scaffold",
     "summary": "the summary",
     "memo": "memo {}",
-    "symbols": "the symbols of {}",
+    "symbols": "the module map of {}",
     "system": "the instructions “{}”",
     "history": "a message",
 }

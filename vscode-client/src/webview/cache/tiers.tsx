@@ -83,6 +83,7 @@ export function WholeBar({ tiers }: { tiers: CacheTiers }): JSX.Element {
         <span
           key={tier.tier}
           class="tier-part"
+          title={`${words.tier(tier.tier)}: ${exact(tier.tokens)}`}
           style={{ width: `${share(tier.tokens, tiers.tokens)}%` }}
         >
           <span class="bar">
@@ -173,14 +174,16 @@ function Items({ id, tier, policy, openFile }: ItemsProps): JSX.Element {
   const hidden = all ? 0 : Math.max(0, tier.items.length - SHOWN);
   const counter = policy === 'counter';
   const { columns } = words;
+  const label = `${words.tier(tier.tier)}: ${tier.name}`;
   return (
-    <div id={id} class="items">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard
+    <section id={id} class="items" tabIndex={0} aria-label={label}>
       {hidden > 0 && (
         <button type="button" class="link" onClick={() => setAll(true)}>
           {words.more(hidden)}
         </button>
       )}
-      <table aria-label={`${words.tier(tier.tier)}: ${tier.name}`}>
+      <table aria-label={label}>
         <thead>
           <tr>
             <th scope="col">{columns.item}</th>
@@ -203,7 +206,7 @@ function Items({ id, tier, policy, openFile }: ItemsProps): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 

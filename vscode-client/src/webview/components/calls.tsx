@@ -60,7 +60,9 @@ function Call({ call }: { call: ToolCallInfo }): JSX.Element {
         <span class="call-title" title={call.title}>
           {call.title}
         </span>
-        <span class="call-note">{call.note || texts.callStatus[call.status]}</span>
+        <span class="call-note" title={call.note}>
+          {call.note || texts.callStatus[call.status]}
+        </span>
       </summary>
       <pre tabindex={0}>{call.arguments}</pre>
       {call.result !== '' && <pre tabindex={0}>{call.result}</pre>}

@@ -243,6 +243,7 @@ function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
             key={path}
             id={`${LIST_ID}-${index}`}
             class="mention"
+            title={detail === '' ? path : `${path}: ${detail}`}
             role="option"
             tabIndex={-1}
             aria-selected={index === active}
@@ -254,11 +255,7 @@ function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
           >
             <span class="mention-name">{path.slice(slash)}</span>
             <span class="mention-folder">{path.slice(0, slash)}</span>
-            {detail !== '' && (
-              <span class="mention-detail" title={detail}>
-                {detail}
-              </span>
-            )}
+            {detail !== '' && <span class="mention-detail">{detail}</span>}
           </div>
         );
       })}

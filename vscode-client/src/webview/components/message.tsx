@@ -74,21 +74,21 @@ function Prompt({
         <Images images={message.images} />
         <div class="prompt-text">{message.text}</div>
       </div>
-      {message.contextLine !== '' && (
-        <button
-          type="button"
-          class="context-line"
-          data-testid="budget-line"
-          title={texts.budgetTip}
-          onClick={() => store.post({ type: 'showTurn', groupId: message.groupId })}
-        >
-          <Icon name="layers" />
-          <span>{message.contextLine}</span>
-        </button>
-      )}
       <div class="actions">
         {message.status === 'dropped' && <span class="note">{texts.dropped}</span>}
         <Tools message={message} store={store} />
+        {message.contextLine !== '' && (
+          <button
+            type="button"
+            class="context-line"
+            data-testid="budget-line"
+            title={texts.budgetTip}
+            onClick={() => store.post({ type: 'showTurn', groupId: message.groupId })}
+          >
+            <Icon name="layers" />
+            {message.contextLine}
+          </button>
+        )}
       </div>
       {retry !== null && (
         <div class="note">

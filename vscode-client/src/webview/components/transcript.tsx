@@ -30,7 +30,10 @@ interface Props {
 export function Transcript({ model, pending, store }: Props): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const { follow, restore, away } = useFollowing(scroller, content, (place) =>
+  const messages = model?.messages ?? [];
+  const empty =
+    model !== null && messages.length === 0 && model.turn === null && pending.length === 0;
+  const { follow, restore, away } = useFollowing(scroller, content, empty, (place) =>
     store.keepScroll(place === null ? null : { ...place, session: sessionNow.current }),
   );
   const [pages, setPages] = useState(1);
@@ -58,7 +61,6 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
   // After every drawing: new text may have moved the end.
   useLayoutEffect(() => follow(false));
 
-  const messages = model?.messages ?? [];
   const length = messages.length;
   // What is being read stays where it is when older messages come above it. The browser sees to
   // that, except at the very top.
@@ -86,8 +88,6 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
     return () => seen.disconnect();
   }, [pages, session, length > PAGE * pages]);
   const hidden = Math.max(0, messages.length - PAGE * pages);
-  const empty =
-    model !== null && messages.length === 0 && model.turn === null && pending.length === 0;
   return (
     <div class="transcript-frame">
       <section
@@ -115,7 +115,7 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
             ))}
         </div>
       </section>
-      {away && (
+      {away && !empty && (
         <button
           type="button"
           class="jump"
@@ -213,16 +213,23 @@ function PendingPrompt({ prompt }: { prompt: Pending }): JSX.Element {
   );
 }
 
-/** Whether the end is in view is the user's choice; it is only ever changed by scrolling. */
+/**
+ * Whether the end is in view is the user's choice; it is only ever changed by scrolling. What greets
+ * in an empty conversation is read from its beginning.
+ */
 function useFollowing(
   scroller: { readonly current: HTMLElement | null },
   content: { readonly current: HTMLElement | null },
+  empty: boolean,
   keep: (place: Omit<ScrollPlace, 'session'> | null) => void,
 ): { follow: (force: boolean) => void; restore: (place: ScrollPlace) => void; away: boolean } {
   const following = useRef(true);
   const wanted = useRef<ScrollPlace | null>(null);
   const keeper = useRef(keep);
   keeper.current = keep;
+  const still = useRef(empty);
+  still.current = empty;
+  const last = useRef(0);
   const [away, setAway] = useState(false);
   const follow = (force: boolean): void => {
     const element = scroller.current;
@@ -236,7 +243,8 @@ function useFollowing(
     wanted.current = null;
     if (force) following.current = true;
     if (!following.current || (!force && selecting(element))) return;
-    element.scrollTop = element.scrollHeight;
+    element.scrollTop = still.current ? 0 : element.scrollHeight;
+    last.current = element.scrollTop;
   };
   useEffect(() => {
     const element = scroller.current;
@@ -245,7 +253,13 @@ function useFollowing(
     const save = (): void => keeper.current(following.current ? null : topmost(element));
     const scrolled = (): void => {
       const rest = element.scrollHeight - element.scrollTop - element.clientHeight;
-      following.current = rest < NEAR && wanted.current === null;
+      const up = element.scrollTop < last.current - 1;
+      last.current = element.scrollTop;
+      if (wanted.current !== null) following.current = false;
+      else if (rest < NEAR) following.current = true;
+      else if (up) following.current = false;
+      // Else the end went away by itself: what comes into view turns out taller than was thought.
+      else follow(false);
       setAway(!following.current);
       clearTimeout(timer);
       timer = setTimeout(save, SAVE_MS);
