@@ -748,8 +748,11 @@ describe('what the model does', () => {
         .dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
     });
     expect(page.last('consent').answer).toBe('deny');
+    (page.get('[data-testid=consent-once]') as HTMLElement).focus();
     page.emit({ kind: 'consentClosed', id: 'q1', answer: 'deny' });
     expect(page.has('[data-testid=consent]')).toBe(false);
+    // The button that had the focus is gone: the keyboard is not left with nothing.
+    expect(document.activeElement).toBe(page.get('[data-testid=chat-input]'));
     // A question about pasted links comes before the turn has any message of its own.
     const pages = { ...consent, id: 'q2', callId: '', kind: 'url' as const, canRemember: false };
     page.emit({ kind: 'consentAsked', consent: { ...pages, text: 'https://example.org/' } });
@@ -780,6 +783,11 @@ describe('what the model does', () => {
     expect(page.get('[data-testid=edit-accept]').textContent).toBe('Accept 1 part');
     page.click('[data-testid=edit-accept]');
     expect(page.last('edit')).toMatchObject({ verb: 'accept', hunks: [1] });
+    // With nothing left there is nothing to accept; an empty list would mean all of it.
+    for (const box of page.root.querySelectorAll<HTMLInputElement>('[data-testid=hunk] input')) {
+      if (box.checked) act(() => box.click());
+    }
+    expect((page.get('[data-testid=edit-accept]') as HTMLButtonElement).disabled).toBe(true);
     page.emit({ kind: 'editChanged', edit: edit({ state: 'partly', accepted: [1] }) });
     expect(page.has('[data-testid=edit-accept]')).toBe(false);
     expect(page.get('[data-testid=edit]').textContent).toContain('accepted in part');

@@ -1,7 +1,8 @@
 /** The tools that a reply calls: a foldable row each, with what came of it and what is asked. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { ConsentInfo, EditHunk, EditInfo, ToolCallInfo } from '../../protocol';
+import { useFocusBack } from '../focus';
 import type { Store } from '../store';
 import { texts } from '../texts';
 import { Button, Icon } from './parts';
@@ -78,10 +79,12 @@ export function ConsentCard({
   store: Store;
 }): JSX.Element {
   const page = consent.kind === 'url';
+  const card = useFocusBack<HTMLElement>();
   const answer = (word: 'once' | 'always' | 'deny'): void =>
     store.post({ type: 'consent', id: consent.id, answer: word });
   return (
     <section
+      ref={card}
       class="card consent"
       data-testid="consent"
       aria-label={consent.title}
@@ -116,21 +119,7 @@ export function ConsentCard({
 }
 
 function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
-  const [left, setLeft] = useState<readonly number[]>([]);
-  const [reason, setReason] = useState<string | null>(null);
   const open = edit.state === 'open';
-  const several = edit.hunks.length > 1;
-  const chosen = edit.hunks.map((hunk) => hunk.index).filter((index) => !left.includes(index));
-  const toggle = (index: number): void =>
-    setLeft(left.includes(index) ? left.filter((one) => one !== index) : [...left, index]);
-  const act = (verb: 'accept' | 'reject' | 'preview', why = ''): void =>
-    store.post({
-      type: 'edit',
-      verb,
-      id: edit.id,
-      hunks: verb === 'accept' && left.length > 0 ? chosen : [],
-      reason: why,
-    });
   return (
     <section
       class={`card edit ${edit.state}`}
@@ -147,54 +136,82 @@ function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Elemen
         <span class="removed">−{edit.removed}</span>
         {!open && <span class="call-note">{texts.editState[edit.state]}</span>}
       </div>
-      {open && (
-        <>
-          {edit.hunks.map((hunk) => (
-            <Hunk
-              key={hunk.index}
-              hunk={hunk}
-              choice={several ? !left.includes(hunk.index) : null}
-              toggle={() => toggle(hunk.index)}
-            />
-          ))}
-          <div class="card-actions">
-            <Button testId="edit-accept" onClick={() => act('accept')}>
-              {left.length === 0 ? texts.accept : texts.acceptSome(chosen.length)}
-            </Button>
-            <Button
-              secondary
-              testId="edit-reject"
-              onClick={() => (reason === null ? setReason('') : act('reject', reason))}
-            >
-              {texts.reject}
-            </Button>
-            <Button secondary testId="edit-preview" onClick={() => act('preview')}>
-              {texts.preview}
-            </Button>
-          </div>
-          {reason !== null && (
-            <input
-              class="reason"
-              type="text"
-              maxLength={1000}
-              data-testid="edit-reason"
-              aria-label={texts.rejectReason}
-              placeholder={texts.rejectReason}
-              ref={(element) => element?.focus()}
-              value={reason}
-              onInput={(event) => setReason(event.currentTarget.value)}
-              onKeyDown={(event) => {
-                event.stopPropagation();
-                if (event.key === 'Enter') act('reject', reason);
-                if (event.key === 'Escape') setReason(null);
-              }}
-            />
-          )}
-        </>
-      )}
+      {open && <Decision edit={edit} store={store} />}
       {edit.reason !== '' && <div class="note">{edit.reason}</div>}
     </section>
   );
+}
+
+/** What an open edit would change, and what can be done with it. */
+function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
+  const [left, setLeft] = useState<readonly number[]>([]);
+  const [reason, setReason] = useState<string | null>(null);
+  const part = useFocusBack<HTMLDivElement>();
+  const reject = useRef<HTMLDivElement>(null);
+  const several = edit.hunks.length > 1;
+  const chosen = edit.hunks.map((hunk) => hunk.index).filter((index) => !left.includes(index));
+  const toggle = (index: number): void =>
+    setLeft(left.includes(index) ? left.filter((one) => one !== index) : [...left, index]);
+  const act = (verb: 'accept' | 'reject' | 'preview', why = ''): void =>
+    store.post({
+      type: 'edit',
+      verb,
+      id: edit.id,
+      hunks: verb === 'accept' && left.length > 0 ? chosen : [],
+      reason: why,
+    });
+  return (
+    <div ref={part}>
+      {edit.hunks.map((hunk) => (
+        <Hunk
+          key={hunk.index}
+          hunk={hunk}
+          choice={several ? !left.includes(hunk.index) : null}
+          toggle={() => toggle(hunk.index)}
+        />
+      ))}
+      <div class="card-actions" ref={reject}>
+        <Button testId="edit-accept" disabled={chosen.length === 0} onClick={() => act('accept')}>
+          {left.length === 0 ? texts.accept : texts.acceptSome(chosen.length)}
+        </Button>
+        <Button
+          secondary
+          testId="edit-reject"
+          onClick={() => (reason === null ? setReason('') : act('reject', reason))}
+        >
+          {texts.reject}
+        </Button>
+        <Button secondary testId="edit-preview" onClick={() => act('preview')}>
+          {texts.preview}
+        </Button>
+      </div>
+      {reason !== null && (
+        <input
+          class="reason"
+          type="text"
+          maxLength={1000}
+          data-testid="edit-reason"
+          aria-label={texts.rejectReason}
+          placeholder={texts.rejectReason}
+          ref={focusOnce}
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            event.stopPropagation();
+            if (event.key === 'Enter') act('reject', reason);
+            if (event.key !== 'Escape') return;
+            setReason(null);
+            reject.current?.querySelector<HTMLElement>('[data-testid=edit-reject]')?.focus();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** One and the same function, so that it is called when the input comes, and not at each letter. */
+function focusOnce(element: HTMLElement | null): void {
+  element?.focus();
 }
 
 interface HunkProps {

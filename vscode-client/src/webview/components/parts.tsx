@@ -35,6 +35,7 @@ interface ButtonProps {
   onClick: () => void;
   secondary?: boolean;
   testId?: string;
+  disabled?: boolean;
 }
 
 export function Button(props: ButtonProps): JSX.Element {
@@ -43,6 +44,7 @@ export function Button(props: ButtonProps): JSX.Element {
       type="button"
       class={props.secondary ? 'button secondary' : 'button'}
       data-testid={props.testId}
+      disabled={props.disabled}
       onClick={props.onClick}
     >
       {props.children}
