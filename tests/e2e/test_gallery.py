@@ -72,7 +72,7 @@ def script() -> list[Reply]:
     kind: Kind = "anthropic"
     test = ["python", "-m", "pytest", "-q", "tests/test_convert.py", "--maxfail=1"]
     pins = {"items": ["tests/test_convert.py"], "why": "It says what must hold."}
-    streamed = [*a_texts(0, REPLY, "And then it goes on, "), Hold()]
+    streamed: list[bytes | Hold] = [*a_texts(0, REPLY, "And then it goes on, "), Hold()]
     offset = ("9 / 5 + 30", "9 / 5 + 32")
     return [
         Reply([a_start(), *streamed, *a_texts(0, "\n\n" + STATE), *a_end()]),
@@ -368,7 +368,9 @@ def memos(bench: Workbench, shot: Gallery) -> None:
     shot("memos-search")
     page.keyboard.press("Escape")
     rows.first.click()
-    expect(page.locator(".tabs-container .tab", has_text="The integration database")).to_be_visible(timeout=20_000)
+    expect(page.locator(".tabs-container .tab", has_text="The integration")).to_be_visible(
+        timeout=20_000
+    )
     page.wait_for_timeout(500)
     shot("memo-edit")
     page.keyboard.press("Control+w")

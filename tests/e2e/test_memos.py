@@ -82,7 +82,9 @@ def test_memos_from_the_first_to_the_last(
 
     # It is edited as a document and saved back.
     rows(vscode).first.click()
-    expect(page.locator(".tabs-container .tab", has_text="The integration database")).to_be_visible(timeout=20_000)
+    expect(page.locator(".tabs-container .tab", has_text="The integration")).to_be_visible(
+        timeout=20_000
+    )
     editor = page.locator(".editor-instance .monaco-editor").first
     expect(editor).to_contain_text("5544", timeout=20_000)
     editor.click()

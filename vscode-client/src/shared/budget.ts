@@ -89,10 +89,11 @@ function inWords(detail: string, message: (id: string) => string): string {
     'request:frame': t('form of the request'),
     'scaffold:orientation': t('orientation'),
     'tree:workspace': t('file tree'),
+    'state:anchor': t('STATE'),
   };
   return detail
     .replace(/^tools [\d,]+$/, '')
-    .replace(/\b(?:system|request|scaffold|tree|symbols|history):[^\s,]+/g, (key) => {
+    .replace(/\b(?:system|request|scaffold|state|tree|symbols|history):[^\s,]+/g, (key) => {
       const rest = key.slice(key.indexOf(':') + 1);
       if (key.startsWith('symbols:')) return t('map of {0}', rest);
       if (!key.startsWith('history:')) return names[key] ?? key;
