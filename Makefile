@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench fuzz mutants audit e2e clean-install package docs docs-gen clean
+.PHONY: help setup run test fast bench fuzz mutants audit e2e gallery clean-install package docs docs-gen clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -52,6 +52,9 @@ fast: setup ## lint, types and unit tests only
 
 e2e: $(VSIX) ## only the tests in a real VS Code, Neovim and Emacs
 	@$(PY) tools/check.py --only e2e
+
+gallery: $(VSIX) ## pictures of every view in three themes, in tests/e2e/results/gallery
+	@TIERLINE_GALLERY=tests/e2e/results/gallery $(PY) -m pytest -q tests/e2e/test_gallery.py
 
 clean-install: $(VSIX) ## the packaged extension in a fresh VS Code, which sets up its own server (downloads 200 MB)
 	@TIERLINE_CLEAN_INSTALL=1 $(PY) -m pytest -q -s tests/e2e/test_clean_install.py
