@@ -65,7 +65,7 @@ bench: setup ## run the benchmarks, write docs/benchmarks.md (FULL=1: at full si
 fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property
 	TIERLINE_KILLS=500 TIERLINE_APPEND_SECONDS=30 $(PY) -m pytest -q -s tests/unit/store/test_crash.py
-	TIERLINE_FUZZ_SECONDS=120 $(PY) -m pytest -q -s tests/lsp/test_fuzz_messages.py
+	TIERLINE_FUZZ_SECONDS=120 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q -s tests/lsp/test_fuzz_messages.py
 	TIERLINE_FAULTS=300 $(PY) -m pytest -q tests/lsp/test_faults_kill.py
 
 mutants: setup ## put 200 faults into context/, history/ and store/ and see which no test notices

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from tierline.context.chunks import chunks
 from tierline.context.counting import TokenCounter
 from tierline.context.models import ModelFacts
 
+EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "150"))
 # Text that is dense in the places where the encoders' patterns meet: line ends, slashes, white
 # space of all kinds, contractions, combining marks, digits, letters of several scripts.
 words = ["e", "E", "the", "can", "I", "'t", "'m", "'s", "'RE", "’s", "ſ", "é", "日本", "x" * 30]
@@ -56,7 +59,7 @@ def real_chunks() -> None:
 def test_chunk_counts_sum_to_the_count_of_the_whole(name: str) -> None:
     encode = shipped(name)
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=EXAMPLES * 3, deadline=None)
     @given(anything)
     def holds(text: str) -> None:
         parts = chunks(text)
@@ -71,7 +74,7 @@ def test_every_place_that_may_be_cut_is_additive(name: str) -> None:
     """Not only the places that this text's chunks happen to use."""
     encode = shipped(name)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=EXAMPLES, deadline=None)
     @given(dense)
     def holds(text: str) -> None:
         whole = encode(text)
@@ -98,7 +101,7 @@ def test_an_edit_leaves_nearly_all_chunks_as_they_were(place: int, new: str, rem
     assert fresh < len(CODE) // 3
 
 
-@settings(max_examples=100)
+@settings(max_examples=EXAMPLES)
 @given(st.one_of(odd_text, messages, prompts, tools, st.lists(odd_text), st.none()))
 def test_counting_never_fails_and_is_never_negative(value: object) -> None:
     assert stub_counter().count(value) >= 0

@@ -68,5 +68,17 @@ def configure_logging() -> None:
         stream=sys.stderr,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    for reader in ("pygls.server", "tierline.lsp.server"):
+        logging.getLogger(reader).addFilter(_no_trace_of_bad_frames)
     for noisy in ("pygls", "httpx2", "httpcore2", "openai", "anthropic", "asyncio", "filelock"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _no_trace_of_bad_frames(record: logging.LogRecord) -> bool:
+    """A frame that is no JSON is the client's fault: a line, not the stack that pygls logs."""
+    error = record.exc_info[1] if record.exc_info else None
+    if record.msg == "Unable to handle message" and isinstance(error, ValueError | RecursionError):
+        record.msg = f"Ignored a frame that is not JSON ({type(error).__name__})"
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.exc_info = None
+    return True

@@ -23,6 +23,7 @@ from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.handlers import HANDLERS
 from tierline.lsp.launch import tidy
+from tierline.lsp.params import usable
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
@@ -215,7 +216,7 @@ def _as_command(
     async def command(*arguments: Any) -> Any:
         raw = arguments[0] if arguments else None
         try:
-            params: Any = server.protocol._converter.structure(raw, method.params)
+            params: Any = server.protocol._converter.structure(usable(raw), method.params)
         except Exception as error:
             raise MethodError(
                 TierlineError(

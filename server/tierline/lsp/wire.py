@@ -19,6 +19,7 @@ from pygls.protocol.json_rpc import (
 
 from tierline.errors import TierlineError
 from tierline.lsp import protocol
+from tierline.lsp.params import usable
 
 log = logging.getLogger(__name__)
 
@@ -139,6 +140,8 @@ class TierlineProtocol(LanguageServerProtocol):
             kind = self.get_message_type(data["method"]) or JsonRPCRequestMessage
         else:
             kind = self._result_types.pop(data["id"], None) or JsonRPCResponseMessage
+        if _ours(data.get("method")) and "params" in data:
+            data = data | {"params": usable(data["params"])}
         return self._converter.structure(data, kind)
 
     def handle_message(self, message: Any) -> None:
@@ -157,7 +160,9 @@ class TierlineProtocol(LanguageServerProtocol):
             log.warning("Ignored a message whose method is no text")
             return
         asks = bool(method) and hasattr(message, "id")
-        if self._shutdown and asks:
+        if asks and not _identifies(message.id):
+            self._refuse(None, INVALID_REQUEST, "The id of a request is an integer or a text.")
+        elif self._shutdown and asks:
             self._refuse(message.id, INVALID_REQUEST, "The server is shutting down.")
         elif method == lsp.INITIALIZE and self._begun:
             self._refuse(message.id, INVALID_REQUEST, "The server is initialized already.")
@@ -175,7 +180,7 @@ class TierlineProtocol(LanguageServerProtocol):
         """Answer a request with an error. An id that is none is answered with null, as JSON-RPC
         2.0 asks for what could not be read.
         """
-        known = isinstance(number, int | str) and not isinstance(number, bool)
+        known = _identifies(number)
         error = lsp.ResponseError(code=code, message=message, data=data)
         self._send_data(
             lsp.ResponseErrorMessage(id=number if known else None, jsonrpc="2.0", error=error)
@@ -193,6 +198,15 @@ class TierlineProtocol(LanguageServerProtocol):
         if isinstance(error, JsonRpcException):
             self._refuse(msg_id, error.code, error.message, error.data)
             return
+        if isinstance(error, UnicodeEncodeError):
+            # A name of bytes that are no UTF-8, where only text can be: the log, an index.
+            self._refuse(
+                msg_id,
+                _NUMBERS["invalid_params"],
+                "A text in the parameters has half of a character in it.",
+                {"code": "invalid_params", "advice": "Send whole characters."},
+            )
+            return
         log.error("A request failed", exc_info=error)
         self._refuse(
             msg_id,
@@ -203,7 +217,7 @@ class TierlineProtocol(LanguageServerProtocol):
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
         """Cancelling what has finished is normal and not worth a line in the log."""
-        if msg_id in self._request_futures:
+        if _identifies(msg_id) and msg_id in self._request_futures:
             super()._handle_cancel_notification(msg_id)
 
     def _send_data(self, data: Any) -> None:
@@ -219,6 +233,15 @@ class TierlineProtocol(LanguageServerProtocol):
 def _optional(params: type) -> Any:
     """Parameters may be left out: the handler then takes the defaults."""
     return params | None
+
+
+def _identifies(number: object) -> bool:
+    """LSP, "Request message": an id is an integer or a string."""
+    return isinstance(number, int | str) and not isinstance(number, bool)
+
+
+def _ours(method: object) -> bool:
+    return isinstance(method, str) and method.startswith("tierline/")
 
 
 def _name(method: object) -> str:

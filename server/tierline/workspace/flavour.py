@@ -14,6 +14,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from attrs import frozen
 
+from tierline.context.text import well_formed
+
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 _SAFE = "/!$&'()*+,;=:@~-._"
@@ -124,10 +126,10 @@ class Flavour:
         if self.windows:
             path = path.replace("\\", "/")
         if path.startswith("//"):
-            return "file:" + quote(path, safe=_SAFE, errors="surrogateescape")
+            return "file:" + _quoted(path)
         if not path.startswith("/"):
             path = "/" + path
-        return "file://" + quote(path, safe=_SAFE, errors="surrogateescape")
+        return "file://" + _quoted(path)
 
     def scheme(self, reference: str) -> str:
         """The reference's URI scheme, empty for a path (``c:\\x`` and ``a:b`` are paths)."""
@@ -149,3 +151,13 @@ class Flavour:
 POSIX = Flavour("posix", posixpath)
 WINDOWS = Flavour("windows", ntpath)
 NATIVE = WINDOWS if os.name == "nt" else POSIX
+
+
+def _quoted(path: str) -> str:
+    """Percent-encoded. Bytes that are no UTF-8 keep their value; half of a surrogate pair, which no
+    file name on disk has, becomes U+FFFD.
+    """
+    try:
+        return quote(path, safe=_SAFE, errors="surrogateescape")
+    except UnicodeEncodeError:
+        return quote(well_formed(path), safe=_SAFE)
