@@ -95,29 +95,30 @@ def test_a_difference_that_does_not_fit_is_refused_and_nothing_else_happens(
             assert str(error)
 
 
-def edited(document: str, changes: list[TextChange], units: Units) -> str:
+CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+def edited(document: str, said: list[TextChange], units: Units) -> str:
     """As an editor applies changes: all of them refer to the document as it was."""
+    codec, size = CODECS[units]
     lines = document.split("\n")
     starts = [0]
-    for one in lines:
-        starts.append(starts[-1] + len(one) + 1)
+    for whole in lines:
+        starts.append(starts[-1] + len(whole) + 1)
 
-    def offset(at: int, character: int) -> int:
+    def offset(number: int, character: int) -> int:
         taken = 0
-        for place, one in enumerate(lines[at]):
+        for place, one in enumerate(lines[number]):
             if taken == character:
-                return starts[at] + place
-            taken += (
-                len(one.encode({"utf-8": "utf-8", "utf-16": "utf-16-le"}.get(units, "utf-32-le")))
-                // {"utf-8": 1, "utf-16": 2, "utf-32": 4}[units]
-            )
+                return starts[number] + place
+            taken += len(one.encode(codec)) // size
         assert taken == character, "a position inside a character, or behind the line"
-        return starts[at] + len(lines[at])
+        return starts[number] + len(lines[number])
 
-    for one in reversed(changes):
-        start = offset(one.start_line, one.start_character)
-        end = offset(one.end_line, one.end_character)
-        document = document[:start] + one.text + document[end:]
+    for change in reversed(said):
+        start = offset(change.start_line, change.start_character)
+        end = offset(change.end_line, change.end_character)
+        document = document[:start] + change.text + document[end:]
     return document
 
 
