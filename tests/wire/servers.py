@@ -220,7 +220,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         wire = self.server.wire
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        length = int(self.headers.get("content-length") or 0)
+        raw = self.rfile.read(length)
+        if len(raw) < length:  # the client died while it sent: no prompt has arrived
+            self.close_connection = True
+            return
         path = self.path.partition("?")[0]
         if path == "/v1/messages/count_tokens":
             self._record(raw, wire.others)

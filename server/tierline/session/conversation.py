@@ -139,6 +139,7 @@ class Conversation:
         plan_id: str,
         note: str = "",
         cut: bool = False,
+        identifier: str = "",
     ) -> tuple[Message, str]:
         """Write a reply durably, whole or as far as it came. Returns as ``add_user`` does.
 
@@ -157,6 +158,7 @@ class Conversation:
         message = self.store.make(
             "assistant",
             content,
+            identifier=identifier,
             group_id=group_id,
             status=status,
             strategy=strategy,

@@ -25,6 +25,7 @@ from tierline.session.composer import Composer
 from tierline.session.consents import ConsentService
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
+from tierline.session.drafting import DraftService
 from tierline.session.edits import EditService
 from tierline.session.events import EventBus
 from tierline.session.files import FileService
@@ -98,6 +99,7 @@ class Session:
             max_bytes=self.settings.context.max_file_bytes,
         )
         self.conversation = Conversation(store)
+        self.drafts = DraftService(self)
         self.models = ModelService(self, self.counters.table, editor)
         self.composer = Composer(self, PlanStore(self.home / "plans.sqlite3"))
         self.files = FileService(self, loader, self.composer.file_tokens)
@@ -135,6 +137,7 @@ class Session:
         """Take up the newest session with its files and pins. Never fails: problems are notices."""
         self._loop = asyncio.get_running_loop()
         self.counters.warn = lambda text: self._later("counting", text)
+        await self.drafts.recover()
         if self.settings.history.restore:
             try:
                 restored = await self.conversation.restore_newest()

@@ -163,6 +163,7 @@ class Rounds:
         provider = await session.models.provider()
         turn.asked = time.time()
         turn.screen = StreamFilter() if session.anchor.enabled else None
+        session.drafts.begin(turn, composed.plan.plan_id, provider.strategy)
         await session.composer.sending(composed, turn.group_id)
         async with aclosing(session.cache.watched(provider, composed, turn.group_id)) as events:
             known = False
@@ -173,14 +174,17 @@ class Rounds:
                 match event:
                     case TextDelta(text=text):
                         turn.reply.append(text)
+                        session.drafts.grown(turn)
                         if shown := turn.show(text):
                             session.bus.publish(p.TextDelta(turn.group_id, shown))
                     case ReasoningDelta(text=text):
                         session.bus.publish(p.ReasoningDelta(turn.group_id, text))
                     case ReasoningDone(data=data):
                         turn.blocks.append(Reasoning(provider.strategy, data))
+                        session.drafts.grown(turn)
                     case ToolCall():
                         turn.add_call(event)
+                        session.drafts.grown(turn)
                     case Usage():
                         turn.usage = event
                     case Retrying():
@@ -215,8 +219,8 @@ class Rounds:
         turn.cache = await session.cache.report(turn.group_id)
         if turn.cache is not None:
             usage.cost, usage.saved = turn.cache.cost, turn.cache.saved
-        message, problem = await session.conversation.add_assistant(
-            turn.group_id,
+        message, problem = await session.drafts.record(
+            turn,
             content,
             status=Status.INTERRUPTED if incomplete else Status.OK,
             strategy=strategy,

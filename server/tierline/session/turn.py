@@ -58,6 +58,8 @@ class TurnRunner:
         notices += image_notices
         if not visible(Text(text)) and not images:
             raise TierlineError("empty_prompt", "There is nothing to send.", "Write a prompt.")
+        if await session.drafts.recover():
+            session.bus.publish(p.StateChanged(reason="recovered"))
         await session.files.settled()
         notices += await session.files.mention(text)
         again = None if params.force else session.conversation.unanswered(text)
@@ -192,8 +194,8 @@ class TurnRunner:
         why = "error" if outcome == "error" else "cancelled"
         shown = None
         if not turn.recorded and (content := turn.content()):
-            turn.message, _ = await session.conversation.add_assistant(
-                turn.group_id,
+            turn.message, _ = await session.drafts.record(
+                turn,
                 content,
                 status=Status.INTERRUPTED,
                 strategy=session.models.strategy,
@@ -206,6 +208,7 @@ class TurnRunner:
             shown = session.conversation.show(turn.message.id)
         else:
             await self._rounds.close_calls(turn, why)
+            await session.drafts.drop(turn)
             session.conversation.no_reply(turn.group_id, note)
         await session.reflection.ended(turn, outcome, code)
         session.bus.publish(

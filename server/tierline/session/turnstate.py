@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
@@ -38,6 +39,8 @@ class Turn:
     """Requests so far, the present one included."""
     recorded: bool = False
     """True once the present round's reply is in the history."""
+    reply_id: str = ""
+    """The id that the present round's reply gets in the history."""
     message: Message | None = None
     """The reply as it was recorded."""
     open: list[ToolCall] = field(factory=list)
@@ -97,12 +100,17 @@ class Turn:
 
     def content(self) -> tuple[Block, ...]:
         """The reply's blocks; text with nothing to see in it is left out."""
-        blocks = [*self.blocks]
-        if self.partial:
-            blocks.insert(_reasoning_prefix(blocks), Text(self.partial))
-        return tuple(block for block in blocks if visible(block))
+        return reply_content(self.partial, self.blocks)
 
 
-def _reasoning_prefix(blocks: list[Block]) -> int:
+def reply_content(text: str, blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """A reply's text among its other blocks; without what has nothing to see in it."""
+    ordered = [*blocks]
+    if text:
+        ordered.insert(_reasoning_prefix(ordered), Text(text))
+    return tuple(block for block in ordered if visible(block))
+
+
+def _reasoning_prefix(blocks: Sequence[Block]) -> int:
     """Thinking comes before text, text before calls: the order in which providers take them."""
     return next((i for i, b in enumerate(blocks) if not isinstance(b, Reasoning)), len(blocks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -17,10 +17,17 @@ Redact = Callable[[str], str]
 
 def redact_message(message: Message, redact: Redact) -> Message:
     """The message with all its texts redacted; pictures and ids are left alone."""
-    content = tuple(c for b in message.content if (c := _block(b, redact)) is not None)
+    content = redact_blocks(message.content, redact)
     results = tuple(_value(r, redact) for r in message.edit_results)
     meta = _value(message.meta, redact)
     return attrs.evolve(message, content=content, edit_results=results, meta=meta)
+
+
+def redact_blocks(blocks: Sequence[Block], redact: Redact | None) -> tuple[Block, ...]:
+    """Blocks with their texts redacted; as they are without ``redact``."""
+    if redact is None:
+        return tuple(blocks)
+    return tuple(clean for block in blocks if (clean := _block(block, redact)) is not None)
 
 
 def redact_event(event: Event, redact: Redact) -> Event:

@@ -27,6 +27,7 @@ from tierline.history.events import Event, EventKind
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.timeline import Timeline, timeline
 from tierline.store import files, records
+from tierline.store.drafts import Drafts
 from tierline.store.errors import StorageError
 from tierline.store.images import ImageStore
 from tierline.store.index import BULK_BYTES, CatchUp, Index, Progress, SessionSummary
@@ -81,6 +82,7 @@ class HistoryStore:
         self.log = HistoryLog(self.folder / log_name)
         self.index = Index(self.log, self.folder / "index.sqlite3")
         self.images = ImageStore(self.folder / "images")
+        self.drafts = Drafts(self.folder, redact)
         self._redact = redact
         self._notice = on_notice
         self._clock = clock
@@ -119,15 +121,16 @@ class HistoryStore:
         role: HistoryRole,
         content: str | tuple[Block, ...],
         *,
+        identifier: str = "",
         group_id: str = "",
         status: Status = Status.OK,
         strategy: str = "text",
         **more: Any,
     ) -> Message:
-        """A message of the current session and branch, not written yet. Without ``group_id`` it
-        begins a group of its own.
+        """A message of the current session and branch, not written yet. Without ``identifier`` it
+        gets a new id, without ``group_id`` it begins a group of its own.
         """
-        identifier = self.new_id()
+        identifier = identifier or self.new_id()
         return Message(
             id=identifier,
             session_id=self.session_id,
@@ -327,8 +330,9 @@ class HistoryStore:
         return self.index.deepen(seconds, now=time.monotonic) and not state.behind
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index and let go of the drafts."""
         self.index.close()
+        self.drafts.close()
 
     # --- the work --------------------------------------------------------------------------------
 

@@ -1,0 +1,294 @@
+"""Replies that are still streaming, on disk: what a killed process leaves behind of them.
+
+While a reply comes in, what there is of it is appended to a file of its own in the folder
+``drafts``, a few times a second. Once the reply is in the log, its draft is deleted. A draft whose
+process has ended was cut off in the middle; the next server makes an interrupted reply of it.
+
+Each process holds one lock for all its drafts, which the system releases when the process dies,
+however it dies: the draft of a living process is never touched by another one. A draft knows the id
+that its reply has in the log, so a reply that got there before its draft was deleted is not written
+twice.
+
+Format: JSON lines like the log's. The first says whose reply it is; ``{"at": 17, "text": "…"}`` is
+text from that character on; ``{"block": {…}}`` is a call or thinking. Nothing depends on the last
+line being whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import secrets
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import filelock
+from attrs import asdict, fields, frozen
+
+from tierline.context.blocks import Block
+from tierline.history.codec import encode_content
+from tierline.history.parser import MessageParser
+from tierline.store.errors import StorageError
+from tierline.store.log import HistoryLog, encode_line
+from tierline.store.redaction import Redact, redact_blocks
+from tierline.store.running import RunningRedaction
+
+log = logging.getLogger(__name__)
+
+FOLDER = "drafts"
+SYNC_SECONDS = 2.0
+"""A draft is forced onto the disk at most this often; that only guards against power cuts."""
+MAX_GAP = 1_000_000
+"""Characters that damaged lines may hide; a place further behind is damage itself."""
+_OWNER = re.compile(r"(\d+-[0-9a-f]{8})\.")
+_FLAGS = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_HOLE = "\udc00"
+"""Stands for a character that is missing; no text that is written holds it."""
+
+
+@frozen
+class Origin:
+    """Whose reply a draft is: where it belongs in the log."""
+
+    message_id: str
+    session_id: str
+    group_id: str
+    branch_id: str
+    timestamp: str
+    """When it began; ISO 8601 UTC."""
+    strategy: str
+    """How the provider's calls are shaped (``Message.parsing_strategy``)."""
+    plan_id: str
+    keeps_state: bool
+    """Whether the model was asked to end with a STATE block."""
+
+
+@frozen
+class Left:
+    """A draft that its process left behind. ``origin`` is None if its first line is damaged."""
+
+    path: Path
+    origin: Origin | None
+    text: str
+    blocks: tuple[Block, ...]
+
+    def discard(self) -> None:
+        """Delete it: the log has the reply."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+
+    def set_aside(self) -> None:
+        """Keep it under a name that nobody looks for: where it belongs is not known."""
+        with contextlib.suppress(OSError):
+            self.path.replace(self.path.with_suffix(".damaged"))
+
+
+class Draft:
+    """One reply's file, made with the first text. Nothing here raises for a disk that fails."""
+
+    def __init__(self, path: Path, origin: Origin, redact: Redact | None) -> None:
+        self._path = path
+        self._origin = origin
+        self._redact = redact
+        self._text = RunningRedaction(redact)
+        self._lock = threading.Lock()
+        self._begun = False
+        self._over = False
+        self._torn = False
+        self._blocks = 0
+        self._synced = 0.0
+
+    def write(self, text: str, blocks: Sequence[Block], now: float) -> None:
+        """Bring the file up to date with the reply as far as it has come; both only ever grow.
+
+        ``now`` is in seconds of a monotonic clock.
+        """
+        with self._lock:
+            if self._over:
+                return
+            try:
+                self._write(text, blocks, now)
+            except OSError as error:
+                # A full disk, or a folder that was deleted: the log says so when its turn comes.
+                log.info("The draft of a reply cannot be written: %s", error)
+                self._over = not self._path.exists()
+
+    def ours(self) -> bool:
+        """False if the file was begun and is gone: then the reply's id may have been used."""
+        with self._lock:
+            return not self._begun or self._path.exists()
+
+    def discard(self) -> None:
+        """Delete the file, for good: the log has the reply, or there is none."""
+        with self._lock:
+            self._over = True
+            if self._begun:
+                with contextlib.suppress(OSError):
+                    self._path.unlink()
+
+    def _write(self, text: str, blocks: Sequence[Block], now: float) -> None:
+        at, piece = self._text.written, self._text.grow(text)
+        rows: list[dict[str, Any]] = [{"at": at, "text": piece}] if piece else []
+        rows += _rows(redact_blocks(blocks[self._blocks :], self._redact))
+        if piece is None or not self._begun:
+            # The first time; or what is written reads otherwise now, because a secret that it
+            # began is complete: that must not stay in the file.
+            self._begin(blocks)
+        elif rows:
+            self._append(rows, now)
+        self._text.keep()
+        self._blocks = len(blocks)
+
+    def _begin(self, blocks: Sequence[Block]) -> None:
+        head = {"v": 1, "type": "draft", **asdict(self._origin)}
+        rows = _rows(redact_blocks(blocks, self._redact))
+        data = b"".join(map(encode_line, [head, {"at": 0, "text": self._text.whole}, *rows]))
+        fresh = self._path.with_suffix(".new")
+        fd = os.open(fresh, os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600)
+        with os.fdopen(fd, "wb") as stream:
+            stream.write(data)
+        if self._begun and not self._path.exists():
+            fresh.unlink()
+            raise FileNotFoundError(self._path)
+        fresh.replace(self._path)
+        self._begun, self._torn = True, False
+
+    def _append(self, rows: Sequence[Mapping[str, Any]], now: float) -> None:
+        data = b"\n" * self._torn + b"".join(map(encode_line, rows))
+        fd = os.open(self._path, os.O_APPEND | _FLAGS)
+        try:
+            self._torn = os.write(fd, data) != len(data)
+            if self._torn:
+                raise OSError("only a part of it fits on the disk")
+            if now - self._synced >= SYNC_SECONDS:
+                os.fsync(fd)
+                self._synced = now
+        finally:
+            os.close(fd)
+
+
+class Drafts:
+    """The drafts of one workspace: this process's own, and those that others left."""
+
+    def __init__(self, home: Path, redact: Redact | None) -> None:
+        """``home`` is the workspace's ``.tierline``; ``redact`` is the log's."""
+        self.folder = home / FOLDER
+        self._redact = redact
+        self._owner = ""
+        self._held: filelock.BaseFileLock | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, origin: Origin) -> Draft | None:
+        """A draft for a reply that is about to come; None where none can be kept."""
+        with self._lock:
+            if not self._locked() and not self._claim():
+                return None
+            name = f"{self._owner}.{origin.message_id}.jsonl"
+            return Draft(self.folder / name, origin, self._redact)
+
+    @contextlib.contextmanager
+    def left(self) -> Iterator[list[Left]]:
+        """What dead processes left behind, oldest first; nobody else gets it meanwhile."""
+        with contextlib.ExitStack() as held:
+            found: list[Left] = []
+            for owner in sorted({m[1] for name in self._names() if (m := _OWNER.match(name))}):
+                if owner == self._owner or (lock := self._take(owner)) is None:
+                    continue
+                held.callback(_release, lock)
+                for name in self._names():
+                    if name.startswith(f"{owner}.") and name.endswith(".jsonl"):
+                        with contextlib.suppress(StorageError):
+                            found.append(read(self.folder / name))
+            yield sorted(found, key=lambda left: left.origin.message_id if left.origin else "")
+
+    def close(self) -> None:
+        """Let go. A draft that is still there is left for the next server."""
+        with self._lock:
+            held, self._held, self._owner = self._held, None, ""
+            if held is not None:
+                _release(held)
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(path.name for path in self.folder.iterdir())
+        except OSError:
+            return []
+
+    def _locked(self) -> bool:
+        """False also if the file of our lock was deleted: others would not meet it any more."""
+        return self._held is not None and Path(self._held.lock_file).exists()
+
+    def _claim(self) -> bool:
+        for _ in range(3):
+            self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
+            self._held = self._take(self._owner)
+            if self._locked():
+                return True
+        return False
+
+    def _take(self, owner: str) -> filelock.BaseFileLock | None:
+        """The lock of a process; None while that process lives."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = filelock.FileLock(
+                self.folder / f"{owner}.lock", mode=0o600, thread_local=False, blocking=False
+            )
+            lock.acquire()
+        except filelock.Timeout:
+            return None
+        except (OSError, NotImplementedError) as error:
+            log.info("Drafts of replies cannot be kept: %s", error)
+            return None
+        return lock
+
+
+def read(path: Path) -> Left:
+    """A draft as far as it can be read; what damaged lines held is a mark in the text.
+
+    Raises:
+        StorageError: the file cannot be read at all.
+    """
+    origin: Origin | None = None
+    text = ""
+    blocks: list[Block] = []
+    for line in HistoryLog(path).read():
+        record = line.record or {}
+        if origin is None and record.get("type") == "draft":
+            origin = _origin(record)
+        at, piece, block = record.get("at"), record.get("text"), record.get("block")
+        if isinstance(piece, str) and isinstance(at, int) and 0 <= at <= len(text) + MAX_GAP:
+            text = text[:at].ljust(at, _HOLE) + piece
+        if isinstance(block, Mapping):
+            blocks += MessageParser("text").blocks({"content": [block]})
+    return Left(path, origin, re.sub(f"{_HOLE}+", "[…]", text), tuple(blocks))
+
+
+def _origin(record: Mapping[str, Any]) -> Origin | None:
+    values = {a.name: record.get(a.name) for a in fields(Origin)}
+    keeps = values.pop("keeps_state") is True
+    if not all(isinstance(value, str) for value in values.values()):
+        return None
+    origin = Origin(**values, keeps_state=keeps)  # type: ignore[arg-type] # checked above
+    return origin if origin.message_id and origin.session_id and origin.group_id else None
+
+
+def _rows(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    return [{"block": d} for b in blocks for d in encode_content((b,)) if isinstance(d, dict)]
+
+
+def _release(lock: filelock.BaseFileLock) -> None:
+    """Let go of a process's lock, and of its files if nothing is left in them."""
+    path = Path(lock.lock_file)
+    with contextlib.suppress(OSError):
+        for unfinished in path.parent.glob(f"{path.stem}.*.new"):
+            unfinished.unlink()
+        if not list(path.parent.glob(f"{path.stem}.*.jsonl")):
+            path.unlink()  # while it is held: who waits for it sees that it is gone
+    with contextlib.suppress(OSError):
+        lock.release()
+    with contextlib.suppress(OSError):
+        path.parent.rmdir()  # once it is empty
