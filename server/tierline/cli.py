@@ -189,9 +189,11 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
         sys.stdout.write("\n")
     if body.usage is not None and not as_json:
         usage = body.usage
+        several = f"{usage.requests} requests, " if usage.requests > 1 else ""
+        cost = f", {cli_stats.money(usage.cost)}" if usage.cost else ""
         err.print(
-            f"{usage.input_tokens:,} tokens in ({usage.cache_read_tokens:,} from cache), "
-            f"{usage.output_tokens:,} out",
+            f"{several}{usage.input_tokens:,} tokens in ({usage.cache_read_tokens:,} from cache), "
+            f"{usage.output_tokens:,} out{cost}",
             style="dim",
         )
     if body.cache is not None and body.cache.outcome in ("partial", "miss") and not as_json:

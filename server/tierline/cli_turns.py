@@ -34,7 +34,7 @@ def table(turns: list[p.TurnStats]) -> Table:
     made.add_column("began", no_wrap=True)
     for name in ("outcome", "tools", "edits"):
         made.add_column(name)
-    for name in ("requests", "input", "cached", "output", "estimate off by", "seconds"):
+    for name in ("requests", "input", "cached", "output", "cost", "estimate off by", "seconds"):
         made.add_column(name, justify="right")
     for turn in turns:
         made.add_row(*map(Text, _cells(turn)))
@@ -57,6 +57,7 @@ def _cells(turn: p.TurnStats) -> list[str]:
         f"{turn.input_tokens:,}",
         f"{turn.read_tokens:,}",
         f"{turn.output_tokens:,}",
+        f"${turn.cost:.4f}" if turn.cost else "–",
         off,
         f"{turn.seconds:.1f}",
     ]

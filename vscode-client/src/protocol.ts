@@ -170,6 +170,10 @@ export interface TurnStats {
   calls: CallStats[];
   /** ``path: state`` of every edit that was proposed. */
   edits: string[];
+  /** US dollars, all requests together; 0 without known prices. */
+  cost: number;
+  /** Against the same requests without any cache. */
+  saved: number;
 }
 
 /** Newest first. */
@@ -457,7 +461,10 @@ export interface TurnFinished {
   turnId: string;
   outcome: 'ok' | 'interrupted' | 'error';
   message: ChatMessage | null;
+  /** Sums over all requests of the turn, those that were cut off included; null if none was answered. */
   usage: UsageInfo | null;
+  /** The last request alone, if there were several. */
+  last: UsageInfo | null;
   /** Error code when the outcome is ``error``. */
   code: string;
   error: string;
@@ -1325,7 +1332,7 @@ export interface BudgetSection {
   detail: string;
 }
 
-/** What the provider itself reported for one request, in tokens. */
+/** What the provider itself reported for one request, or for all of a turn, in tokens. */
 export interface UsageInfo {
   inputTokens: number;
   outputTokens: number;
@@ -1337,6 +1344,8 @@ export interface UsageInfo {
   cost: number;
   /** US dollars that the cache saved; negative where writing cost more than reading gave back. */
   saved: number;
+  /** How many requests these are the sums of. */
+  requests: number;
 }
 
 /** The size of the next request as it would be sent now. Token counts throughout. */

@@ -137,6 +137,7 @@ describe('the status bar', () => {
       outputTokens: 50,
       cacheReadTokens: 1000,
       cacheWriteTokens: 100,
+      requests: 1,
       estimated: false,
       cost: 0,
       saved: 0,

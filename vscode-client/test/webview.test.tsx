@@ -202,6 +202,7 @@ describe('a conversation', () => {
       estimated: false,
       cost: 0.0021,
       saved: 0.001,
+      requests: 1,
     };
     page.ready();
     page.emit(started('t1', 'u1'));
@@ -212,6 +213,27 @@ describe('a conversation', () => {
     expect(line.textContent).toBe('617 in (412 cached) · 170 out · $0.0021');
     page.click('[data-testid=usage]');
     page.last('showCache');
+  });
+
+  it('shows the sum of a turn of several requests, and the last one on hover', () => {
+    const last = {
+      inputTokens: 400,
+      outputTokens: 5,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      estimated: false,
+      cost: 0.002,
+      saved: 0,
+      requests: 1,
+    };
+    const usage = { ...last, inputTokens: 1300, outputTokens: 55, cost: 0.006, requests: 3 };
+    page.ready();
+    page.emit(started('t1', 'u1'));
+    const reply = message('a1', { role: 'assistant', text: 'Done.' });
+    page.emit(finished('t1', { message: reply, usage, last }));
+    const line = page.get('[data-testid=usage]');
+    expect(line.textContent).toBe('3 requests · 1.3k in · 55 out · $0.0060');
+    expect(line.title).toContain('The last request alone: 400 in · 5 out · $0.0020.');
   });
 
   it('shows a prompt, its context line and a streaming reply', () => {

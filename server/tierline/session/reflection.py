@@ -80,18 +80,28 @@ class ReflectionService:
 def request_data(composed: Composed, turn: Turn, usage: p.UsageInfo) -> dict[str, Any]:
     """One request of a turn: the plan, and what was expected against what was reported."""
     request = composed.request
+    known = {"plan": composed.plan.plan_id, "estimate": composed.plan.tokens}
+    return known | _request_data(request.provider, request.model, turn, usage)
+
+
+def cut_data(found: p.CacheReport, turn: Turn, usage: p.UsageInfo) -> dict[str, Any]:
+    """One request whose reply did not come to its end. What was expected is not compared."""
+    return {"plan": found.plan_id} | _request_data(found.provider, found.model, turn, usage)
+
+
+def _request_data(provider: str, model: str, turn: Turn, usage: p.UsageInfo) -> dict[str, Any]:
     return {
-        "plan": composed.plan.plan_id,
-        "provider": request.provider,
-        "model": request.model,
+        "provider": provider,
+        "model": model,
         "began": round(turn.asked, 3),
         "seconds": round(time.time() - turn.asked, 3),
-        "estimate": composed.plan.tokens,
         "input": usage.input_tokens,
         "output": usage.output_tokens,
         "read": usage.cache_read_tokens,
         "written": usage.cache_write_tokens,
         "reported": not usage.estimated,
+        "cost": round(usage.cost, 8),
+        "saved": round(usage.saved, 8),
         "stop": turn.stop.reason if turn.stop else "incomplete",
     }
 
@@ -99,7 +109,10 @@ def request_data(composed: Composed, turn: Turn, usage: p.UsageInfo) -> dict[str
 def read(data: Mapping[str, Any], session_id: str) -> p.TurnStats:
     """A reflection as it is shown. Records of other versions give what can be understood."""
     requests = _objects(data.get("requests"))
-    measured = [r for r in requests if r.get("reported") and _number(r.get("input"))]
+    measured = [
+        r for r in requests
+        if r.get("reported") and _number(r.get("input")) and _number(r.get("estimate"))
+    ]  # fmt: skip
     estimate = sum(_number(r.get("estimate")) for r in measured)
     actual = sum(_number(r.get("input")) for r in measured)
     calls = _objects(data.get("calls"))
@@ -114,6 +127,8 @@ def read(data: Mapping[str, Any], session_id: str) -> p.TurnStats:
         input_tokens=sum(int(_number(r.get("input"))) for r in requests),
         output_tokens=sum(int(_number(r.get("output"))) for r in requests),
         read_tokens=sum(int(_number(r.get("read"))) for r in requests),
+        cost=sum(_number(r.get("cost")) for r in requests),
+        saved=sum(_number(r.get("saved")) for r in requests),
         error_percent=round(100 * (estimate - actual) / actual, 1) if actual else None,
         calls=[
             p.CallStats(

@@ -33,6 +33,7 @@ from tierline.providers.base import (
     ToolCall,
     Usage,
 )
+from tierline.session import turncost
 from tierline.session.callrows import results_of, shown_text
 from tierline.session.reflection import request_data
 from tierline.session.turnstate import Turn
@@ -95,12 +96,12 @@ class Rounds:
         while True:
             turn.begin_round()
             composed, strategy = await self._ask(turn)
-            message, usage = await whole(self._record(turn, composed, strategy))
+            message = await whole(self._record(turn, composed, strategy))
             stop = turn.stop or Stop("incomplete")
             if not turn.calls:
-                return self._finished(turn, message, usage)
+                return self._finished(turn, message)
             if not await self._answer_calls(turn, message, stop):
-                return self._finished(turn, message, usage)
+                return self._finished(turn, message)
 
     async def _complete_earlier(self, turn: Turn) -> None:
         """Calls of earlier turns that never got a result, because the process ended: say so."""
@@ -205,9 +206,7 @@ class Rounds:
 
     # --- one reply -------------------------------------------------------------------------------
 
-    async def _record(
-        self, turn: Turn, composed: Composed, strategy: str
-    ) -> tuple[Message, p.UsageInfo]:
+    async def _record(self, turn: Turn, composed: Composed, strategy: str) -> Message:
         session = self._session
         stop = turn.stop or Stop("incomplete")
         incomplete = stop.reason == "incomplete"
@@ -230,12 +229,13 @@ class Rounds:
             cut=stop.reason == "output_limit",
         )
         turn.recorded, turn.message, turn.open = True, message, list(turn.calls)
+        turn.usages.append(usage)
         turn.requests.append(request_data(composed, turn, usage))
         if problem:
             session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
         if incomplete:
             session.bus.publish(p.Notice("warning", INCOMPLETE_NOTICE, "incomplete", turn.group_id))
-        return message, usage
+        return message
 
     def _notices(self, turn: Turn, composed: Composed, stop: Stop) -> None:
         def tell(level: str, text: str, code: str) -> None:
@@ -253,13 +253,14 @@ class Rounds:
             word = stop.raw or stop.reason
             tell("info", f"The provider ended the reply with “{word}”.", stop.reason)
 
-    def _finished(self, turn: Turn, message: Message, usage: p.UsageInfo) -> p.TurnFinished:
+    def _finished(self, turn: Turn, message: Message) -> p.TurnFinished:
         incomplete = message.status is Status.INTERRUPTED
         return p.TurnFinished(
             turn.group_id,
             "interrupted" if incomplete else "ok",
             message=self._session.conversation.show(message.id),
-            usage=usage,
+            usage=turncost.total(turn.usages),
+            last=turncost.last(turn.usages),
             cache=turn.cache,
         )
 

@@ -12,6 +12,8 @@ from tierline.errors import TierlineError
 from tierline.history.messages import Status
 from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
+from tierline.session import turncost
+from tierline.session.reflection import cut_data
 from tierline.session.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds, whole
 from tierline.session.turnstate import Turn
 
@@ -191,6 +193,7 @@ class TurnRunner:
         Calls that have not run get results that say so.
         """
         session = self._session
+        await self._paid(turn)
         why = "error" if outcome == "error" else "cancelled"
         shown = None
         if not turn.recorded and (content := turn.content()):
@@ -213,9 +216,27 @@ class TurnRunner:
         await session.reflection.ended(turn, outcome, code)
         session.bus.publish(
             p.TurnFinished(
-                turn.group_id, outcome, message=shown, code=code, error=error, advice=advice
+                turn.group_id,
+                outcome,
+                message=shown,
+                usage=turncost.total(turn.usages),
+                last=turncost.last(turn.usages),
+                code=code,
+                error=error,
+                advice=advice,
+                cache=turn.cache,
             )
         )
+
+    async def _paid(self, turn: Turn) -> None:
+        """A request that was cut off is paid for: in the turn's sum and its reflection."""
+        found = None if turn.recorded else await self._session.cache.report(turn.group_id)
+        if found is None:
+            return
+        turn.cache = found
+        usage = turncost.cut_off(found, reported=bool(turn.usage.input_tokens))
+        turn.usages.append(usage)
+        turn.requests.append(cut_data(found, turn, usage))
 
 
 def _text(content: tuple[Block, ...]) -> str:

@@ -55,6 +55,8 @@ class Turn:
     """What was called, in order, as JSON values."""
     requests: list[dict[str, Any]] = field(factory=list)
     """The turn's requests so far, as JSON values."""
+    usages: list[p.UsageInfo] = field(factory=list)
+    """What the requests took that have been answered, wholly or in part."""
     retrieval: str = ""
     """Id of the turn's retrieval set."""
     began: float = field(factory=time.time)

@@ -30,7 +30,9 @@ export interface ShownMessage extends ChatMessage {
   error: string;
   advice: string;
   code: string;
+  /** Of all requests of the turn; `last` is the last one's alone, if there were several. */
   usage: UsageInfo | null;
+  last: UsageInfo | null;
   cache: CacheReport | null;
 }
 
@@ -287,9 +289,10 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
 
 function details(
   body: TurnFinished,
-): Pick<ShownMessage, 'key' | 'error' | 'advice' | 'code' | 'usage' | 'cache'> {
+): Pick<ShownMessage, 'key' | 'error' | 'advice' | 'code' | 'usage' | 'last' | 'cache'> {
   const { error, advice, code, usage, cache } = body;
-  return { key: turnKey(body.turnId), error, advice, code, usage, cache };
+  const last = body.last ?? null; // an older server does not say
+  return { key: turnKey(body.turnId), error, advice, code, usage, last, cache };
 }
 
 function shown(
@@ -307,6 +310,7 @@ function shown(
     advice: message.advice ?? previous?.advice ?? '',
     code: message.code ?? previous?.code ?? '',
     usage: message.usage ?? previous?.usage ?? null,
+    last: message.last ?? previous?.last ?? null,
     cache: message.cache ?? previous?.cache ?? null,
   };
 }

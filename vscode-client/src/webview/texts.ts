@@ -145,12 +145,14 @@ export const texts = {
   undoCompactionTip: t('Send the original messages again instead of the summary'),
   covered: (count: number) =>
     count === 1 ? t('1 earlier message') : t('{0} earlier messages', count),
-  usage: (input: string, cached: string, output: string, cost: string) =>
+  usage: (requests: number, input: string, cached: string, output: string, cost: string) =>
     [
+      ...(requests > 1 ? [t('{0} requests', requests)] : []),
       cached === '' ? t('{0} in', input) : t('{0} in ({1} cached)', input, cached),
       t('{0} out', output),
       ...(cost === '' ? [] : [cost]),
     ].join(' · '),
+  lastRequest: (figures: string) => t('The last request alone: {0}.', figures),
   showCache: t('Show the prompt cache.'),
   missed: t('cache miss'),
 } as const;

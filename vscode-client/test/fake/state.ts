@@ -164,6 +164,7 @@ export function finished(
     outcome: 'ok',
     message: null,
     usage: null,
+    last: null,
     code: '',
     error: '',
     advice: '',

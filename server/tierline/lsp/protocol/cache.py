@@ -196,6 +196,10 @@ class TurnStats:
     calls: list[CallStats]
     edits: list[str]
     """``path: state`` of every edit that was proposed."""
+    cost: float = 0.0
+    """US dollars, all requests together; 0 without known prices."""
+    saved: float = 0.0
+    """Against the same requests without any cache."""
 
 
 @define

@@ -122,6 +122,10 @@ class TurnFinished:
     outcome: TurnOutcome
     message: ChatMessage | None = None
     usage: UsageInfo | None = None
+    """Sums over all requests of the turn, those that were cut off included; null if none was
+    answered."""
+    last: UsageInfo | None = None
+    """The last request alone, if there were several."""
     code: str = ""
     """Error code when the outcome is ``error``."""
     error: str = ""

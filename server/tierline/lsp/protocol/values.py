@@ -64,7 +64,7 @@ class BudgetSection:
 
 @define
 class UsageInfo:
-    """What the provider itself reported for one request, in tokens."""
+    """What the provider itself reported for one request, or for all of a turn, in tokens."""
 
     input_tokens: int
     output_tokens: int
@@ -76,6 +76,8 @@ class UsageInfo:
     """US dollars by the model table's prices; 0 if they are not known."""
     saved: float = 0.0
     """US dollars that the cache saved; negative where writing cost more than reading gave back."""
+    requests: int = 1
+    """How many requests these are the sums of."""
 
 
 @define

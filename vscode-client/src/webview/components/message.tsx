@@ -151,7 +151,7 @@ function Reply(props: MessageProps): JSX.Element {
             </span>
           )}
           {message.usage !== null && (
-            <Usage usage={message.usage} cache={message.cache} store={store} />
+            <Usage usage={message.usage} last={message.last} cache={message.cache} store={store} />
           )}
         </footer>
       )}
@@ -201,25 +201,36 @@ function StateBlock({ text }: { text: string }): JSX.Element {
 
 interface UsageProps {
   usage: NonNullable<ShownMessage['usage']>;
+  last: ShownMessage['last'];
   cache: ShownMessage['cache'];
   store: Store;
 }
 
-/** What the reply took; leads to the cache viewer. */
-function Usage({ usage, cache, store }: UsageProps): JSX.Element {
+function figures(usage: NonNullable<ShownMessage['usage']>): string {
   const cached = usage.cacheReadTokens > 0 ? tokens(usage.cacheReadTokens) : '';
   const cost = usage.cost > 0 ? money(usage.cost) : '';
+  const output = tokens(usage.outputTokens);
+  return texts.usage(usage.requests, tokens(usage.inputTokens), cached, output, cost);
+}
+
+/** What the turn took, all its requests together; leads to the cache viewer. */
+function Usage({ usage, last, cache, store }: UsageProps): JSX.Element {
   const lost = cache !== null && (cache.outcome === 'miss' || cache.outcome === 'partial');
+  const tip = [
+    ...(last === null ? [] : [texts.lastRequest(figures(last))]),
+    ...(cache === null ? [] : [cache.sentence]),
+    texts.showCache,
+  ];
   return (
     <button
       type="button"
       class="usage"
       data-testid="usage"
       data-outcome={cache?.outcome ?? ''}
-      title={cache === null ? texts.showCache : `${cache.sentence} ${texts.showCache}`}
+      title={tip.join(' ')}
       onClick={() => store.post({ type: 'showCache' })}
     >
-      {texts.usage(tokens(usage.inputTokens), cached, tokens(usage.outputTokens), cost)}
+      {figures(usage)}
       {lost && (
         <>
           {' · '}
