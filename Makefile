@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench fuzz mutants audit e2e gallery clean-install package docs docs-gen clean
+.PHONY: help setup run test fast bench fuzz mutants audit e2e gallery clean-install package package-platform docs docs-gen clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -36,10 +36,13 @@ package: $(VSIX) ## build the extension into dist/tierline.vsix
 
 $(VSIX): $(VENV)/.installed vscode-client/node_modules/.installed $(CLIENT_SOURCES) $(SERVER_SOURCES)
 	@echo "== Extension package"
-	rm -rf vscode-client/bundled/*.whl build
+	rm -rf vscode-client/bundled/*.whl vscode-client/bundled/libs build
 	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w vscode-client/bundled .
 	cd vscode-client && npm run --silent package
 	@touch $@
+
+package-platform: $(VSIX) ## the extension with all libraries inside, for TARGET=linux-x64, … or all
+	@$(PY) tools/platform_package.py $(or $(TARGET),linux-x64)
 
 run: $(VSIX) ## open VS Code with the extension (WEB=1: VS Code in the browser)
 	@$(PY) tools/run.py $(if $(WEB),--web)
@@ -56,7 +59,8 @@ e2e: $(VSIX) ## only the tests in a real VS Code, Neovim and Emacs
 gallery: $(VSIX) ## pictures of every view in three themes, in tests/e2e/results/gallery
 	@TIERLINE_GALLERY=tests/e2e/results/gallery $(PY) -m pytest -q tests/e2e/test_gallery.py
 
-clean-install: $(VSIX) ## the packaged extension in a fresh VS Code, which sets up its own server (downloads 200 MB)
+clean-install: $(VSIX) ## both packages in clean containers, without a network where none is needed (downloads 300 MB)
+	@$(PY) tools/platform_package.py linux-x64
 	@TIERLINE_CLEAN_INSTALL=1 $(PY) -m pytest -q -s tests/e2e/test_clean_install.py
 
 bench: setup ## run the benchmarks, write docs/benchmarks.md (FULL=1: at full size, minutes more; ONLY="a b": some)

@@ -195,7 +195,8 @@ class ToolsConfig:
     command_output_chars: int = field(default=400_000, validator=_POSITIVE)
     """So much of a command's output is kept, its beginning and its end; in characters."""
     workspace_trusted: bool = True
-    """False: no command is run and no edit is applied. VS Code sets it from its workspace trust."""
+    """False: no command is run, no edit is applied, and the workspace's own file is not read. VS Code
+    sets it from its workspace trust."""
 
 
 @frozen
@@ -266,9 +267,13 @@ def load(
     problems: list[Problem] = []
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     layers: list[tuple[str, Mapping[str, Any]]] = []
+    own = workspace / ".tierline" / "config.toml" if workspace is not None else None
     files = [user_file if user_file is not None else default_user_file()]
-    if workspace is not None:
-        files.append(workspace / ".tierline" / "config.toml")
+    if own is not None and _trusted(editor):
+        files.append(own)
+    elif own is not None and own.exists():
+        why = "The file is not read: the workspace is not trusted."
+        problems.append(Problem(str(own), why))
     for path in files:
         try:
             layers.append((str(path), tomllib.loads(path.read_text(encoding="utf-8"))))
@@ -278,7 +283,7 @@ def load(
             problems.append(Problem(str(path), f"The file was not read: {error}. Mend or move it."))
     layers.append(("editor settings", editor or {}))
     layers.append(("environment", _from_environment(os.environ if env is None else env)))
-    untrusted = str(workspace / ".tierline" / "config.toml") if workspace is not None else ""
+    untrusted = str(own) if own is not None else ""
     for where, values in layers:
         for section, name, value in _flatten(values, where, problems):
             if where == untrusted and section in PROTECTED:
@@ -299,6 +304,14 @@ def load(
                 merged[section][name] = converted
     sections = {name: SECTIONS[name](**values) for name, values in merged.items()}
     return Settings(**sections), problems
+
+
+def _trusted(editor: Mapping[str, Any] | None) -> bool:
+    """What the editor says of the workspace; other editors have no such notion."""
+    tools = (editor or {}).get("tools")
+    if not isinstance(tools, Mapping):
+        return True
+    return tools.get("workspaceTrusted", tools.get("workspace_trusted", True)) is not False
 
 
 def default_user_file() -> Path:

@@ -1,6 +1,9 @@
-"""The VSIX in a fresh VS Code with no Python set: it makes its own environment, and chat works.
+"""Both packages of the extension on clean machines: they get their server, and chat works.
 
-Downloads some 200 MB from the package index, so it runs only when asked: ``make clean-install``.
+A container of our own (``container.py``): a minimal Debian with Python, an empty home, no variable,
+no file and no program of this machine but VS Code; where the test says so, no network at all.
+Opt-in, since the universal package downloads some 200 MB from the package index: ``make
+clean-install``. The tests print what they measured.
 """
 
 from __future__ import annotations
@@ -8,15 +11,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, FrameLocator, expect
 
 import workbench as server
+from e2e import container
+from e2e.container import NO_ENSUREPIP, NO_PYTHON, Container
 from e2e.workbench import Workbench
+from wire.scripts import o_reply
+from wire.servers import wire_server
 
 pytestmark = [
     pytest.mark.e2e,
@@ -24,53 +32,132 @@ pytestmark = [
     pytest.mark.skipif(
         "TIERLINE_CLEAN_INSTALL" not in os.environ, reason="downloads 200 MB: make clean-install"
     ),
+    pytest.mark.skipif(not container.possible(), reason="containers need root on Linux"),
 ]
 ROOT = Path(__file__).resolve().parents[2]
-FOREIGN = ("TIERLINE_PYTHON", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_TARGET")
-KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+UNIVERSAL = ROOT / "dist" / "tierline.vsix"
+LINUX = ROOT / "dist" / "tierline-linux-x64.vsix"
+RESULTS = ROOT / "tests" / "e2e" / "results" / "clean-install"
+DATA = ".local/share/code-server"
+STORAGE = f"{DATA}/User/globalStorage/tierline.tierline"
+SETTINGS = {k: v for k, v in server.SETTINGS.items() if k != "workbench.startupEditor"}
 
 
-def test_a_fresh_editor_sets_up_its_server_and_answers(
-    browser: Browser, workspace: Path, tmp_path: Path
-) -> None:
-    user_data, extensions = tmp_path / "user-data", tmp_path / "extensions"
-    settings = user_data / "User" / "settings.json"
-    settings.parent.mkdir(parents=True)
-    wanted = {k: v for k, v in server.SETTINGS.items() if k != "workbench.startupEditor"}
-    settings.write_text(json.dumps(wanted), encoding="utf-8")
-    extensions.mkdir()
-    server.install_extension(ROOT / "dist" / "tierline.vsix", user_data, extensions)
-    folders = os.environ["PATH"].split(os.pathsep)
-    here = Path(sys.prefix).resolve()
-    path = os.pathsep.join(one for one in folders if here not in Path(one).resolve().parents)
-    assert shutil.which("python3", path=path), "a Python of the system"
-    env = {**dict.fromkeys((*FOREIGN, *KEYS), ""), "PATH": path}
-    results = ROOT / "tests" / "e2e" / "results" / "clean-install"
-    results.mkdir(parents=True, exist_ok=True)
-    with server.serve(
-        workspace, user_data, extensions, log=results / "code-server.log", env=env
-    ) as url:
+@contextmanager
+def machine(
+    browser: Browser, made: Container, vsix: Path, workspace: Path, **settings: object
+) -> Iterator[Workbench]:
+    """VS Code with the extension on a clean machine; what it left is looked at afterwards."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    made.prepare()
+    file = made.home / DATA / "User" / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({**SETTINGS, **settings}), encoding="utf-8")
+    made.install(vsix)
+    began = time.monotonic()
+    with made.serve(workspace, RESULTS / "code-server.log") as url:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         bench = Workbench(page, url, workspace)
-        bench.open()
-        expect(page.get_by_text("Get Started with Tierline").first).to_be_visible(timeout=60_000)
-        began = time.monotonic()
-        chat = bench.show_chat()
-        expect(chat.get_by_test_id("connection")).to_contain_text("Setting up", timeout=60_000)
-        page.screenshot(path=results / "setting-up.png")
-        expect(bench.status).to_contain_text("/", timeout=540_000)
-        ready = time.monotonic() - began
-        box = chat.get_by_test_id("chat-input")
-        box.fill("Say hello.")
-        box.press("Enter")
-        reply = chat.locator("[data-testid=message][data-role=assistant]").last
-        expect(reply).to_have_attribute("data-status", "ok", timeout=180_000)
-        assert reply.inner_text().strip()
-        page.screenshot(path=results / "answered.png")
-        print(f"set up in {ready:.0f} s")
-        page.close()
-    made = list(user_data.glob("User/globalStorage/tierline.tierline/server/pyvenv.cfg"))
-    assert len(made) == 1, "the environment is the extension's own"
-    marker = json.loads((made[0].parent / "tierline-environment.json").read_text("utf-8"))
-    assert marker["source"].startswith("tierline-"), "from the wheel in the package"
-    shutil.rmtree(results, ignore_errors=True)
+        try:
+            bench.open()
+            print(f"VS Code is open after {time.monotonic() - began:.1f} s")
+            yield bench
+        except BaseException:
+            page.screenshot(path=RESULTS / "failure.png")
+            for log in (made.home / DATA / "logs").glob("**/*ierline*.log"):
+                shutil.copy(log, RESULTS / log.name)
+            raise
+        finally:
+            page.close()
+
+
+def answered(chat: FrameLocator, text: str) -> str:
+    """Ask, wait for the reply, return it."""
+    box = chat.get_by_test_id("chat-input")
+    box.fill(text)
+    box.press("Enter")
+    reply = chat.locator("[data-testid=message][data-role=assistant]").last
+    expect(reply).to_have_attribute("data-status", "ok", timeout=180_000)
+    return reply.inner_text().strip()
+
+
+def size(folder: Path) -> float:
+    """What is below ``folder``, in MB."""
+    return sum(f.lstat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6
+
+
+def marker(made: Container) -> str:
+    """What the environment was made from."""
+    file = made.home / STORAGE / "server" / "tierline-environment.json"
+    return str(json.loads(file.read_text("utf-8"))["source"])
+
+
+def test_the_universal_package_sets_up_its_server_and_answers(
+    browser: Browser, workspace: Path, tmp_path: Path
+) -> None:
+    """From the package index; the embedded model answers, then a server on loopback."""
+    with wire_server("openai", o_reply("Hello from loopback.")) as provider:
+        made = Container(tmp_path / "machine")
+        with machine(browser, made, UNIVERSAL, workspace) as bench:
+            welcome = bench.page.get_by_text("Get Started with Tierline").first
+            expect(welcome).to_be_visible(timeout=60_000)
+            began = time.monotonic()
+            chat = bench.show_chat()
+            expect(chat.get_by_test_id("connection")).to_contain_text("Setting up", timeout=60_000)
+            bench.page.screenshot(path=RESULTS / "setting-up.png")
+            expect(bench.status).to_contain_text("/", timeout=540_000)
+            ready = time.monotonic() - began
+            assert answered(chat, "Say hello.")
+            bench.page.screenshot(path=RESULTS / "answered.png")
+            settings = made.home / DATA / "User" / "settings.json"
+            chosen = {"tierline.provider": "openai", "tierline.baseUrl": f"{provider.url}/v1"}
+            settings.write_text(json.dumps({**SETTINGS, **chosen}), encoding="utf-8")
+            expect(chat.get_by_test_id("provider-chip")).to_contain_text("openai", timeout=30_000)
+            assert "Hello from loopback." in answered(chat, "Again, please.")
+    assert marker(made).startswith("tierline-"), "from the wheel in the package"
+    print(
+        f"universal package: {UNIVERSAL.stat().st_size / 1e6:.1f} MB, set up in {ready:.0f} s, "
+        f"environment {size(made.home / STORAGE):.0f} MB"
+    )
+
+
+def test_the_package_for_linux_needs_no_network_at_all(
+    browser: Browser, workspace: Path, tmp_path: Path
+) -> None:
+    """A network namespace with loopback only, and Debian's Python without ``python3-venv``."""
+    with wire_server("openai", o_reply("Hello from loopback.")) as provider:
+        port = int(provider.url.rsplit(":", 1)[1])
+        made = Container(tmp_path / "machine", network=False, alter=NO_ENSUREPIP, ports=(port,))
+        chosen = {"tierline.provider": "openai", "tierline.baseUrl": f"{provider.url}/v1"}
+        with machine(browser, made, LINUX, workspace, **chosen) as bench:
+            began = time.monotonic()
+            chat = bench.show_chat()
+            expect(bench.status).to_contain_text("/", timeout=60_000)
+            ready = time.monotonic() - began
+            assert "Hello from loopback." in answered(chat, "Say hello.")
+            bench.page.screenshot(path=RESULTS / "offline.png")
+    assert marker(made).startswith("libs "), "from the libraries in the package"
+    print(
+        f"package for linux-x64: {LINUX.stat().st_size / 1e6:.1f} MB, ready in {ready:.1f} s, "
+        f"environment {size(made.home / STORAGE):.1f} MB"
+    )
+
+
+def test_without_python_or_network_the_view_says_so_and_another_try_is_offered(
+    browser: Browser, workspace: Path, tmp_path: Path
+) -> None:
+    made = Container(tmp_path / "bare", network=False, alter=NO_PYTHON)
+    with machine(browser, made, UNIVERSAL, workspace) as bench:
+        problem = bench.show_chat().get_by_test_id("connection")
+        expect(problem).to_contain_text("needs Python 3.11 or newer, and none was found")
+        expect(problem).to_contain_text("sudo apt install python3 python3-venv")
+        bench.page.screenshot(path=RESULTS / "no-python.png")
+    made = Container(tmp_path / "offline", network=False)
+    with machine(browser, made, UNIVERSAL, workspace) as bench:
+        problem = bench.show_chat().get_by_test_id("connection")
+        expect(problem).to_contain_text("the package index cannot be reached", timeout=180_000)
+        expect(problem).to_contain_text("PIP_INDEX_URL")
+        bench.page.screenshot(path=RESULTS / "no-index.png")
+        problem.get_by_role("button", name="Try again").click()
+        expect(problem).to_contain_text("Setting up", timeout=20_000)
+    assert not (made.home / STORAGE / "server" / "tierline-environment.json").exists()

@@ -68,7 +68,9 @@ class Workbench:
     @property
     def chat(self) -> FrameLocator:
         """The inside of the chat's webview."""
-        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
+        # The walkthrough and the cache viewer are webviews too, but none is a view of the sidebar.
+        found = self.page.frame_locator("iframe.webview.ready[src*=webviewView]")
+        return found.frame_locator("#active-frame")
 
     @property
     def status(self) -> Locator:

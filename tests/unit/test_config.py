@@ -89,3 +89,21 @@ def test_a_workspace_cannot_choose_where_prompts_go(tmp_path: Path) -> None:
     assert settings.provider == config.ProviderConfig()
     assert settings.context.mode == "off"
     assert len(problems) == 2
+
+
+@pytest.mark.parametrize("spelled", ["workspaceTrusted", "workspace_trusted"])
+def test_the_file_of_a_workspace_that_is_not_trusted_is_not_read(
+    tmp_path: Path, spelled: str
+) -> None:
+    (tmp_path / ".tierline").mkdir()
+    file = tmp_path / ".tierline" / "config.toml"
+    file.write_text('[context]\nmode = "off"\n', encoding="utf-8")
+    settings, problems = load(tmp_path, editor={"tools": {spelled: False}})
+    assert settings.context == config.ContextConfig()
+    assert [(problem.where, "not trusted" in problem.message) for problem in problems] == [
+        (str(file), True)
+    ]
+    settings, problems = load(tmp_path, editor={"tools": {spelled: True}})
+    assert (settings.context.mode, problems) == ("off", [])
+    file.unlink()
+    assert load(tmp_path, editor={"tools": {spelled: False}})[1] == []

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
 import { ServerController } from '../src/extension/server/controller';
-import { LaunchError, resolveLaunch } from '../src/extension/server/launch';
+import { addModel, resolveLaunch } from '../src/extension/server/launch';
+import { LaunchError } from '../src/extension/server/launchError';
 import * as fake from './fake/vscode';
 
 interface Options {
@@ -60,6 +61,7 @@ vi.mock('vscode-languageclient/node', () => ({
 vi.mock(import('../src/extension/server/launch'), async (original) => ({
   ...(await original()),
   resolveLaunch: vi.fn(),
+  addModel: vi.fn(),
 }));
 
 const launch = vi.mocked(resolveLaunch);
@@ -186,6 +188,44 @@ describe('the life of the server', () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(String(fake.env.openExternal.mock.calls[0]?.[0])).toContain('https://');
     await expect(controller.request('tierline/state/get', {})).rejects.toThrow('not running');
+  });
+
+  it('offers another try when the server could not be downloaded, and takes it', async () => {
+    launch.mockRejectedValueOnce(new LaunchError('noServer', 'No index.', 'Try again.'));
+    fake.window.showErrorMessage.mockResolvedValueOnce('Try Again');
+    await controller.start();
+    expect(controller.connection).toMatchObject({ kind: 'noServer', text: 'No index.' });
+    expect(fake.window.showErrorMessage.mock.calls[0]?.slice(1)).toEqual(['Try Again', 'Show Log']);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(controller.ready).toBe(true);
+  });
+
+  it('ends a setup that is under way when the window closes', async () => {
+    launch.mockImplementationOnce(
+      (asked) =>
+        new Promise((_resolve, reject) => {
+          asked.closing.addEventListener('abort', () =>
+            reject(new LaunchError('stopped', 'Cancelled.', '')),
+          );
+        }),
+    );
+    const started = controller.start();
+    await vi.advanceTimersByTimeAsync(0);
+    await controller.stop();
+    await started;
+    expect(Client.all).toHaveLength(0);
+    expect(fake.window.showErrorMessage).not.toHaveBeenCalled();
+  });
+
+  it('installs the embedded model and starts again with it; a failure leaves the server', async () => {
+    await controller.start();
+    await controller.installModel();
+    expect(vi.mocked(addModel)).toHaveBeenCalledOnce();
+    expect(Client.all).toHaveLength(2);
+    vi.mocked(addModel).mockRejectedValueOnce(new LaunchError('noServer', 'No index.', 'Later.'));
+    await expect(controller.installModel()).rejects.toThrow('No index.');
+    expect(controller.ready).toBe(true);
+    expect(Client.all).toHaveLength(2);
   });
 
   it('lets a prompt wait for it, and refuses when it cannot be had', async () => {

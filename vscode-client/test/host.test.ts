@@ -8,13 +8,14 @@ import { Keys } from '../src/extension/keys';
 import { Models } from '../src/extension/models';
 import { Notes } from '../src/extension/notes';
 import type { ServerController } from '../src/extension/server/controller';
-import { describeError } from '../src/extension/server/errors';
+import { describeError, NotConnectedError } from '../src/extension/server/errors';
 import { parseLine } from '../src/extension/server/logLines';
 import { Session } from '../src/extension/session';
 import { Sessions } from '../src/extension/sessions';
 import { nest } from '../src/extension/settings';
 import { SlashCommands } from '../src/extension/slash';
 import { breakdown, StatusBar } from '../src/extension/statusBar';
+import { readyFor } from '../src/extension/waiting';
 import type { WorkspaceFiles } from '../src/extension/workspaceFiles';
 import type { Event, EventBody, ProviderInfo, SessionInfo } from '../src/protocol';
 import type { Connection, ToWebview } from '../src/shared/messages';
@@ -149,6 +150,43 @@ describe('the status bar', () => {
 });
 
 describe('files', () => {
+  it('that are added before the server is ready are added when it is', async () => {
+    server.answers['tierline/files/add'] = () => ({ files: [], refused: [], notices: [] });
+    let ready = (): void => {};
+    server.whenReady = () => new Promise((resolve) => (ready = resolve));
+    const uri = fake.Uri.file('/project/a.py') as unknown as vscode.Uri;
+    const done = new Files(session).command('add', uri);
+    await settle();
+    expect(server.asked).toEqual([]);
+    ready();
+    await done;
+    expect(server.asked).toEqual([['tierline/files/add', { uri: uri.toString() }]]);
+    expect(fake.window.showErrorMessage).not.toHaveBeenCalled();
+  });
+
+  it('are not added, and the user reads why, if the server cannot be had', async () => {
+    server.whenReady = () => Promise.reject(new NotConnectedError('No Python.', 'Install it.'));
+    await new Files(session).command('add', fake.Uri.file('/project/a.py'));
+    expect(fake.window.showErrorMessage).toHaveBeenCalledWith('No Python. Install it.');
+    expect(server.asked).toEqual([]);
+  });
+
+  it('other commands wait too, but none opens a dialog after minutes of setting up', async () => {
+    const starting = new FakeServer();
+    let ready = (): void => {};
+    starting.whenReady = () => new Promise((resolve) => (ready = resolve));
+    let went = false;
+    const waiting = readyFor('tierline.sessions', starting.controller).then(() => (went = true));
+    await readyFor('tierline.showLog', starting.controller);
+    await settle();
+    expect(went).toBe(false);
+    ready();
+    await waiting;
+    await starting.connect('installing');
+    await expect(readyFor('tierline.sessions', starting.controller)).rejects.toThrow('set up');
+    await readyFor('tierline.addFile', starting.controller);
+  });
+
   const uri = vscode.Uri.parse('file:///ws/.env');
   const refusal = file('.env', {
     state: 'refused',

@@ -1,20 +1,10 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  bundledWheel,
-  cleanEnvironment,
-  describe as describeLine,
-  Environment,
-} from '../src/extension/server/environment';
+import { describe, expect, it } from 'vitest';
 import {
   candidatesOnPath,
   compatible,
   discover,
   environmentPython,
   type Host,
-  type Interpreter,
 } from '../src/extension/server/python';
 import { RestartBudget } from '../src/extension/server/restarts';
 
@@ -22,6 +12,7 @@ interface Fake {
   version: [number, number, number];
   tierline?: string;
   can?: boolean;
+  venv?: boolean;
 }
 
 /** A machine on which exactly these commands are Python interpreters. */
@@ -45,6 +36,7 @@ function machine(
         executable: `/real/${command}`,
         tierline: python.tierline ?? '',
         can: python.can ?? true,
+        venv: python.venv ?? true,
       };
       return {
         code: 0,
@@ -177,6 +169,21 @@ describe('finding Python', () => {
     });
   });
 
+  it('needs no ensurepip where the package brings the libraries for that Python', async () => {
+    const host = machine({ python3: { version: [3, 11, 2], can: false } });
+    expect(await discover(host, { ...wanted, bundled: ['3.11', '3.12'] })).toMatchObject({
+      kind: 'create',
+      interpreter: { command: 'python3' },
+    });
+    expect(await discover(host, { ...wanted, bundled: ['3.12'] })).toMatchObject({
+      problem: { code: 'noVenv' },
+    });
+    const bare = machine({ python3: { version: [3, 11, 2], can: false, venv: false } });
+    expect(await discover(bare, { ...wanted, bundled: ['3.11'] })).toMatchObject({
+      problem: { code: 'noVenv' },
+    });
+  });
+
   it('asks the launcher on Windows', async () => {
     const host = machine({ 'py -3.12': { version: [3, 12, 0] } }, { platform: 'win32' });
     expect(await discover(host, wanted)).toMatchObject({
@@ -198,143 +205,6 @@ describe('finding Python', () => {
     ['unknown', '0.1.2', false],
   ])('server %s for client %s: %s', (have, want, answer) => {
     expect(compatible(have, want)).toBe(answer);
-  });
-});
-
-describe('the managed environment', () => {
-  let root: string;
-  beforeEach(async () => {
-    root = await mkdtemp(path.join(tmpdir(), 'tierline-test-'));
-  });
-  afterEach(async () => {
-    await rm(root, { recursive: true, force: true });
-  });
-
-  /**
-   * A stand-in for Python: ``-m venv DIR`` copies itself there, ``-m pip install`` and
-   * ``-m tierline --version`` write down what they were asked, and fail where the name says so.
-   */
-  async function python(failing = ''): Promise<Interpreter> {
-    const command = path.join(root, 'python');
-    const script = [
-      '#!/bin/sh',
-      `echo "$@" >> "${root}/calls"`,
-      `case "$*" in ${failing === '' ? '__never__' : `*"${failing}"*`}) echo "ERROR: no such thing"; exit 1;; esac`,
-      'if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; fi',
-      'if [ "$3" = pip ]; then echo "  Downloading attrs-25.1.0-py3-none-any.whl (63 kB)"; fi',
-      'exit 0',
-    ].join('\n');
-    await writeFile(command, script, { mode: 0o755 });
-    return {
-      command,
-      args: [],
-      executable: command,
-      version: [3, 11, 2],
-      tierline: '',
-      canCreate: true,
-      origin: 'path',
-    };
-  }
-
-  function progress(signal = new AbortController().signal): {
-    steps: string[];
-    step(text: string): void;
-    log(): void;
-    signal: AbortSignal;
-  } {
-    const steps: string[] = [];
-    return { steps, step: (text) => steps.push(text), log: () => {}, signal };
-  }
-
-  const calls = async (): Promise<string[]> =>
-    (await readFile(path.join(root, 'calls'), 'utf8')).trim().split('\n');
-
-  it('is made, filled from the wheel, checked, and then found again', async () => {
-    const wheel = path.join(root, 'tierline-0.1.0-py3-none-any.whl');
-    await writeFile(wheel, 'contents');
-    const source = { wheel, version: '0.1.0' };
-    const environment = new Environment(path.join(root, 'storage'));
-    expect(await environment.ready(source)).toBeNull();
-    const shown = progress();
-    const made = await environment.create(await python(), source, shown);
-    expect(await environment.ready(source)).toBe(made);
-    expect((await calls()).some((call) => call.includes(`${wheel}[local]`))).toBe(true);
-    expect((await calls()).at(-1)).toBe('-P -m tierline --version');
-    expect(shown.steps).toContain('downloading attrs (63 kB)');
-  });
-
-  it('is made anew when the wheel has changed under the same name', async () => {
-    const wheel = path.join(root, 'tierline-0.1.0-py3-none-any.whl');
-    await writeFile(wheel, 'contents');
-    const source = { wheel, version: '0.1.0' };
-    const environment = new Environment(path.join(root, 'storage'));
-    await environment.create(await python(), source, progress());
-    await writeFile(wheel, 'other contents');
-    expect(await environment.ready(source)).toBeNull();
-  });
-
-  it('comes from the package index by name when no wheel is bundled', async () => {
-    await new Environment(path.join(root, 'storage')).create(
-      await python(),
-      { wheel: null, version: '0.1.4' },
-      progress(),
-    );
-    expect((await calls()).some((call) => call.endsWith('tierline[local]==0.1.*'))).toBe(true);
-  });
-
-  it('does without the embedded model where its runtime has no wheel', async () => {
-    const environment = new Environment(path.join(root, 'storage'));
-    const source = { wheel: null, version: '0.1.0' };
-    await environment.create(await python('[local'), source, progress());
-    expect(await environment.ready(source)).not.toBeNull();
-    expect(await calls()).toContainEqual(expect.stringMatching(/ tierline==0\.1\.\*$/));
-  });
-
-  it('leaves nothing that looks complete when the installation fails', async () => {
-    const environment = new Environment(path.join(root, 'storage'));
-    const source = { wheel: null, version: '0.1.0' };
-    await expect(
-      environment.create(await python('pip install'), source, progress()),
-    ).rejects.toMatchObject({
-      detail: 'ERROR: no such thing',
-    });
-    expect(await environment.ready(source)).toBeNull();
-    await expect(stat(environment.folder)).rejects.toThrow();
-  });
-
-  it('stops when the user cancels', async () => {
-    const abort = new AbortController();
-    abort.abort();
-    const environment = new Environment(path.join(root, 'storage'));
-    await expect(
-      environment.create(await python(), { wheel: null, version: '0.1.0' }, progress(abort.signal)),
-    ).rejects.toThrow();
-    expect(await environment.ready({ wheel: null, version: '0.1.0' })).toBeNull();
-  });
-
-  it('finds the newest bundled wheel of the server and nothing else', async () => {
-    const folder = path.join(root, 'bundled');
-    expect(await bundledWheel(folder)).toBeNull();
-    await mkdir(folder);
-    await writeFile(path.join(folder, 'other-1.whl'), '');
-    expect(await bundledWheel(folder)).toBeNull();
-    await writeFile(path.join(folder, 'tierline-0.1.0-py3-none-any.whl'), '');
-    expect(await bundledWheel(folder)).toMatch(/tierline-0\.1\.0/);
-  });
-
-  it('does not look into environments of others', () => {
-    const cleaned = cleanEnvironment({
-      PATH: '/bin',
-      PYTHONPATH: '/x',
-      VIRTUAL_ENV: '/v',
-      PIP_TARGET: '/t',
-    });
-    expect(cleaned).toEqual({ PATH: '/bin' });
-  });
-
-  it('shows what pip downloads, not how it resolves', () => {
-    expect(describeLine('Collecting attrs>=25')).toBeNull();
-    expect(describeLine('Installing collected packages: a, b')).toBe('installing');
   });
 });
 

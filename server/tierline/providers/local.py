@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import secrets
 import sys
 from collections import deque
@@ -28,6 +29,9 @@ log = logging.getLogger(__name__)
 _LOAD_SECONDS = 180.0
 _LEAVE_SECONDS = 3.0
 _MAX_THREADS = 8
+_SYSTEM_PACKAGES = {
+    "libgomp.so.1": "Debian, Ubuntu: sudo apt install libgomp1; Fedora, Alpine: libgomp"
+}
 
 
 class Child:
@@ -77,11 +81,7 @@ class Child:
             raise
         if "address" not in answer:
             await self.stop()
-            raise ProviderError(
-                "unavailable",
-                f"The embedded model did not start ({answer.get('error') or 'no answer'}).",
-                "Check the model file, or choose another provider; the log has the details.",
-            )
+            raise _not_started(str(answer.get("error") or "no answer"))
         self.address = str(answer["address"])
         log.info("Embedded model %s at %s", self._model.name, self.address)
         return self.address
@@ -136,6 +136,25 @@ class Child:
                 if line.strip():
                     self._said.append(line.strip())
                     log.debug("llama.cpp: %s", line)
+
+
+def _not_started(error: str) -> ProviderError:
+    """Minimal systems lack the OpenMP library, which no Python package brings."""
+    missing = re.search(r"(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file", error)
+    if missing is None:
+        return ProviderError(
+            "unavailable",
+            f"The embedded model did not start ({error}).",
+            "Check the model file, or choose another provider; the log has the details.",
+        )
+    name = missing.group(1)
+    package = _SYSTEM_PACKAGES.get(name)
+    how = f" ({package})" if package else ""
+    return ProviderError(
+        "unavailable",
+        f"The embedded model needs the system library {name}, which is not installed.",
+        f"Install it{how} and try again, or choose another provider.",
+    )
 
 
 def _cores() -> int:

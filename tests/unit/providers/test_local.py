@@ -197,3 +197,18 @@ async def test_the_users_folder_is_not_on_the_childs_path(
         assert (await child.start()).startswith("http://127.0.0.1:")
     finally:
         await child.stop()
+
+
+async def test_a_missing_system_library_is_named_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Minimal systems have no OpenMP library: the loader's own words would help nobody."""
+    text = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({text!r})\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    child = Child(LocalModel("none.gguf", "none"))
+    with pytest.raises(ProviderError) as caught:
+        await child.start()
+    assert "needs the system library libgomp.so.1" in caught.value.message
+    assert "apt install libgomp1" in caught.value.advice
+    assert child.pid is None

@@ -37,6 +37,15 @@ def made(body: str | bytes, kind: str = "text/html", charset: str = "") -> Fetch
     return Fetched("https://example.org/d/", "https://example.org/d/", kind, charset, data)
 
 
+def test_no_module_of_the_working_directory_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the user's project, which may not even be trusted."""
+    (tmp_path / "json.py").write_text("raise SystemExit('taken over')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert extract(made(GUIDE)).title == "The Guide"
+
+
 def test_a_page_becomes_markdown_without_its_surroundings() -> None:
     page = extract(made(GUIDE))
     assert page.title == "The Guide"

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { FileInfo, FileParams, FilesResult } from '../protocol';
 import { describeError } from './server/errors';
 import type { Session } from './session';
+import { serverReady } from './waiting';
 
 export type FileVerb = 'add' | 'remove' | 'pin' | 'unpin';
 
@@ -24,6 +25,7 @@ export class Files {
     const notices: string[] = [];
     for (const target of targets) {
       try {
+        await serverReady(this.session.server);
         const result = await this.send(verb, target);
         notices.push(...result.notices);
         refused.push(...result.refused.map((file) => ({ target, file })));

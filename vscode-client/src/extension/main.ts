@@ -25,6 +25,7 @@ import { Sessions } from './sessions';
 import { SettingsCheck } from './settings';
 import { SlashCommands } from './slash';
 import { StatusBar } from './statusBar';
+import { readyFor } from './waiting';
 import { openWalkthrough, welcome } from './welcome';
 import { WorkspaceFiles } from './workspaceFiles';
 
@@ -124,6 +125,7 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.previewEdit': (uri) => edits.command('preview', uri),
     'tierline.answerConsent': () => edits.answer(),
     'tierline.allowedCommands': () => edits.manageCommands(),
+    'tierline.installModel': () => controller.installModel(),
     'tierline.restart': () => controller.restart(),
     'tierline.showLog': () => log.show(),
   };
@@ -131,6 +133,7 @@ export function activate(context: vscode.ExtensionContext): void {
     context.subscriptions.push(
       vscode.commands.registerCommand(id, async (...args: unknown[]) => {
         try {
+          await readyFor(id, controller);
           await run(...args);
         } catch (error) {
           const { message, advice } = describeError(error);

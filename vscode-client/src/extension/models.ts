@@ -77,7 +77,7 @@ export class Models {
           detail: provider.why,
           run: async () => {
             if (needsKey) await vscode.commands.executeCommand('tierline.setApiKey');
-            else void vscode.window.showWarningMessage(provider.why);
+            else await this.unavailable(provider);
           },
         },
       ];
@@ -100,6 +100,14 @@ export class Models {
       });
     }
     return [heading, ...rows];
+  }
+
+  private async unavailable(provider: ProviderInfo): Promise<void> {
+    const get = vscode.l10n.t('Install It (132 MB)');
+    const buttons = provider.name === 'local' ? [get] : [];
+    if ((await vscode.window.showWarningMessage(provider.why, ...buttons)) === get) {
+      await vscode.commands.executeCommand('tierline.installModel');
+    }
   }
 
   private async other(provider: ProviderInfo): Promise<void> {

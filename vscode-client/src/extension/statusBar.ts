@@ -60,7 +60,7 @@ export class StatusBar implements vscode.Disposable {
   }
 
   private drawConnection(connection: Connection): void {
-    const broken = ['failed', 'noPython', 'stopped'].includes(connection.kind);
+    const broken = ['failed', 'noPython', 'noServer', 'stopped'].includes(connection.kind);
     this.item.text = broken ? '$(error) Tierline' : '$(sync~spin) Tierline';
     this.item.backgroundColor = broken
       ? new vscode.ThemeColor('statusBarItem.errorBackground')

@@ -125,6 +125,7 @@ const connection = v.strictObject({
     'ready',
     'restarting',
     'noPython',
+    'noServer',
     'failed',
     'stopped',
   ]),

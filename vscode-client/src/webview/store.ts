@@ -325,7 +325,7 @@ export class Store {
 
 /** It does not come back by itself. */
 export function isBroken(kind: Connection['kind']): boolean {
-  return kind === 'failed' || kind === 'noPython' || kind === 'stopped';
+  return ['failed', 'noPython', 'noServer', 'stopped'].includes(kind);
 }
 
 function pick(message: Extract<ToWebview, { type: 'sent' }>): Partial<Pending> {

@@ -106,6 +106,7 @@ export const texts = {
     'This workspace is on no disk, so files cannot be read from it. You can chat and ask about what you select.',
   ),
   restart: t('Restart'),
+  tryAgain: t('Try again'),
   showLog: t('Show log'),
   settings: t('Open settings'),
   runOnce: t('Run once'),

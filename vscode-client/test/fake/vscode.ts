@@ -85,7 +85,7 @@ export const FileType = { Unknown: 0, File: 1, Directory: 2 };
 export const FileChangeType = { Changed: 1, Created: 2, Deleted: 3 };
 
 export const StatusBarAlignment = { Left: 1, Right: 2 };
-export const ProgressLocation = { Notification: 15 };
+export const ProgressLocation = { Window: 10, Notification: 15 };
 export const ViewColumn = { Active: -1 };
 export const QuickPickItemKind = { Separator: -1, Default: 0 };
 
@@ -168,6 +168,13 @@ export const window = {
   showInputBox: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
   showSaveDialog: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
   showOpenDialog: vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined),
+  withProgress: vi.fn(
+    async (
+      _options: unknown,
+      task: (progress: unknown, token: unknown) => Promise<unknown>,
+    ): Promise<unknown> =>
+      await task({ report: () => {} }, { onCancellationRequested: () => new Disposable(() => {}) }),
+  ),
 };
 
 export const workspace = {

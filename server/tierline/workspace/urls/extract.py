@@ -122,8 +122,9 @@ def _codec(name: str) -> str:
 
 def _in_process(html: str, url: str) -> tuple[str, str]:
     try:
+        # -P: the working directory is the user's project, none of its modules may be imported.
         done = subprocess.run(
-            [sys.executable, "-m", "tierline.workspace.urls.extract"],
+            [sys.executable, "-P", "-m", "tierline.workspace.urls.extract"],
             input=json.dumps({"html": html, "url": url}).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

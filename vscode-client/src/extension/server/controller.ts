@@ -12,7 +12,8 @@ import { EVENT, type Event, type Requests } from '../../protocol';
 import { type Connection, parseEvent } from '../../shared/messages';
 import { serverSettings } from '../settings';
 import { NotConnectedError } from './errors';
-import { type LaunchContext, LaunchError, resolveLaunch } from './launch';
+import { addModel, type LaunchContext, resolveLaunch } from './launch';
+import { LaunchError } from './launchError';
 import { logStream } from './logLines';
 import { RestartBudget } from './restarts';
 
@@ -34,6 +35,8 @@ export class ServerController implements vscode.Disposable {
   private queue: Promise<void> = Promise.resolve();
   private retryTimer: NodeJS.Timeout | undefined;
   private disposed = false;
+  /** Ends a setup that is under way when the window closes. */
+  private readonly closing = new AbortController();
 
   readonly onConnection = this.connectionChanged.event;
   readonly onEvent = this.received.event;
@@ -76,10 +79,16 @@ export class ServerController implements vscode.Disposable {
     });
   }
 
+  /** The embedded model, which a package for one platform leaves out. The server goes on meanwhile. */
+  async installModel(): Promise<void> {
+    await addModel({ ...this.launchContext(), installing: () => {} });
+    await this.restart();
+  }
+
   /** Resolves when requests can be made; rejects when the server cannot be had. */
   async whenReady(): Promise<void> {
     const settled = (connection: Connection): boolean =>
-      ['ready', 'failed', 'noPython', 'stopped'].includes(connection.kind);
+      ['ready', 'failed', 'noPython', 'noServer', 'stopped'].includes(connection.kind);
     if (!settled(this.current)) {
       await new Promise<void>((resolve) => {
         const waiting = this.onConnection((connection) => {
@@ -118,6 +127,7 @@ export class ServerController implements vscode.Disposable {
 
   dispose(): void {
     this.disposed = true;
+    this.closing.abort();
     clearTimeout(this.retryTimer);
     for (const subscription of this.subscriptions) subscription.dispose();
   }
@@ -125,6 +135,7 @@ export class ServerController implements vscode.Disposable {
   /** For ``deactivate``: lets the server write what it holds. */
   stop(): Promise<void> {
     this.disposed = true;
+    this.closing.abort();
     clearTimeout(this.retryTimer);
     return this.enqueue(() => this.close());
   }
@@ -234,7 +245,7 @@ export class ServerController implements vscode.Disposable {
     const t = vscode.l10n.t;
     const [settings, restart, showLog, download] = [
       t('Open Settings'),
-      t('Restart'),
+      error.kind === 'noServer' ? t('Try Again') : t('Restart'),
       t('Show Log'),
       t('Get Python'),
     ];
@@ -262,6 +273,7 @@ export class ServerController implements vscode.Disposable {
       extension: this.extension.extensionUri,
       version: String(this.extension.extension.packageJSON.version),
       log: this.log,
+      closing: this.closing.signal,
       installing: (text) => this.set({ kind: 'installing', text, advice: '' }),
     };
   }

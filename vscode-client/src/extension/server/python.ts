@@ -32,8 +32,10 @@ export interface Interpreter {
   version: readonly [number, number, number];
   /** Version of the ``tierline`` that it can import; empty if none. */
   tierline: string;
-  /** It has ``venv`` and ``ensurepip``, so that an environment can be made with it. */
+  /** It has ``venv`` and ``ensurepip``, so that an environment can be made and filled with it. */
   canCreate: boolean;
+  /** It has ``venv``; enough where nothing has to be installed. */
+  hasVenv: boolean;
   origin: Origin;
 }
 
@@ -57,17 +59,21 @@ const PROBE = [
   'import sys, json',
   'sys.path[:] = [p for p in sys.path if p]',
   'found = ""',
-  'can = True',
+  'can = bare = True',
   'try:',
   '    from importlib.metadata import version',
   '    found = version("tierline")',
   'except Exception:',
   '    pass',
   'try:',
-  '    import venv, ensurepip',
+  '    import venv',
+  'except Exception:',
+  '    bare = False',
+  'try:',
+  '    import ensurepip',
   'except Exception:',
   '    can = False',
-  'print(json.dumps({"version": list(sys.version_info[:3]), "executable": sys.executable, "tierline": found, "can": can}))',
+  'print(json.dumps({"version": list(sys.version_info[:3]), "executable": sys.executable, "tierline": found, "can": can and bare, "venv": bare}))',
 ].join('\n');
 
 /** Where an environment in ``folder`` has its interpreter. */
@@ -100,6 +106,8 @@ export interface Wanted {
   managed: string | null;
   /** Version that the server must have. */
   version: string;
+  /** Versions of Python whose libraries the package carries, such as ``3.11``; may be none. */
+  bundled?: readonly string[];
 }
 
 export async function discover(host: Host, wanted: Wanted): Promise<Found> {
@@ -121,11 +129,11 @@ export async function discover(host: Host, wanted: Wanted): Promise<Found> {
       return { kind: 'ready', interpreter: probed };
     }
   }
-  if (base !== null) return creatable(base);
-  return await search(host, wanted.version);
+  if (base !== null) return creatable(base, wanted);
+  return await search(host, wanted);
 }
 
-async function search(host: Host, version: string): Promise<Found> {
+async function search(host: Host, wanted: Wanted): Promise<Found> {
   const tooOld: string[] = [];
   const candidates: Interpreter[] = [];
   for (const [command, ...args] of candidatesOnPath(host.platform)) {
@@ -135,20 +143,26 @@ async function search(host: Host, version: string): Promise<Found> {
       if (probed.problem.code === 'tooOld') tooOld.push(probed.problem.version);
       continue;
     }
-    if (compatible(probed.tierline, version)) return { kind: 'ready', interpreter: probed };
+    if (compatible(probed.tierline, wanted.version)) return { kind: 'ready', interpreter: probed };
     candidates.push(probed);
-    // The first that can create an environment is the newest: no need to start the others.
-    if (probed.canCreate) break;
+    // The first that serves is the newest: no need to start the others.
+    if (serves(probed, wanted)) break;
   }
-  const best = candidates.find((candidate) => candidate.canCreate) ?? candidates[0];
+  const best = candidates.find((candidate) => serves(candidate, wanted)) ?? candidates[0];
   if (best === undefined) {
     return { kind: 'problem', problem: { code: 'noPython', tooOld: [...new Set(tooOld)] } };
   }
-  return creatable(best);
+  return creatable(best, wanted);
 }
 
-function creatable(interpreter: Interpreter): Found {
-  if (interpreter.canCreate) return { kind: 'create', interpreter };
+/** Whether an environment can be made with it: filled by pip, or from what the package carries. */
+function serves(interpreter: Interpreter, { bundled = [] }: Wanted): boolean {
+  const [major, minor] = interpreter.version;
+  return interpreter.canCreate || (interpreter.hasVenv && bundled.includes(`${major}.${minor}`));
+}
+
+function creatable(interpreter: Interpreter, wanted: Wanted): Found {
+  if (serves(interpreter, wanted)) return { kind: 'create', interpreter };
   return {
     kind: 'problem',
     problem: {
@@ -209,6 +223,7 @@ async function probe(
     version: info.version,
     tierline: info.tierline,
     canCreate: info.can,
+    hasVenv: info.venv,
     origin,
   };
 }
@@ -218,13 +233,14 @@ function parse(stdout: string): {
   executable: string;
   tierline: string;
   can: boolean;
+  venv: boolean;
 } | null {
   // A sitecustomize may print lines of its own before ours.
   const line = stdout.trim().split('\n').at(-1) ?? '';
   try {
     const value: unknown = JSON.parse(line);
     if (typeof value !== 'object' || value === null) return null;
-    const { version, executable, tierline, can } = value as Record<string, unknown>;
+    const { version, executable, tierline, can, venv } = value as Record<string, unknown>;
     if (!Array.isArray(version) || version.length !== 3) return null;
     if (!version.every((part) => typeof part === 'number')) return null;
     return {
@@ -232,6 +248,7 @@ function parse(stdout: string): {
       executable: typeof executable === 'string' ? executable : '',
       tierline: typeof tierline === 'string' ? tierline : '',
       can: can === true,
+      venv: venv === true,
     };
   } catch {
     return null;

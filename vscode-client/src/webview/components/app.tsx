@@ -133,7 +133,9 @@ function ConnectionBox({ view, store }: { view: View; store: Store }): JSX.Eleme
         <p>{text}</p>
         {advice !== '' && <p>{advice}</p>}
         <div class="box-actions">
-          <Button onClick={() => store.post({ type: 'restart' })}>{texts.restart}</Button>
+          <Button onClick={() => store.post({ type: 'restart' })}>
+            {kind === 'noServer' ? texts.tryAgain : texts.restart}
+          </Button>
           {kind === 'noPython' ? (
             <Button secondary onClick={() => store.post({ type: 'openSettings' })}>
               {texts.settings}

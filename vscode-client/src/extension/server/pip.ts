@@ -1,0 +1,67 @@
+/** How the server's environment is filled with pip, and what pip's output means. Pure. */
+
+export const PIP: readonly string[] = [
+  ...['-P', '-m', 'pip', 'install', '--disable-pip-version-check', '--no-input'],
+  ...['--progress-bar', 'off', '--prefer-binary'],
+];
+
+/** What is going on, for the caller to put into words. */
+export type Step =
+  | { code: 'waiting' | 'creating' | 'server' | 'withoutModel' | 'model' }
+  | { code: 'installing' | 'checking' | 'retrying' }
+  | { code: 'package'; name: string; size: string };
+
+/** What kept pip from doing it, as far as that says what to do. */
+export type Cause = 'network' | 'certificate' | 'disk' | 'permission' | 'other';
+
+export class InstallError extends Error {
+  constructor(
+    message: string,
+    /** The line of the output that says most. */
+    readonly detail: string,
+    override readonly cause: Cause = 'other',
+  ) {
+    super(message);
+  }
+}
+
+export class CancelledError extends Error {}
+
+export interface Progress {
+  step(step: Step): void;
+  log(line: string): void;
+  signal: AbortSignal;
+}
+
+/** What of pip's output is worth showing: names and sizes, not lines of resolution. */
+export function stepOf(line: string): Step | null {
+  const download =
+    /^\s*Downloading (\S+?)(?:-[^-\s]*)?(?:-\S+)?\.(?:whl|tar\.gz)(?: \(([^)]+)\))?/.exec(line);
+  if (download !== null) {
+    return { code: 'package', name: download[1] ?? '', size: download[2] ?? '' };
+  }
+  if (/^Installing collected packages/.test(line)) return { code: 'installing' };
+  if (/Retrying \(Retry\(/.test(line)) return { code: 'retrying' };
+  return null;
+}
+
+const CAUSES: readonly [Cause, RegExp][] = [
+  ['disk', /No space left on device|Errno 28\b|WinError 112\b|Disk quota exceeded/i],
+  ['certificate', /CERTIFICATE_VERIFY_FAILED|SSLError|SSLCertVerificationError/],
+  [
+    'network',
+    /NewConnectionError|ConnectTimeout|ReadTimeout|ProxyError|Max retries exceeded|NameResolutionError|Temporary failure in name resolution|getaddrinfo failed|Network is unreachable|Connection (?:refused|reset|aborted)|RemoteDisconnected|IncompleteRead|ProtocolError|HTTP error 5\d\d|50[234] (?:Server Error|Bad Gateway)/i,
+  ],
+  ['permission', /PermissionError|Permission denied|Errno 13\b|WinError 5\b/],
+];
+
+/** Retries are reported as warnings; the error at the end only says that nothing was found. */
+export function causeOf(output: string): Cause {
+  return CAUSES.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
+}
+
+/** The last line that speaks of an error, else the last line. */
+export function lastError(output: string): string {
+  const lines = output.trim().split('\n');
+  return (lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? '').trim();
+}

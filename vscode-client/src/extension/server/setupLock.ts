@@ -1,0 +1,60 @@
+/**
+ * One setup at a time: VS Code may open several windows at once, and all of them find that the
+ * server is missing. Whoever makes the folder does the work and touches it while at it; a folder that
+ * nobody has touched for a while belonged to a window that is gone.
+ */
+import * as fs from 'node:fs/promises';
+import { CancelledError } from './pip';
+
+export interface LockOptions {
+  signal: AbortSignal;
+  /** Called once if another one is at work. */
+  waiting(): void;
+  /** Milliseconds without a touch after which the holder counts as gone. */
+  stale?: number;
+}
+
+/** Run ``work`` alone. It is told whether another one has worked before it. */
+export async function alone<T>(
+  folder: string,
+  options: LockOptions,
+  work: (waited: boolean) => Promise<T>,
+): Promise<T> {
+  const stale = options.stale ?? 20_000;
+  let waited = false;
+  while (!(await made(folder))) {
+    if (options.signal.aborted) throw new CancelledError();
+    if (!waited) options.waiting();
+    waited = true;
+    if (await abandoned(folder, stale)) await fs.rm(folder, { recursive: true, force: true });
+    else await new Promise((resolve) => setTimeout(resolve, Math.min(500, stale / 4)));
+  }
+  const touch = setInterval(() => {
+    const now = new Date();
+    fs.utimes(folder, now, now).catch(() => {});
+  }, stale / 5);
+  try {
+    return await work(waited);
+  } finally {
+    clearInterval(touch);
+    await fs.rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function made(folder: string): Promise<boolean> {
+  try {
+    await fs.mkdir(folder);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function abandoned(folder: string, stale: number): Promise<boolean> {
+  try {
+    return Date.now() - (await fs.stat(folder)).mtimeMs > stale;
+  } catch {
+    return false; // it has just gone
+  }
+}
