@@ -172,15 +172,20 @@ def serve(
     log: Path,
     env: dict[str, str] | None = None,
     port: int | None = None,
+    trusting: bool = True,
 ) -> Iterator[str]:
-    """Run code-server on ``workspace`` until the block ends. Yields the URL of the workbench."""
+    """Run code-server on ``workspace`` until the block ends. Yields the URL of the workbench.
+
+    ``workspace`` is a folder or a ``.code-workspace`` file. ``trusting``: every folder is trusted.
+    """
     port = port or free_port()
     command = [
         str(_node()), str(code_server()), "--auth", "none", "--bind-addr", f"127.0.0.1:{port}",
         "--user-data-dir", str(user_data), "--extensions-dir", str(extensions),
-        "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust",
-        "--disable-getting-started-override", str(workspace),
+        "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override",
+        *(["--disable-workspace-trust"] if trusting else []), str(workspace),
     ]  # fmt: skip
+    kind = "workspace" if workspace.suffix == ".code-workspace" else "folder"
     with log.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(
             command, stdout=stream, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -189,7 +194,7 @@ def serve(
         try:
             url = f"http://127.0.0.1:{port}/"
             _wait(url, process, log)
-            yield f"{url}?folder={workspace}"
+            yield f"{url}?{kind}={workspace}"
         finally:
             _stop(process)
 

@@ -12,9 +12,10 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, FrameLocator, expect
@@ -24,7 +25,7 @@ from e2e import container
 from e2e.container import NO_ENSUREPIP, NO_PYTHON, Container
 from e2e.workbench import Workbench
 from wire.scripts import o_reply
-from wire.servers import wire_server
+from wire.servers import WireServer, wire_server
 
 pytestmark = [
     pytest.mark.e2e,
@@ -50,9 +51,8 @@ def machine(
     """VS Code with the extension on a clean machine; what it left is looked at afterwards."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     made.prepare()
-    file = made.home / DATA / "User" / "settings.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({**SETTINGS, **settings}), encoding="utf-8")
+    write(made, "User", SETTINGS)
+    write(made, "Machine", settings)
     made.install(vsix)
     began = time.monotonic()
     with made.serve(workspace, RESULTS / "code-server.log") as url:
@@ -69,6 +69,18 @@ def machine(
             raise
         finally:
             page.close()
+
+
+def write(made: Container, kind: str, settings: Mapping[str, object]) -> None:
+    """Settings of the user or, where this is remote, of the machine: Tierline's are the latter."""
+    file = made.home / DATA / kind / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(settings), encoding="utf-8")
+
+
+def choice(provider: WireServer) -> dict[str, object]:
+    """Settings that choose a server on this machine's loopback."""
+    return {"tierline.provider": "openai", "tierline.baseUrl": provider.url}
 
 
 def answered(chat: FrameLocator, text: str) -> str:
@@ -109,9 +121,7 @@ def test_the_universal_package_sets_up_its_server_and_answers(
             ready = time.monotonic() - began
             assert answered(chat, "Say hello.")
             bench.page.screenshot(path=RESULTS / "answered.png")
-            settings = made.home / DATA / "User" / "settings.json"
-            chosen = {"tierline.provider": "openai", "tierline.baseUrl": f"{provider.url}/v1"}
-            settings.write_text(json.dumps({**SETTINGS, **chosen}), encoding="utf-8")
+            write(made, "Machine", choice(provider))
             expect(chat.get_by_test_id("provider-chip")).to_contain_text("openai", timeout=30_000)
             assert "Hello from loopback." in answered(chat, "Again, please.")
     assert marker(made).startswith("tierline-"), "from the wheel in the package"
@@ -126,10 +136,9 @@ def test_the_package_for_linux_needs_no_network_at_all(
 ) -> None:
     """A network namespace with loopback only, and Debian's Python without ``python3-venv``."""
     with wire_server("openai", o_reply("Hello from loopback.")) as provider:
-        port = int(provider.url.rsplit(":", 1)[1])
+        port = urlsplit(provider.url).port or 0
         made = Container(tmp_path / "machine", network=False, alter=NO_ENSUREPIP, ports=(port,))
-        chosen = {"tierline.provider": "openai", "tierline.baseUrl": f"{provider.url}/v1"}
-        with machine(browser, made, LINUX, workspace, **chosen) as bench:
+        with machine(browser, made, LINUX, workspace, **choice(provider)) as bench:
             began = time.monotonic()
             chat = bench.show_chat()
             expect(bench.status).to_contain_text("/", timeout=60_000)

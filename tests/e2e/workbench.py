@@ -23,6 +23,11 @@ class Workbench:
         expect(self.explorer_entry("convert.py")).to_be_visible(timeout=60_000)
         expect(self.activity).to_be_visible(timeout=60_000)
 
+    def open_bare(self) -> None:
+        """Load the window of a VS Code without the extension."""
+        self.page.goto(self.url)
+        expect(self.explorer_entry("convert.py")).to_be_visible(timeout=60_000)
+
     def command(self, title: str) -> None:
         """Run a command from the palette."""
         self.page.keyboard.press("F1")

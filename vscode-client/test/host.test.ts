@@ -461,6 +461,24 @@ describe('a model server that was found on this machine', () => {
     expect(vscode.window.showInformationMessage).toHaveBeenCalledTimes(2);
     expect(server.count('tierline/provider/select')).toBe(0);
   });
+
+  it('or the embedded model, which can be installed where it is missing', async () => {
+    const local = {
+      ...found,
+      name: 'local',
+      available: false,
+      needsConsent: false,
+      why: 'It is not installed.',
+    };
+    server.answers['tierline/provider/list'] = () => ({ providers: [local] });
+    mock(vscode.window.showQuickPick).mockImplementationOnce(async (items) =>
+      items.find((item: vscode.QuickPickItem) => item.label.endsWith(') local')),
+    );
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Install It (132 MB)');
+    await new Models(session, memento(), log).select();
+    expect(mock(vscode.window.showWarningMessage).mock.calls[0]?.[0]).toBe('It is not installed.');
+    expect(fake.commands.executeCommand).toHaveBeenCalledWith('tierline.installModel');
+  });
 });
 
 describe('the chat view', () => {
