@@ -58,7 +58,9 @@ def main() -> dict[str, Any]:
             browser.close()
 
 
-def measure(browser: Any, user_data: Path, extensions: Path, base: Path) -> dict[str, Any]:
+def measure(
+    browser: Any, user_data: Path, extensions: Path, base: Path, rounds: int = ROUNDS
+) -> dict[str, Any]:
     """The figures, in ms and MB. ``base`` is a folder for what is made on the way."""
     import workbench as server
     from e2e.workbench import Workbench
@@ -66,7 +68,7 @@ def measure(browser: Any, user_data: Path, extensions: Path, base: Path) -> dict
     workspace = Path(shutil.copytree(ROOT / "examples" / "temperature", base / "measured"))
     env = {"TIERLINE_PYTHON": sys.executable, "ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
     log = base / "measured.log"
-    rounds: list[dict[str, float]] = []
+    seen: list[dict[str, float]] = []
     with server.serve(workspace, user_data, extensions, log=log, env=env) as url:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         bench = Workbench(page, url, workspace)
@@ -74,9 +76,9 @@ def measure(browser: Any, user_data: Path, extensions: Path, base: Path) -> dict
         bench.show_chat()
         _until(lambda: "/" in bench.status.inner_text())
         page.wait_for_timeout(7_000)  # in a browser VS Code writes its layout every five seconds
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             page.reload()
-            rounds.append(_round(bench))
+            seen.append(_round(bench))
             page.wait_for_timeout(1_500)
         memory = host_mb(extensions)
         page.close()
@@ -91,10 +93,10 @@ def measure(browser: Any, user_data: Path, extensions: Path, base: Path) -> dict
     return {
         **{
             name: {
-                "median": round(statistics.median(one[name] for one in rounds)),
-                "worst": round(max(one[name] for one in rounds)),
+                "median": round(statistics.median(one[name] for one in seen)),
+                "worst": round(max(one[name] for one in seen)),
             }
-            for name in rounds[0]
+            for name in seen[0]
         },
         "extension_host_mb": round(memory),
         "extension_host_without_tierline_mb": round(without),

@@ -85,10 +85,12 @@ def choice(provider: WireServer) -> dict[str, object]:
 
 def answered(chat: FrameLocator, text: str) -> str:
     """Ask, wait for the reply, return it."""
+    replies = chat.locator("[data-testid=message][data-role=assistant]")
+    before = replies.count()
     box = chat.get_by_test_id("chat-input")
     box.fill(text)
     box.press("Enter")
-    reply = chat.locator("[data-testid=message][data-role=assistant]").last
+    reply = replies.nth(before)
     expect(reply).to_have_attribute("data-status", "ok", timeout=180_000)
     return reply.inner_text().strip()
 

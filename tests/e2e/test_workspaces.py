@@ -81,10 +81,12 @@ def user_settings(installed: tuple[Path, Path]) -> Iterator[Path]:
 
 
 def ask(chat: FrameLocator, text: str) -> None:
+    replies = chat.locator("[data-testid=message][data-role=assistant]")
+    before = replies.count()
     box = chat.get_by_test_id("chat-input")
     box.fill(text)
     box.press("Enter")
-    reply = chat.locator("[data-testid=message][data-role=assistant]").last
+    reply = replies.nth(before)
     expect(reply).to_have_attribute("data-status", "ok", timeout=60_000)
 
 
@@ -123,8 +125,8 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
         ).to_be_visible()
         bench.page.keyboard.press("Control+Shift+E")
         bench.context_menu("convert.py", "Pin to Tierline Context")
-        bench.activity.click()
-        expect(chat.get_by_test_id("file-chip")).to_contain_text("convert.py")
+        chat = bench.show_chat()
+        expect(chat.get_by_test_id("file-chip")).to_contain_text("convert.py", timeout=30_000)
         ask(chat, "What is in convert.py?")
         assert offered(model), "tools that only read are offered"
         acting = {"propose_edit", "run_command"}
@@ -137,8 +139,6 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
         editor = bench.page.locator(".workspace-trust-editor")
         editor.get_by_role("button", name="Trust", exact=True).click()
         expect(place).to_be_hidden(timeout=30_000)
-        bench.activity.click()
-        chat = bench.show_chat()
         expect(chat.get_by_text("CTX: Off")).to_be_visible(timeout=60_000)
         ask(chat, "And now?")
         assert "run_command" in offered(model)
@@ -218,7 +218,8 @@ def test_a_virtual_workspace_says_what_cannot_be_done_and_chats(
         bench.page.locator(".monaco-editor .view-line", has_text="return").first.click()
         bench.page.keyboard.press("Control+A")
         bench.command("Tierline: Ask Tierline About the Selection")
-        expect(chat.get_by_text("Selection convert.py")).to_be_visible(timeout=20_000)
+        selection = chat.get_by_test_id("selection-chip")
+        expect(selection).to_contain_text("convert.py:1-3", timeout=20_000)
         ask(chat, "What does it do?")
         assert "c * 9 / 5 + 32" in json.dumps(model.requests[-1].body)
         # What cannot work is not offered.

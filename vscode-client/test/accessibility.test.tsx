@@ -66,7 +66,7 @@ describe('the chat', () => {
     'while the server is %s',
     async (kind) => {
       receive({ type: 'connection', connection: { kind, text: 'So it is.', advice: 'Do this.' } });
-      receive({ type: 'place', place: { trusted: false, virtual: true } });
+      receive({ type: 'place', place: { trusted: false, virtual: true, roots: [] } });
       expect(await faults()).toEqual([]);
     },
   );

@@ -563,7 +563,10 @@ describe('the chat view', () => {
     receive({ type: 'ready' });
     await settle();
     expect(posted.map((one) => one.type)).toEqual(['connection', 'state', 'selection', 'place']);
-    expect(posted[3]).toEqual({ type: 'place', place: { trusted: true, virtual: false } });
+    expect(posted[3]).toEqual({
+      type: 'place',
+      place: { trusted: true, virtual: false, roots: [] },
+    });
     server.emit(12, delta('t1', 'x'));
     expect(posted.at(-1)).toMatchObject({ type: 'event', event: { seq: 12 } });
   });

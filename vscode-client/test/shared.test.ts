@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { exact, level, percent, rows, summary, tokens } from '../src/shared/budget';
 import { rank } from '../src/shared/fuzzy';
+import { labels } from '../src/shared/labels';
 import { parseLink } from '../src/shared/links';
 import { parseEvent, parseState, parseToHost, parseToWebview } from '../src/shared/messages';
 import { budget, state } from './fake/state';
@@ -161,5 +162,28 @@ describe('finding files for a mention', () => {
     expect(rank('app', paths, 1)).toEqual(['src/app/budget.ts']);
     expect(rank('zzz', paths, 10)).toEqual([]);
     expect(rank('', paths, 2)).toEqual(paths.slice(0, 2));
+  });
+});
+
+describe('labels of files', () => {
+  const of = (paths: string[], roots: string[] = []): string[] => [
+    ...labels(paths, roots).values(),
+  ];
+
+  it('are names, with folders where names are alike', () => {
+    expect(of(['a.py', 'src/b.py'])).toEqual(['a.py', 'b.py']);
+    expect(of(['a/x.py', 'b/x.py', 'y.py'])).toEqual(['a/x.py', 'b/x.py', 'y.py']);
+    expect(of(['a/c/x.py', 'b/c/x.py', 'x.py'])).toEqual(['a/c/x.py', 'b/c/x.py', 'x.py']);
+    expect(of(['ax.py', 'x.py'])).toEqual(['ax.py', 'x.py']);
+  });
+
+  it('name the folder of the workspace that a file is in, if it is not the first', () => {
+    expect(of(['src/a.py', 'lib/b.py', 'lib/src/deep/c.py'], ['lib'])).toEqual([
+      'a.py',
+      'lib/b.py',
+      'lib/…/c.py',
+    ]);
+    expect(of(['lib/src/c.py', 'src/c.py'], ['lib'])).toEqual(['lib/src/c.py', 'src/c.py']);
+    expect(of(['lib'], ['lib'])).toEqual(['lib']);
   });
 });

@@ -133,11 +133,11 @@ describe('the place of the workspace', () => {
   it('is explained while it is not trusted, with a way to change that', () => {
     page.ready();
     expect(page.has('[data-testid=place]')).toBe(false);
-    page.receive({ type: 'place', place: { trusted: false, virtual: false } });
+    page.receive({ type: 'place', place: { trusted: false, virtual: false, roots: [] } });
     expect(page.get('[data-testid=place]').textContent).toContain('Restricted mode');
     page.click('[data-testid=place] button');
     expect(page.last('manageTrust')).toEqual({ type: 'manageTrust' });
-    page.receive({ type: 'place', place: { trusted: true, virtual: true } });
+    page.receive({ type: 'place', place: { trusted: true, virtual: true, roots: [] } });
     const text = page.get('[data-testid=place]').textContent;
     expect(text).toContain('on no disk');
     expect(text).not.toContain('Restricted');
@@ -552,6 +552,15 @@ describe('the input', () => {
 });
 
 describe('what surrounds the conversation', () => {
+  it('names the folder of files that are not in the first one', () => {
+    page.ready({ files: [file('src/a.py'), file('second/src/b.py')] });
+    const names = (): (string | null)[] =>
+      [...page.root.querySelectorAll('.chip-name')].map((chip) => chip.textContent);
+    expect(names()).toEqual(['a.py', 'b.py']);
+    page.receive({ type: 'place', place: { trusted: true, virtual: false, roots: ['second'] } });
+    expect(names()).toEqual(['a.py', 'second/…/b.py']);
+  });
+
   it('shows files with pins and troubles, and acts on them', () => {
     page.ready({
       files: [

@@ -43,6 +43,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
       session.server.onConnection((connection) => this.post({ type: 'connection', connection })),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.postPlace()),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.postPlace()),
       session.onChange(({ event }) => {
         if (event === null) this.postState();
         else this.post({ type: 'event', event });
@@ -110,6 +111,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       place: {
         trusted: vscode.workspace.isTrusted,
         virtual: folders.length > 0 && folders.every(({ uri }) => uri.scheme !== 'file'),
+        roots: folders.slice(1).map(({ name }) => name),
       },
     });
   }

@@ -138,7 +138,12 @@ const connection = v.strictObject({
 export type Connection = v.InferOutput<typeof connection>;
 
 /** What the editor says of the folder: whether it is trusted, and whether it is on no disk. */
-const place = v.strictObject({ trusted: v.boolean(), virtual: v.boolean() });
+const place = v.strictObject({
+  trusted: v.boolean(),
+  virtual: v.boolean(),
+  /** Names of the folders behind the first; the paths of their files begin with them. */
+  roots: v.array(v.string()),
+});
 
 export type Place = v.InferOutput<typeof place>;
 

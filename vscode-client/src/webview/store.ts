@@ -63,7 +63,7 @@ export class Store {
     const saved = this.port.load();
     this.scroll = saved.scroll ?? null;
     this.current = {
-      place: { trusted: true, virtual: false },
+      place: { trusted: true, virtual: false, roots: [] },
       connection: { kind: 'starting', text: '', advice: '' },
       model: null,
       pending: [],

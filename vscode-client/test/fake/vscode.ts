@@ -182,6 +182,7 @@ export const workspace = {
   workspaceFolders: [] as unknown[],
   onDidChangeConfiguration: configurationChanged.event,
   onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
+  onDidChangeWorkspaceFolders: new EventEmitter<void>().event,
   fs: { writeFile: vi.fn(async (_uri: Uri, _bytes: Uint8Array) => {}) },
   registerFileSystemProvider: vi.fn(() => new Disposable(() => {})),
   asRelativePath: (uri: Uri): string => uri.path.replace(/^\/ws\//, ''),

@@ -93,7 +93,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
 
   return (
     <Drop store={store}>
-      {model !== null && <FileChips files={model.files} store={store} />}
+      {model !== null && <FileChips files={model.files} roots={view.place.roots} store={store} />}
       {view.selection !== null && (
         <div class="chip selection" data-testid="selection-chip">
           <Icon name="selection" />

@@ -3,21 +3,35 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FileInfo } from '../../protocol';
 import { tokens } from '../../shared/budget';
+import { labels } from '../../shared/labels';
 import type { Store } from '../store';
 import { texts } from '../texts';
 import { Icon, IconButton } from './parts';
 
 const SHOWN = 5;
 
-export function FileChips(props: { files: readonly FileInfo[]; store: Store }): JSX.Element | null {
-  const { files, store } = props;
+export function FileChips(props: {
+  files: readonly FileInfo[];
+  roots: readonly string[];
+  store: Store;
+}): JSX.Element | null {
+  const { files, roots, store } = props;
   const [all, setAll] = useState(false);
   if (files.length === 0) return null;
+  const names = labels(
+    files.map(({ path }) => path),
+    roots,
+  );
   const shown = all ? files : files.slice(0, SHOWN);
   return (
     <ul class="chips" aria-label={texts.files}>
       {shown.map((file) => (
-        <FileChip key={file.uri || file.path} file={file} store={store} />
+        <FileChip
+          key={file.uri || file.path}
+          file={file}
+          name={names.get(file.path) ?? file.path}
+          store={store}
+        />
       ))}
       {files.length > SHOWN && (
         <li>
@@ -30,9 +44,9 @@ export function FileChips(props: { files: readonly FileInfo[]; store: Store }): 
   );
 }
 
-function FileChip({ file, store }: { file: FileInfo; store: Store }): JSX.Element {
+function FileChip(props: { file: FileInfo; name: string; store: Store }): JSX.Element {
+  const { file, name, store } = props;
   const pinned = file.pin !== 'none';
-  const name = file.path.slice(file.path.lastIndexOf('/') + 1);
   const act = (verb: 'pin' | 'unpin' | 'remove' | 'open') => (): void =>
     store.post({ type: 'file', verb, path: file.path });
   return (
