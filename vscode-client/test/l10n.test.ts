@@ -66,8 +66,8 @@ const FINE = [
   /^arch-decision gotcha$|^tags: \{\}/, // memos' own format
   /codicon-modifier-spin$/,
   /^<!DOCTYPE|^<\?xml|^text\{font|^(img|style|font)-src/, // markup and styles
-  /^import sys|^sys\.path|^ +(from|import) |^except /, // a program for Python
-  /^Scripts$|^index \{\}$/, // parts of paths and of a fingerprint
+  /^import (sys|lxml)|^sys\.path|^print\(json|^ +(from|import) |^except /, // programs for Python
+  /^Scripts$|^Lib$|^(index|libs) \{\}/, // parts of paths and of a fingerprint
   /^\/session scratchpad$/, // a command
   /^The server sent a state|^\(a picture, which this model/, // for the log; for the model
 ];

@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
+import { t } from '../../shared/l10n';
 import { type Libs, minorOf, searchPath } from './libs';
 import {
   CancelledError,
@@ -214,7 +215,7 @@ export class Environment {
     if (result.code !== 0) {
       const output = `${result.stdout}\n${result.stderr}`;
       throw new InstallError(
-        `${path.basename(command)} ended with ${result.code}`,
+        t('{0} ended with {1}', path.basename(command), String(result.code)),
         lastError(output),
         causeOf(output),
       );
