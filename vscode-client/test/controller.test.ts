@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
 import { ServerController } from '../src/extension/server/controller';
-import { addModel, resolveLaunch } from '../src/extension/server/launch';
+import { addModel, forgetEnvironment, resolveLaunch } from '../src/extension/server/launch';
 import { LaunchError } from '../src/extension/server/launchError';
 import * as fake from './fake/vscode';
 
@@ -62,6 +62,7 @@ vi.mock(import('../src/extension/server/launch'), async (original) => ({
   ...(await original()),
   resolveLaunch: vi.fn(),
   addModel: vi.fn(),
+  forgetEnvironment: vi.fn(),
 }));
 
 const launch = vi.mocked(resolveLaunch);
@@ -129,7 +130,22 @@ describe('the life of the server', () => {
     expect(Client.all).toHaveLength(5);
     expect(kinds.at(-1)).toBe('failed');
     expect(vi.mocked(fake.window.showErrorMessage)).toHaveBeenCalledOnce();
-    expect(fake.window.showErrorMessage.mock.calls[0]?.slice(1)).toEqual(['Restart', 'Show Log']);
+    expect(fake.window.showErrorMessage.mock.calls[0]?.slice(1)).toEqual([
+      'Restart',
+      'Show Log',
+      'Set Up Anew',
+    ]);
+  });
+
+  it('can be set up anew where its environment is damaged', async () => {
+    await controller.start();
+    fake.window.showErrorMessage.mockResolvedValueOnce('Set Up Anew');
+    for (let crash = 0; crash < 5; crash++) {
+      newest().crash();
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    expect(vi.mocked(forgetEnvironment)).toHaveBeenCalledOnce();
+    expect(controller.ready).toBe(true);
   });
 
   it('begins anew when the user restarts it', async () => {

@@ -143,6 +143,13 @@ describe('an environment that pip fills', () => {
     expect(await readFile(path.join(folder, 'bin', 'python'), 'utf8')).toContain('#!/bin/sh');
   });
 
+  it('is made anew once it is forgotten', async () => {
+    await made().create(await python(), fromIndex, progress());
+    await made().forget();
+    expect(await made().ready(fromIndex)).toBeNull();
+    await made().forget();
+  });
+
   it('stops when the user cancels', async () => {
     const abort = new AbortController();
     abort.abort();

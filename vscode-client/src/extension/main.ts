@@ -125,6 +125,7 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.previewEdit': (uri) => edits.command('preview', uri),
     'tierline.answerConsent': () => edits.answer(),
     'tierline.allowedCommands': () => edits.manageCommands(),
+    'tierline.setUpAnew': () => controller.setUpAnew(),
     'tierline.installModel': () => controller.installModel(),
     'tierline.restart': () => controller.restart(),
     'tierline.showLog': () => log.show(),

@@ -9,7 +9,7 @@ type Server = Pick<ServerController, 'ready' | 'whenReady' | 'connection'>;
 const WITHOUT = new Set(
   [
     ...['focusChat', 'askSelection', 'walkthrough', 'showLog', 'showCache', 'openScratchpad'],
-    ...['restart', 'stop', 'setApiKey', 'clearApiKey', 'installModel'],
+    ...['restart', 'stop', 'setApiKey', 'clearApiKey', 'installModel', 'setUpAnew'],
     ...['pinFile', 'unpinFile', 'addFile', 'removeFile'],
   ].map((name) => `tierline.${name}`),
 );

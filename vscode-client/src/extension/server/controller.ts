@@ -12,7 +12,7 @@ import { EVENT, type Event, type Requests } from '../../protocol';
 import { type Connection, parseEvent } from '../../shared/messages';
 import { serverSettings } from '../settings';
 import { NotConnectedError } from './errors';
-import { addModel, type LaunchContext, resolveLaunch } from './launch';
+import { addModel, forgetEnvironment, type LaunchContext, resolveLaunch } from './launch';
 import { LaunchError } from './launchError';
 import { logStream } from './logLines';
 import { RestartBudget } from './restarts';
@@ -77,6 +77,12 @@ export class ServerController implements vscode.Disposable {
       await this.close();
       await this.open();
     });
+  }
+
+  /** For an environment in which the server crashes: whatever happened to it, it is made again. */
+  async setUpAnew(): Promise<void> {
+    await forgetEnvironment(this.launchContext());
+    await this.restart();
   }
 
   /** The embedded model, which a package for one platform leaves out. The server goes on meanwhile. */
@@ -206,6 +212,7 @@ export class ServerController implements vscode.Disposable {
           vscode.l10n.t('The Tierline server crashed repeatedly and is not started again.'),
           vscode.l10n.t('The log says why. Your conversation is saved.'),
         ),
+        true,
       );
       return;
     }
@@ -234,23 +241,25 @@ export class ServerController implements vscode.Disposable {
     );
   }
 
-  private report(error: LaunchError): void {
+  private report(error: LaunchError, crashed = false): void {
     this.log.error(`${error.message} ${error.advice}`);
     this.set({ kind: error.kind, text: error.message, advice: error.advice });
     if (error.kind === 'stopped') return;
-    void this.offer(error);
+    void this.offer(error, crashed);
   }
 
-  private async offer(error: LaunchError): Promise<void> {
+  private async offer(error: LaunchError, crashed: boolean): Promise<void> {
     const t = vscode.l10n.t;
-    const [settings, restart, showLog, download] = [
+    const [settings, restart, showLog, download, anew] = [
       t('Open Settings'),
       error.kind === 'noServer' ? t('Try Again') : t('Restart'),
       t('Show Log'),
       t('Get Python'),
+      t('Set Up Anew'),
     ];
     const buttons = error.kind === 'noPython' ? [settings, restart] : [restart, showLog];
     if (error.download !== '') buttons.unshift(download);
+    if (crashed) buttons.push(anew);
     const chosen = await vscode.window.showErrorMessage(
       `${error.message} ${error.advice}`,
       ...buttons,
@@ -258,6 +267,7 @@ export class ServerController implements vscode.Disposable {
     if (chosen === settings) {
       await vscode.commands.executeCommand('workbench.action.openSettings', 'tierline.python');
     } else if (chosen === restart) await this.restart();
+    else if (chosen === anew) await this.setUpAnew();
     else if (chosen === showLog) this.log.show();
     else if (chosen === download) await vscode.env.openExternal(vscode.Uri.parse(error.download));
   }

@@ -91,6 +91,11 @@ export class Environment {
     }
   }
 
+  /** It counts as incomplete from now on. */
+  async forget(): Promise<void> {
+    await fs.rm(path.join(this.folder, MARKER), { force: true });
+  }
+
   /** Make the environment anew and install the server. Returns its interpreter. */
   async create(base: Interpreter, source: Source, progress: Progress): Promise<string> {
     await fs.mkdir(this.root, { recursive: true });

@@ -74,6 +74,11 @@ async function sourceOf(context: LaunchContext): Promise<Source> {
   };
 }
 
+/** The next start makes Tierline's own environment anew; what is in it now may be damaged. */
+export async function forgetEnvironment(context: LaunchContext): Promise<void> {
+  await new Environment(context.storage.fsPath).forget();
+}
+
 /** The embedded model into Tierline's own environment. Somebody else's is not touched. */
 export async function addModel(context: LaunchContext): Promise<void> {
   const environment = new Environment(context.storage.fsPath);
