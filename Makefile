@@ -85,5 +85,5 @@ docs: setup ## build the documentation site into dist/docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet -f tools/site/mkdocs.yml
 
 clean: ## remove what the other targets built
-	rm -rf $(VENV) dist build vscode-client/node_modules vscode-client/dist vscode-client/bundled/*.whl
+	rm -rf $(VENV) dist build vscode-client/node_modules vscode-client/dist vscode-client/bundled/*.whl vscode-client/bundled/libs
 	rm -f server/tierline/data/vocabulary/*.tiktoken
