@@ -78,8 +78,9 @@ mutants: setup ## put 200 faults into context/, history/ and store/ and see whic
 audit: setup ## ask npm and PyPI for known vulnerabilities of what is installed
 	@$(PY) tools/audit.py
 
-docs-gen: setup ## write vscode-client/src/protocol.ts and docs/protocol.md
+docs-gen: setup ## write vscode-client/src/protocol.ts, docs/protocol.md, configuration.md and cli.md
 	$(PY) -m tierline.lsp.generate
+	$(PY) -m tierline.cli_reference
 
 docs: setup ## build the documentation site into dist/docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet -f tools/site/mkdocs.yml

@@ -12,9 +12,12 @@ def main() -> None:
 
         serve()
         return
-    from tierline.cli import app
+    try:
+        from tierline.cli import app
 
-    app(prog_name="tierline")
+        app(prog_name="tierline")
+    except KeyboardInterrupt:  # while the modules load; later ones are the commands' own business
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tierline import (
     __version__,
     cli_compact,
+    cli_completion,
     cli_doctor,
+    cli_help,
     cli_history,
+    cli_index,
     cli_mcp,
     cli_memory,
     cli_stats,
+    cli_url,
 )
-from tierline.errors import TierlineError
+from tierline.cli_common import (
+    EXIT_INTERRUPTED,
+    EXIT_NO_PROVIDER,
+    EXIT_PROBLEM,
+    EXIT_USAGE,
+    Group,
+    _Json,
+    _Root,
+    err,
+    out,
+    print_json,
+)
 from tierline.lsp import protocol as p
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -37,22 +51,17 @@ app.add_typer(cli_memory.app)
 app.add_typer(cli_compact.app)
 app.add_typer(cli_doctor.app)
 app.add_typer(cli_mcp.app)
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
-
-EXIT_ERROR, EXIT_NO_PROVIDER, EXIT_INTERRUPTED = 1, 3, 130
+app.add_typer(cli_url.app)
+app.add_typer(cli_index.app)
+app.add_typer(cli_completion.app)
 
 _Files = Annotated[
     list[Path] | None, typer.Option("--file", "-f", help="A file to put into the context.")
-]
-_Root = Annotated[
-    Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
 ]
 _Provider = Annotated[
     str, typer.Option(help="auto, anthropic, openai or local; the setting when empty.")
 ]
 _Model = Annotated[str, typer.Option(help="Model name; the setting, or the provider's default.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -83,7 +92,7 @@ def serve(
     host, _, port = tcp.rpartition(":")
     if not port.isdigit():
         err.print(f"--tcp takes HOST:PORT, for example 127.0.0.1:7817, not {tcp!r}.")
-        raise typer.Exit(2)
+        raise typer.Exit(EXIT_USAGE)
     run((host or "127.0.0.1", int(port)))
 
 
@@ -138,14 +147,11 @@ async def _chat(
     session = await _open(root, provider, model, restore=not new, sink=events.put_nowait)
     try:
         if not await _add_files(session, files):
-            return EXIT_ERROR
+            return EXIT_PROBLEM
         sent = await session.turns.send(p.ChatSendParams(text=text))
         for notice in sent.notices:
             err.print(notice, style="yellow")
         return await print_reply(events, sent.turn_id, as_json)
-    except TierlineError as error:
-        err.print(f"{error.message} {error.advice}", style="red")
-        return EXIT_NO_PROVIDER if error.code == "no_provider" else EXIT_ERROR
     except asyncio.CancelledError:
         return EXIT_INTERRUPTED
     finally:
@@ -182,9 +188,7 @@ async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: boo
 
 def _print_end(body: p.TurnFinished, as_json: bool) -> int:
     if as_json:
-        from tierline.lsp.codec import make_converter
-
-        print(json.dumps(make_converter().unstructure(body), ensure_ascii=False))  # noqa: T201
+        print_json(body)
     elif body.message is not None:
         sys.stdout.write("\n")
     if body.usage is not None and not as_json:
@@ -202,24 +206,19 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
         return 0
     if body.error:
         err.print(f"{body.error} {body.advice}".strip(), style="red")
-    return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_ERROR
+    return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_PROBLEM
 
 
 async def _budget(files: list[Path], root: Path, provider: str, as_json: bool) -> int:
     session = await _open(root, provider, "", restore=True, sink=lambda _event: None)
     try:
         if not await _add_files(session, files):
-            return EXIT_ERROR
+            return EXIT_PROBLEM
         report = await session.budget(p.NoParams())
-    except TierlineError as error:
-        err.print(f"{error.message} {error.advice}", style="red")
-        return EXIT_ERROR
     finally:
         await session.close()
     if as_json:
-        from tierline.lsp.codec import make_converter
-
-        print(json.dumps(make_converter().unstructure(report)))  # noqa: T201
+        print_json(report)
         return 0
     table = Table(title=f"Next request to {report.model or 'no model'}", title_justify="left")
     table.add_column("section")
@@ -232,6 +231,9 @@ async def _budget(files: list[Path], root: Path, provider: str, as_json: bool) -
     out.print(
         f"{report.percent:.1f} % of {report.max_input_tokens:,} tokens "
         f"({report.accuracy}, window from {report.limit_source})",
-        style="dim" if "NO_COLOR" not in os.environ else "",
+        style="dim",
     )
     return 0
+
+
+cli_help.explain(app)

@@ -5,21 +5,17 @@ Exit codes: 1 if it failed (the history is as it was) or there is nothing to tak
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from attrs import asdict
-from rich.console import Console
 
-from tierline.cli_memory import _run as in_session
+from tierline.cli_common import _Json, _Root, in_session, out, print_json
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
 app = typer.Typer()
-out = Console(highlight=False)
 
 
 @app.command()
@@ -30,17 +26,18 @@ def compact(
     extractive: Annotated[
         bool, typer.Option("--extractive", help="Ask no model: extract the summary.")
     ] = False,
-    root: Annotated[
-        Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
-    ] = Path(),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    root: _Root = Path(),
+    as_json: _Json = False,
 ) -> None:
     """Replace the older part of the newest session by a summary. The log keeps every message."""
     from tierline.lsp import protocol as p
 
     if undo:
-        in_session(root, lambda s: s.compaction.undo(p.CompactionUndoParams()))
-        out.print("The original messages are sent again.")
+        undone = in_session(root, lambda s: s.compaction.undo(p.CompactionUndoParams()))
+        if as_json:
+            print_json(undone)
+        else:
+            out.print("The original messages are sent again.")
         return
 
     async def work(session: Session) -> p.CompactionResult:
@@ -50,7 +47,7 @@ def compact(
 
     result = in_session(root, work)
     if as_json:
-        print(json.dumps(asdict(result), ensure_ascii=False))  # noqa: T201
+        print_json(result)
     elif result.case == "none":
         out.print(f"Nothing was compacted. {result.reason}")
     else:

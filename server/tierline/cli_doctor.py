@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Annotated
 
-import attrs
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from tierline.cli_common import _Json, _Root, out, print_json
 
 app = typer.Typer()
 MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"),
@@ -20,13 +19,11 @@ MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow
 
 @app.command()
 def doctor(
-    root: Annotated[
-        Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
-    ] = Path(),
+    root: _Root = Path(),
     quick: Annotated[
         bool, typer.Option("--quick", help="Do not read the history line by line.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: _Json = False,
 ) -> None:
     """Check the installation, the provider and this workspace. Exit code 1 if something fails."""
     from tierline.session.doctor import examine
@@ -34,7 +31,7 @@ def doctor(
     checks = asyncio.run(examine(root.resolve(), read_history=not quick))
     failed = any(check.status == "failure" for check in checks)
     if as_json:
-        typer.echo(json.dumps([attrs.asdict(check) for check in checks], ensure_ascii=False))
+        print_json(checks)
         raise typer.Exit(int(failed))
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
@@ -51,10 +48,9 @@ def doctor(
             Text(mark, style=style), "" if check.area == area else check.area, check.name, said
         )
         area = check.area
-    console = Console(highlight=False)
-    console.print(table)
+    out.print(table)
     worst = sum(check.status in ("failure", "warning") for check in checks)
-    console.print(
+    out.print(
         "Everything that a turn needs is there."
         if not worst
         else f"{worst} {'thing needs' if worst == 1 else 'things need'} attention.",

@@ -6,17 +6,16 @@ differs; 2 for wrong arguments.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tierline.cli_common import EXIT_PROBLEM, EXIT_USAGE, _Json, _Root, out, print_json, say
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -24,14 +23,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-EXIT_ERROR, EXIT_USAGE = 1, 2
 MAX_PLANS = 1000
 """More than a store keeps."""
 
-_Root = Annotated[
-    Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")]
 
 
@@ -50,7 +44,7 @@ def replay(
     """Render a stored request again, check that its bytes are those that were sent, print them."""
     wanted = 2 if diff else 1
     if len(plan) != wanted:
-        _say(f"replay takes {'two plans with' if diff else 'one plan without'} --diff.", "red")
+        say(f"replay takes {'two plans with' if diff else 'one plan without'} --diff.", "red")
         raise typer.Exit(EXIT_USAGE)
     with _plans(root) as store:
         found = [_find(store, given) for given in plan]
@@ -134,11 +128,11 @@ def recover(
     finally:
         store.close()
     if as_json:
-        _print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
+        print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
         return
     typer.echo(f"{added} records of {len(report.sessions)} sessions were added.")
     if report.skipped:
-        _say(f"{report.skipped} damaged lines were left out.", "yellow")
+        say(f"{report.skipped} damaged lines were left out.", "yellow")
 
 
 @app.command()
@@ -152,27 +146,27 @@ def query(
     from tierline.store.sessions import FOLDER, HistoryStore
 
     if not (root / FOLDER).is_dir():  # looking must not leave a folder behind
-        _say("There is no history in this workspace yet. Name the folder with --root.", "red")
-        raise typer.Exit(EXIT_ERROR)
+        say("There is no history in this workspace yet. Name the folder with --root.", "red")
+        raise typer.Exit(EXIT_PROBLEM)
     store = HistoryStore(root.resolve())
     try:
         answer = query_db(store.index, sql)
     finally:
         store.close()
     if answer.error:
-        _say(f"{answer.error} Views: {', '.join(VIEWS)}.", "red")
-        raise typer.Exit(EXIT_ERROR)
+        say(f"{answer.error} Views: {', '.join(VIEWS)}.", "red")
+        raise typer.Exit(EXIT_PROBLEM)
     if as_json:
-        _print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+        print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
     elif len(answer.columns) == 1 and len(answer.rows) == 1:
         typer.echo(cell(answer.rows[0][0]))  # one value as it is, line breaks and all
     else:
         table = Table(*answer.columns, box=None)
         for row in answer.rows:
             table.add_row(*(Text(_line(cell(value))) for value in row))
-        Console(highlight=False).print(table)
+        out.print(table)
     if answer.truncated:
-        _say("More was left out: use LIMIT and OFFSET.", "yellow")
+        say("More was left out: use LIMIT and OFFSET.", "yellow")
 
 
 # --- replaying -----------------------------------------------------------------------------------
@@ -188,23 +182,23 @@ def _replay(store: PlanStore, stored: StoredPlan) -> None:
     except TierlineError as error:
         _fail(error)
     except ValueError:
-        _say(
+        say(
             f"Plan {plan_id} was rendered by the adapter {stored.provider!r}, which this version "
             "does not have. Replay it with the version that made it.",
             "red",
         )
-        raise typer.Exit(EXIT_ERROR) from None
+        raise typer.Exit(EXIT_PROBLEM) from None
     # Nothing is added to the bytes in a pipe, so that their hash can be checked there as well.
     out = typer.get_text_stream("stdout")
     typer.echo(request.payload, nl=out.isatty())
     if request.sha256 != stored.request_sha256:
-        _say(
+        say(
             f"The bytes differ: plan {plan_id} was sent as {stored.request_sha256}, and renders to "
             f"{request.sha256} now. This version of Tierline writes requests in another way.",
             "red",
         )
-        raise typer.Exit(EXIT_ERROR)
-    _say(f"The same {len(request.payload):,} bytes as were sent: sha256 {request.sha256}.", "dim")
+        raise typer.Exit(EXIT_PROBLEM)
+    say(f"The same {len(request.payload):,} bytes as were sent: sha256 {request.sha256}.", "dim")
 
 
 def _print_diff(a: StoredPlan, b: StoredPlan, as_json: bool) -> None:
@@ -215,7 +209,7 @@ def _print_diff(a: StoredPlan, b: StoredPlan, as_json: bool) -> None:
         for line in found.lines:
             typer.echo(line)
         return
-    _print_json(
+    print_json(
         {
             "a": a.plan.plan_id,
             "b": b.plan.plan_id,
@@ -239,10 +233,10 @@ def _find(store: PlanStore, given: str) -> StoredPlan:
     if stored is not None:
         return stored
     if given and len(ids) > 1:
-        _say(f"{len(ids)} plans begin with {given}. Give more of the id.", "red")
+        say(f"{len(ids)} plans begin with {given}. Give more of the id.", "red")
     else:
-        _say(f"There is no plan {given}. List them: tierline plans. Old ones are dropped.", "red")
-    raise typer.Exit(EXIT_ERROR)
+        say(f"There is no plan {given}. List them: tierline plans. Old ones are dropped.", "red")
+    raise typer.Exit(EXIT_PROBLEM)
 
 
 @contextmanager
@@ -254,12 +248,12 @@ def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
     path = root.resolve() / FOLDER / "plans.sqlite3"
     if not path.exists():
         if not missing_is_empty:
-            _say(
+            say(
                 "No plans are stored in this workspace. Name the folder with --root; a plan is "
                 "kept with each request.",
                 "red",
             )
-            raise typer.Exit(EXIT_ERROR)
+            raise typer.Exit(EXIT_PROBLEM)
         yield None
         return
     store = PlanStore(path)
@@ -277,10 +271,10 @@ def _print_rows(
 ) -> None:
     """A table of some columns for a person; everything as JSON."""
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     if not rows:
-        _say(f"There are no {what} in this workspace yet.", "dim")
+        say(f"There are no {what} in this workspace yet.", "dim")
         return
     table = Table(box=None)
     for column in columns:
@@ -292,24 +286,15 @@ def _print_rows(
     for row in rows:
         cells = (row[column] for column in columns)
         table.add_row(*(Text(f"{c:,}" if isinstance(c, int) else _line(c)) for c in cells))
-    Console(highlight=False).print(table)
+    out.print(table)
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False))
-
-
-def _say(text: str, style: str) -> None:
-    """Made for every message: standard error may have been replaced since the import."""
-    Console(stderr=True, highlight=False).print(Text(text, style=style), soft_wrap=True)
-
-
 def _fail(error: OSError | TierlineError) -> NoReturn:
     advice = f" {error.advice}" if isinstance(error, TierlineError) else ""
     message = error.message if isinstance(error, TierlineError) else str(error)
-    _say(f"{message}{advice}", "red")
-    raise typer.Exit(EXIT_ERROR) from error
+    say(f"{message}{advice}", "red")
+    raise typer.Exit(EXIT_PROBLEM) from error

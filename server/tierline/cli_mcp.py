@@ -6,28 +6,22 @@ import asyncio
 import importlib.util
 import io
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 
 import typer
-from rich.console import Console
+
+from tierline.cli_common import _Root, say
 
 app = typer.Typer()
-err = Console(stderr=True, highlight=False)
 
 
 @app.command()
 def mcp(
-    root: Annotated[
-        Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
-    ] = Path(),
+    root: _Root = Path(),
 ) -> None:
     """Serve files, history, memos and plans to other agents (MCP on standard input and output)."""
     if importlib.util.find_spec("mcp") is None:
-        err.print(
-            "The package mcp is not installed. Install it with pip install 'tierline[mcp]'.",
-            style="red",
-            markup=False,
-        )
+        say("The package mcp is not installed. Install it with pip install 'tierline[mcp]'.", "red")
         raise typer.Exit(1)
     from tierline.lsp.launch import configure_logging
     from tierline.lsp.stdio import claim_stdout

@@ -7,15 +7,23 @@ Nothing here needs a provider but what is typed in ``interactive``.
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
+from tierline.cli_common import (
+    EXIT_USAGE,
+    _Json,
+    _Root,
+    err,
+    in_session,
+    open_session,
+    out,
+    print_json,
+)
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -26,17 +34,8 @@ memory = typer.Typer(no_args_is_help=True, help="Memory levels: figures, compres
 memo = typer.Typer(no_args_is_help=True, help="Memos: knowledge that outlives sessions.")
 app.add_typer(memory, name="memory")
 app.add_typer(memo, name="memo")
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
-
-EXIT_ERROR, EXIT_USAGE = 1, 2
 ROLES = ("user", "assistant", "system", "tool")
-T = TypeVar("T")
 
-_Root = Annotated[
-    Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _New = Annotated[bool, typer.Option("--new", help="Begin a new session.")]
 _Strategy = Annotated[
     str, typer.Option(help="full, window, ranked or levels; the setting when empty.")
@@ -54,6 +53,7 @@ def add(
     ] = False,
     new: _New = False,
     root: _Root = Path(),
+    as_json: _Json = False,
 ) -> None:
     """Add a message to the newest session without asking a model."""
     if role not in ROLES:
@@ -63,8 +63,8 @@ def add(
     if not said.strip():
         err.print("There is nothing to add: the text is empty.", style="red")
         raise typer.Exit(EXIT_USAGE)
-    identifier = _run(root, lambda s: s.memory.add(role, said, important=important), new=new)
-    out.print(identifier)
+    identifier = in_session(root, lambda s: s.memory.add(role, said, important=important), new=new)
+    _print_id(identifier, as_json)
 
 
 @app.command()
@@ -74,14 +74,16 @@ def build(
     ] = "",
     strategy: _Strategy = "",
     root: _Root = Path(),
+    as_json: _Json = False,
 ) -> None:
     """Print the context that would be sent now. Nothing is sent."""
     from tierline.lsp import protocol as p
 
-    async def work(session: Session) -> str:
-        return (await session.plans.show(p.PlanParams(prompt=prompt))).text
-
-    sys.stdout.write(_run(root, work, strategy=strategy).rstrip("\n") + "\n")
+    found = in_session(root, lambda s: s.plans.show(p.PlanParams(prompt=prompt)), strategy=strategy)
+    if as_json:
+        print_json(found)
+    else:
+        sys.stdout.write(found.text.rstrip("\n") + "\n")
 
 
 @app.command()
@@ -89,7 +91,7 @@ def compress(root: _Root = Path(), as_json: _Json = False) -> None:
     """Compress the newest session's working memory now. The log keeps every message."""
     from tierline.lsp import protocol as p
 
-    stats = _run(root, lambda s: s.memory.compress(p.NoParams()))
+    stats = in_session(root, lambda s: s.memory.compress(p.NoParams()))
     _print_stats(stats, as_json)
     if not stats.active:
         err.print(
@@ -104,7 +106,7 @@ def memory_stats(root: _Root = Path(), as_json: _Json = False) -> None:
     """Show levels, summaries and how well compression works."""
     from tierline.lsp import protocol as p
 
-    _print_stats(_run(root, lambda s: s.memory.stats(p.NoParams())), as_json)
+    _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams())), as_json)
 
 
 memory.command("compress")(compress)
@@ -131,7 +133,7 @@ def memo_list(
     """List the memos of this project and of the user, the newest first."""
     from tierline.lsp import protocol as p
 
-    _print_memos(_run(root, lambda s: s.memos.listed(p.MemoListParams(tag=tag))), as_json)
+    _print_memos(in_session(root, lambda s: s.memos.listed(p.MemoListParams(tag=tag))), as_json)
 
 
 @memo.command("search")
@@ -145,7 +147,7 @@ def memo_search(
     from tierline.lsp import protocol as p
 
     params = p.MemoSearchParams(query, tag or [])
-    _print_memos(_run(root, lambda s: s.memos.search(params)), as_json)
+    _print_memos(in_session(root, lambda s: s.memos.search(params)), as_json)
 
 
 @memo.command("save")
@@ -154,13 +156,14 @@ def memo_save(
     tag: _Tags = None,
     user: _User = False,
     root: _Root = Path(),
+    as_json: _Json = False,
 ) -> None:
     """Save a memo and print its id."""
     from tierline.lsp import protocol as p
 
     text = sys.stdin.read() if content == "-" else content
     params = p.MemoSaveParams(text, tag or [], "user" if user else "project")
-    out.print(_run(root, lambda s: s.memos.save(params)).id)
+    _print_memo(in_session(root, lambda s: s.memos.save(params)), as_json)
 
 
 @memo.command("edit")
@@ -169,22 +172,27 @@ def memo_edit(
     content: Annotated[str, typer.Argument(help="The new text; empty keeps the old.")] = "",
     tag: _Tags = None,
     root: _Root = Path(),
+    as_json: _Json = False,
 ) -> None:
     """Change a memo's text or tags."""
     from tierline.lsp import protocol as p
 
     params = p.MemoEditParams(identifier, content or None, tag)
-    out.print(_run(root, lambda s: s.memos.edit(params)).id)
+    _print_memo(in_session(root, lambda s: s.memos.edit(params)), as_json)
 
 
 @memo.command("delete")
 def memo_delete(
-    identifier: Annotated[str, typer.Argument(help="The memo's id.")], root: _Root = Path()
+    identifier: Annotated[str, typer.Argument(help="The memo's id.")],
+    root: _Root = Path(),
+    as_json: _Json = False,
 ) -> None:
     """Delete a memo."""
     from tierline.lsp import protocol as p
 
-    _run(root, lambda s: s.memos.delete(p.MemoParams(identifier)))
+    in_session(root, lambda s: s.memos.delete(p.MemoParams(identifier)))
+    if as_json:
+        print_json({"id": identifier, "deleted": True})
 
 
 def memory_lines(root: Path) -> list[str]:
@@ -194,52 +202,11 @@ def memory_lines(root: Path) -> list[str]:
 
     if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
-    stats = _run(root, lambda s: s.memory.stats(p.NoParams()))
+    stats = in_session(root, lambda s: s.memory.stats(p.NoParams()))
     return list(stats.lines) if stats.messages else []
 
 
 # --- how -----------------------------------------------------------------------------------------
-
-
-def _run(
-    root: Path, work: Callable[[Session], Awaitable[T]], *, new: bool = False, strategy: str = ""
-) -> T:
-    """Open the workspace's session, do something with it, close it. Errors end the program."""
-
-    async def whole() -> T:
-        session = await _open(root, new, strategy, lambda _event: None)
-        try:
-            return await work(session)
-        finally:
-            await session.close()
-
-    try:
-        return asyncio.run(whole())
-    except (TierlineError, OSError) as error:
-        said = f"{error.message} {error.advice}" if isinstance(error, TierlineError) else str(error)
-        err.print(said.strip(), style="red")
-        raise typer.Exit(EXIT_ERROR) from None
-
-
-async def _open(root: Path, new: bool, strategy: str, publish: Any) -> Session:
-    from tierline.history.selection import Strategy
-    from tierline.lsp.launch import configure_logging
-    from tierline.session.session import Session
-
-    if strategy and strategy not in set(Strategy):
-        raise TierlineError(
-            "invalid_params", f"There is no strategy {strategy}.", f"Use {', '.join(Strategy)}."
-        )
-    configure_logging()
-    folder = root.resolve()  # noqa: ASYNC240 - once, at start
-    session = Session(
-        [(folder.name, folder.as_uri())],
-        editor_settings={"history": {"restore": not new}},
-        publish=publish,
-    )
-    await session.start()
-    session.strategy_now = strategy
-    return session
 
 
 async def _interactive(root: Path, new: bool, strategy: str, provider: str, model: str) -> int:
@@ -253,7 +220,7 @@ async def _interactive(root: Path, new: bool, strategy: str, provider: str, mode
             os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
     events: asyncio.Queue[p.Event] = asyncio.Queue()
     try:
-        session = await _open(root, new, strategy, events.put_nowait)
+        session = await open_session(root, new, strategy, events.put_nowait)
     except TierlineError as error:
         err.print(f"{error.message} {error.advice}", style="red")
         return EXIT_USAGE
@@ -302,14 +269,14 @@ def _line(prompt: str) -> str | None:
 
 def _print_stats(stats: Any, as_json: bool) -> None:
     if as_json:
-        _print_json(stats)
+        print_json(stats)
     else:
         out.print("\n".join(stats.lines), markup=False)
 
 
 def _print_memos(result: Any, as_json: bool) -> None:
     if as_json:
-        _print_json(result.memos)
+        print_json(result.memos)
         return
     if not result.memos:
         out.print("There are no memos here.")
@@ -318,7 +285,16 @@ def _print_memos(result: Any, as_json: bool) -> None:
         out.print(f"{found.id} ({found.scope}){tags}\n  {found.content}", markup=False)
 
 
-def _print_json(value: Any) -> None:
-    from tierline.lsp.codec import make_converter
+def _print_memo(found: Any, as_json: bool) -> None:
+    """The whole memo as JSON; else its id, for the next command."""
+    if as_json:
+        print_json(found)
+    else:
+        out.print(found.id)
 
-    print(json.dumps(make_converter().unstructure(value), ensure_ascii=False))  # noqa: T201
+
+def _print_id(identifier: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"id": identifier})
+    else:
+        out.print(identifier)

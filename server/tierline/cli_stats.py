@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from attrs import asdict
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from tierline import cli_turns
+from tierline.cli_common import _Json, _Root, out, print_json, say
 from tierline.cli_memory import memory_lines
 
 if TYPE_CHECKING:
     from tierline.lsp import protocol as p
 
 app = typer.Typer()
-out = Console(highlight=False)
 
-_Root = Annotated[
-    Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")]
 
 
@@ -42,7 +35,7 @@ def stats(
     if turns:
         found_turns = cli_turns.collect(root.resolve(), session, limit)
         if as_json:
-            print(json.dumps([asdict(t) for t in found_turns], ensure_ascii=False))  # noqa: T201
+            print_json(found_turns)
         elif found_turns:
             out.print(cli_turns.table(found_turns))
         else:
@@ -50,13 +43,10 @@ def stats(
         return
     found = collect(root.resolve(), session)
     if session and not found.sessions:
-        Console(stderr=True, highlight=False).print(
-            f"No request of session {session} is known. List them with tierline stats.",
-            style="red",
-        )
+        say(f"No request of session {session} is known. List them with tierline stats.", "red")
         raise typer.Exit(1)
     if as_json:
-        print(json.dumps(asdict(found), ensure_ascii=False))  # noqa: T201
+        print_json(found)
         return
     if found.sessions:
         out.print(_table(found, limit))

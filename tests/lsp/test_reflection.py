@@ -45,7 +45,7 @@ async def test_each_turn_leaves_a_reflection(start: Start, workspace: Path) -> N
         file.unlink()
     shown = CliRunner().invoke(app, ["stats", "--turns", "--json", "--root", str(workspace)])
     assert shown.exit_code == 0, shown.output
-    assert [t["turn_id"] for t in json.loads(shown.output)] == [second.turn_id, first.turn_id]
+    assert [t["turnId"] for t in json.loads(shown.output)] == [second.turn_id, first.turn_id]
     table = CliRunner().invoke(app, ["stats", "--turns", "--root", str(workspace)])
     assert "Turns, newest first" in table.output
 

@@ -51,16 +51,16 @@ def test_stats_of_two_sessions(workspace: Path, monkeypatch: pytest.MonkeyPatch)
     assert code == 0
     assert [s["title"] for s in found["sessions"]] == ["Something else?", "What is this?"]
     assert [s["requests"] for s in found["sessions"]] == [1, 2]
-    assert found["total"]["read_tokens"] == sum(round(o.read) for o in outcomes) > 1024
+    assert found["total"]["readTokens"] == sum(round(o.read) for o in outcomes) > 1024
     assert found["total"]["saved"] == pytest.approx(sum(s["saved"] for s in found["sessions"]))
     code, text = run(workspace, "stats")
     assert code == 0
     assert "What is this?" in text
     assert "total of 2" in text
     assert f"{found['total']['read_tokens']:,}" in text
-    one = found["sessions"][1]["session_id"]
+    one = found["sessions"][1]["sessionId"]
     code, text = run(workspace, "stats", "--json", "--session", one)
-    assert [s["session_id"] for s in json.loads(text)["sessions"]] == [one]
+    assert [s["sessionId"] for s in json.loads(text)["sessions"]] == [one]
     code, text = run(workspace, "stats", "--session", "nobody")
     assert code == 1
     assert "No request of session nobody is known" in text

@@ -1,7 +1,7 @@
 """Pages of the documentation site that are made from the code, and the navigation.
 
-The command line's page comes from the commands themselves, the editor's from the extension's
-manifest, the changelog from its file: none of them can drift, and none is kept twice.
+The editor's page comes from the extension's manifest, the changelog from its file: neither can
+drift, and neither is kept twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import typer.main
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -29,7 +28,7 @@ SECTIONS = {
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Order the navigation: named pages first, every other page where a reader would look."""
     docs = Path(config.docs_dir)
-    made = {"vscode", "cli", "changelog"}
+    made = {"vscode", "changelog"}
     named = {name for names in SECTIONS.values() for name in names}
     there = {path.stem for path in docs.glob("*.md")} | made
     rest = sorted(there - named - {"index"})
@@ -52,43 +51,10 @@ def _index_first(folder: Path) -> list[Path]:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
-    made = {"cli.md": command_line(), "vscode.md": editor(), "changelog.md": changelog()}
+    made = {"vscode.md": editor(), "changelog.md": changelog()}
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     return files
-
-
-def command_line() -> str:
-    """Every command of ``tierline`` with its arguments and options."""
-    from tierline.cli import app
-
-    command: Any = typer.main.get_command(app)
-    lines = ["# Command line", "", str(command.help), ""]
-    for name, sub in sorted(command.commands.items()):
-        if not sub.hidden:
-            lines += _command(f"tierline {name}", sub)
-    lines += ["`tierline --install-completion` sets up completion for your shell.", ""]
-    return "\n".join(lines)
-
-
-def _command(name: str, command: Any) -> list[str]:
-    if hasattr(command, "commands"):
-        found = [f"## {name}", "", command.help or "", ""]
-        for below, sub in sorted(command.commands.items()):
-            found += _command(f"{name} {below}", sub)
-        return found
-    lines = [f"## {name}", "", command.help or "", ""]
-    rows = []
-    for parameter in command.params:
-        if parameter.name in ("help", "install_completion", "show_completion"):
-            continue
-        if parameter.param_type_name == "argument":
-            spelt = f"`{parameter.name.upper()}`"
-        else:
-            spelt = ", ".join(f"`{o}`" for o in (*parameter.opts, *parameter.secondary_opts))
-        said = (getattr(parameter, "help", None) or "").replace("|", "\\|")
-        rows.append(f"| {spelt} | {said} |")
-    return [*lines, "| | |", "| --- | --- |", *rows, ""] if rows else lines
 
 
 def editor() -> str:
