@@ -7,7 +7,10 @@ Nothing here needs a provider but what is typed in ``interactive``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tierline.cli_common import (
+    EXIT_INTERRUPTED,
     EXIT_USAGE,
     _Json,
     _Root,
@@ -121,7 +125,14 @@ def interactive(
     model: Annotated[str, typer.Option(help="Model name.")] = "",
 ) -> None:
     """Talk in the terminal: prompts go to the model, lines with / are commands."""
-    raise typer.Exit(asyncio.run(_interactive(root, new, strategy, provider, model)))
+    try:
+        code = asyncio.run(_interactive(root, new, strategy, provider, model))
+    except KeyboardInterrupt:
+        # A thread still waits for a line, and nothing but the end of the process takes it away.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(EXIT_INTERRUPTED)
+    raise typer.Exit(code)
 
 
 @memo.command("list")
@@ -210,8 +221,6 @@ def memory_lines(root: Path) -> list[str]:
 
 
 async def _interactive(root: Path, new: bool, strategy: str, provider: str, model: str) -> int:
-    import os
-
     from tierline import cli
     from tierline.lsp import protocol as p
 
@@ -229,7 +238,7 @@ async def _interactive(root: Path, new: bool, strategy: str, provider: str, mode
         err.print("/help lists the commands, /quit or the end of input leaves.", style="dim")
     try:
         while True:
-            line = await asyncio.to_thread(_line, "> " if prompt else "")
+            line = await _next_line("> " if prompt else "")
             if line is None or line.strip() in ("/quit", "/exit"):
                 return 0
             try:
@@ -257,6 +266,24 @@ async def _answer(
         err.print(notice, style="yellow")
     await reply(events, sent.turn_id, False)
     await session.turns.settled()
+
+
+async def _next_line(prompt: str) -> str | None:
+    """One line of input, from a thread that Ctrl-C does not have to wait for."""
+    loop = asyncio.get_running_loop()
+    came: asyncio.Future[str | None] = loop.create_future()
+
+    def given(line: str | None) -> None:
+        if not came.done():
+            came.set_result(line)
+
+    def read() -> None:
+        line = _line(prompt)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(given, line)
+
+    threading.Thread(target=read, name="input", daemon=True).start()
+    return await came
 
 
 def _line(prompt: str) -> str | None:

@@ -29,15 +29,15 @@ def env(workspace: Path, model: WireServer | None = None, **more: str) -> dict[s
 
 
 def start(
-    words: list[str], given: dict[str, str], root: Path, **more: int
+    words: list[str], given: dict[str, str], root: Path, *, stdin: int | None = None
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*TIERLINE, *words],
         env=given,
         cwd=root,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **more,
     )
 
 

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lsp.conftest import environment
-from tierline.cli import EXIT_NO_PROVIDER, app
+from tierline.cli import app
+from tierline.cli_common import EXIT_NO_PROVIDER
 from tierline.context.prompt import Prompt
 from tierline.providers.rerender import DIALECTS, rerender
 from wire.scripts import a_reply, o_error, o_reply

@@ -57,7 +57,7 @@ def test_stats_of_two_sessions(workspace: Path, monkeypatch: pytest.MonkeyPatch)
     assert code == 0
     assert "What is this?" in text
     assert "total of 2" in text
-    assert f"{found['total']['read_tokens']:,}" in text
+    assert f"{found['total']['readTokens']:,}" in text
     one = found["sessions"][1]["sessionId"]
     code, text = run(workspace, "stats", "--json", "--session", one)
     assert [s["sessionId"] for s in json.loads(text)["sessions"]] == [one]
