@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import time
@@ -16,6 +17,7 @@ from tierline.store.drafts import Drafts, Origin, read
 from tierline.store.running import RunningRedaction
 from tierline.workspace.secrets import redact as find_and_replace
 
+EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "150"))
 PIECES = st.sampled_from(
     [
         "word ", "\n", "\n\n", "password=", '"hunter2-X"', "AKIA", "0123456789ABCDEF", "ghp_",
@@ -32,7 +34,7 @@ def redact(text: str) -> str:
     return find_and_replace(text)[0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(replies, st.integers(150, 600))
 def test_a_growing_text_reads_as_the_log_would_have_it(pieces: list[str], window: int) -> None:
     """Whatever is settled: what was kept, with what is new, is the redacted text. The window is
@@ -56,7 +58,7 @@ def test_a_growing_text_reads_as_the_log_would_have_it(pieces: list[str], window
         running.WINDOW = before
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(replies, st.data())
 def test_a_torn_draft_is_the_beginning_of_the_reply(pieces: list[str], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -58,6 +58,8 @@ class TierlineServer(LanguageServer):
         self.editor_models = EditorModels(self)
         self.chat_documents = ChatDocuments(self)
         self.workbench = LspWorkbench(self)
+        self.abandon: Callable[[], None] = lambda: None
+        """Ends by force what would outlive this process; for the moment before it leaves."""
         self._opening: asyncio.Task[Session] | None = None
         self._editor_settings: Mapping[str, Any] = {}
 
@@ -93,6 +95,7 @@ class TierlineServer(LanguageServer):
             editor=self.editor_models,
             progress=ClientProgress(self),
         )
+        self.abandon = session.abandon
         await session.start()
         self.session = session
         return session
@@ -145,6 +148,7 @@ def build() -> TierlineServer:
     def leave(*_args: Any) -> None:
         # pygls would raise SystemExit inside a task, which asyncio reports as an error. Everything
         # that matters is on disk by now; the model's process ends with ours.
+        server.abandon()
         logging.shutdown()
         os._exit(0 if server.protocol._shutdown else 1)
 
@@ -234,6 +238,7 @@ def _abandoned(server: TierlineServer, loop: asyncio.AbstractEventLoop) -> None:
     """The editor's process is gone: write down what is half done and leave, come what may."""
     with contextlib.suppress(Exception):
         asyncio.run_coroutine_threadsafe(server.close_session(), loop).result(2 * CLOSE_SECONDS)
+    server.abandon()
     os._exit(1)
 
 

@@ -24,7 +24,7 @@ from tierline.lsp import protocol as p
 from tierline.session.consents import Decision, visible_text
 from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Output, Tool
-from tierline.tools.running import Ended, run
+from tierline.tools.running import Ended, end_all, run
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -173,6 +173,10 @@ class CommandService:
                 text = f"The command was not remembered: {error}"
                 self._session.notice("warning", text, "storage")
         return decision
+
+    def abandon(self) -> None:
+        """End by force what runs."""
+        end_all()
 
     def _list(self) -> AllowList:
         return AllowList(str(self._session.roots.primary or "."))

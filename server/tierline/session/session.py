@@ -172,6 +172,10 @@ class Session:
         self.retrieval.close()
         self.conversation.store.close()
 
+    def abandon(self) -> None:
+        """There was no time for ``close``: what would outlive this process is ended by force."""
+        self.shell.abandon()
+
     def configure(self, editor_settings: Mapping[str, Any]) -> None:
         """New settings from the editor; what a running turn uses does not change under it."""
         before = self.settings

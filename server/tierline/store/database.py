@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sqlite3
@@ -19,12 +20,17 @@ WRITE = "BEGIN IMMEDIATE"
 _T = TypeVar("_T")
 
 
+class NewerVersionError(Exception):
+    """The file was written by a later version, which may keep in it what this one does not know."""
+
+
 class Database:
     """One SQLite file, readable by the user alone (mode 0600). Safe to use from several threads and
     beside other processes. A file that is damaged is set aside (``.damaged-1``, …) and begun anew;
-    one that was deleted while it was open is begun anew as well.
+    one that was deleted while it was open is begun anew as well. One of a later version, or one
+    that cannot be opened, is left alone.
 
-    ``ddl`` makes the tables of ``version``; a file of another version loses ``tables`` first.
+    ``ddl`` makes the tables of ``version``; a file of an earlier version loses ``tables`` first.
     """
 
     def __init__(
@@ -35,7 +41,10 @@ class Database:
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self.on_damage: Callable[[str], None] = lambda _: None
-        """Gets a sentence for the user when a file was set aside; called from any thread."""
+        """Gets a sentence for the user, once, when a file was set aside or is left alone; called
+        from any thread.
+        """
+        self._told: set[str] = set()
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -68,8 +77,16 @@ class Database:
                         self._set_aside(error)
                     else:
                         self.close()
+                except NewerVersionError:
+                    self._tell(
+                        f"{self.path.name} was written by a newer version of Tierline. It is left "
+                        "as it is, and nothing is kept in it until this version is updated; the "
+                        "conversation is not affected."
+                    )
+                    return otherwise()
                 except OSError as error:
                     log.warning("%s cannot be used: %s", self.path, error)
+                    self._explain(error)
                     return otherwise()
         return otherwise()
 
@@ -77,10 +94,13 @@ class Database:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        os.close(os.open(self.path, os.O_RDWR))  # its errors say more than SQLite's
         db = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
+            if db.execute("PRAGMA user_version").fetchone()[0] > self._version:
+                raise NewerVersionError
             _write_ahead(db)
             db.execute("PRAGMA synchronous = NORMAL")
             if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
@@ -98,6 +118,27 @@ class Database:
         for statement in self._ddl:
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {self._version}")
+
+    def _explain(self, error: OSError) -> None:
+        """A disk that is full or read-only is told of by the log; what concerns this file alone by
+        nobody else.
+        """
+        reasons = {
+            errno.EISDIR: "it is a folder",
+            errno.EACCES: "its permissions do not allow it",
+            errno.EPERM: "its permissions do not allow it",
+        }
+        why = "it is a folder" if self.path.is_dir() else reasons.get(error.errno or 0, "")
+        if why and self.path.exists():
+            self._tell(
+                f"{self.path.name} cannot be opened: {why}. Nothing is kept in it until that is "
+                "mended; the conversation is not affected."
+            )
+
+    def _tell(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self.on_damage(text)
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
         self.close()

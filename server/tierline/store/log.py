@@ -14,6 +14,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -120,11 +121,11 @@ class HistoryLog:
             with self.path.open("rb") as stream:
                 stream.seek(offset)
                 yield from _lines(stream, offset, end, containing)
-        except FileNotFoundError:
-            return
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return  # a folder in its place holds no lines; whoever appends is told of it
         except OSError as error:
             raise StorageError(
-                f"{self.path.name} cannot be read: {error.strerror or error}.",
+                f"{self.path.name} cannot be read: {_reason(self.path, error)}.",
                 "Check the permissions of the .tierline folder; the file is left as it is.",
             ) from error
 
@@ -148,11 +149,12 @@ class HistoryLog:
         return Scan(tuple(records), sum(problems.values()), problems, end)
 
     def size(self) -> int:
-        """Length in bytes; 0 if the file does not exist."""
+        """Length in bytes; 0 if there is no such file."""
         try:
-            return self.path.stat().st_size
+            found = self.path.stat()
         except OSError:
             return 0
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
     def identity(self) -> int:
         """Tells one file of this name from another (the inode); 0 if there is none."""
@@ -290,8 +292,17 @@ def _write_error(path: Path, error: OSError | NotImplementedError) -> StorageErr
             f"The folder of {path.name} is read-only: the message was not written.",
             "Make the .tierline folder writable; until then the chat lives in memory only.",
         )
-    what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return StorageError(
-        f"The message was not written to {path.name}: {what or type(error).__name__}.",
+        f"The message was not written to {path.name}: {_reason(path, error)}.",
         "Check the .tierline folder; until then the chat lives in memory only.",
     )
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Why a file cannot be used, in words."""
+    if path.is_dir():
+        return "it is a folder"
+    if path.parent.exists() and not path.parent.is_dir():
+        return f"{path.parent.name} is no folder"
+    said = error.strerror if isinstance(error, OSError) else ""
+    return said or str(error) or type(error).__name__

@@ -99,7 +99,10 @@ def query_db(index: Index, sql: str, limits: Limits | None = None) -> Answer:
             pass  # made, if it was not there
         connection = _open(index.path)
     except sqlite3.Error as error:
-        return Answer(error=f"The history index cannot be read now ({error}). Try again later.")
+        return Answer(
+            error=f"The history index cannot be read now ({error}). Try again; if it stays so, "
+            f"move {index.path.name} away: it is made anew from the log."
+        )
     deadline = time.monotonic() + bounds.seconds
     try:
         connection.set_progress_handler(lambda: int(time.monotonic() > deadline), 10_000)

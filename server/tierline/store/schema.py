@@ -74,7 +74,10 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as error:  # a read-only folder: whoever asks can do without the index
-            raise sqlite3.OperationalError(f"{path.name} cannot be made: {error}") from error
+            why = error.strerror or type(error).__name__
+            if path.parent.exists() and not path.parent.is_dir():
+                why = f"{path.parent.name} is no folder"
+            raise sqlite3.OperationalError(f"{path.name} cannot be made: {why}") from error
     connection = sqlite3.connect(
         path, timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False
     )

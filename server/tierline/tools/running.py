@@ -18,6 +18,8 @@ from attrs import frozen
 _SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)|^TIERLINE_", re.I)
 _GRACE_SECONDS = 2.0
 _CHUNK = 65_536
+_groups: set[int] = set()
+"""Process groups of the commands that run now."""
 
 
 @frozen
@@ -100,6 +102,7 @@ async def run(
         return Ended("", error=reason)
     kept = Kept(most_bytes)
     timed_out = False
+    _groups.add(process.pid)
     try:
         async with asyncio.timeout(seconds):
             await _read(process, kept)
@@ -108,9 +111,21 @@ async def run(
         timed_out = True
     finally:
         # Also after a normal end: what it left running in the background goes too.
-        await asyncio.shield(_end(process))
+        ending = asyncio.ensure_future(_end(process))
+        ending.add_done_callback(lambda _: _groups.discard(process.pid))
+        await asyncio.shield(ending)
     code = None if timed_out else process.returncode
     return Ended(kept.text(), code, timed_out, kept.left_out)
+
+
+def end_all() -> None:
+    """End every command that runs, at once and by force: this process is about to leave."""
+    for group in list(_groups):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform != "win32":
+                os.killpg(group, signal.SIGKILL)
+            else:
+                os.kill(group, signal.SIGTERM)
 
 
 async def _read(process: asyncio.subprocess.Process, kept: Kept) -> None:
