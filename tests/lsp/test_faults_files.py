@@ -40,6 +40,10 @@ UNUSABLE = (
 )
 MODES = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 """Root without the right to pass over file modes."""
+needs_modes = pytest.mark.skipif(
+    os.name != "posix" or (os.geteuid() == 0 and not shutil.which("setpriv")),
+    reason="file modes do not hold for root, and there is no setpriv to drop that right",
+)
 
 
 def prepared(workspace: Path, model: WireServer) -> Path:
@@ -174,10 +178,7 @@ def test_databases_that_are_none_at_start(workspace: Path, model: WireServer, ho
         assert [t for t in told if name in t] == [], "made anew without a word"
 
 
-@pytest.mark.skipif(
-    os.name != "posix" or (os.geteuid() == 0 and not shutil.which("setpriv")),
-    reason="file modes do not hold for root, and there is no setpriv to drop that right",
-)
+@needs_modes
 def test_files_that_may_not_be_read(workspace: Path, model: WireServer) -> None:
     home = prepared(workspace, model)
     for path in home.glob("*.sqlite3*"):
@@ -202,6 +203,9 @@ def test_files_that_may_not_be_read(workspace: Path, model: WireServer) -> None:
 
 
 LOST = "The message was not written to history.jsonl: {why}."
+UNREADABLE = "history.jsonl cannot be read: Permission denied."
+FORBIDDEN = "The message was not written: the permissions of history.jsonl do not allow it."
+ALLOW = "Allow yourself to read and write it; until then the chat lives in memory only."
 MEMORY = "Check the .tierline folder; until then the chat lives in memory only."
 
 
@@ -267,3 +271,22 @@ def test_other_files_are_none(workspace: Path, model: WireServer, name: str, how
             assert "It needs cmake." in [m["content"] for m in listed]
         assert len(texts(pipe)) == 4
         leave(pipe)
+
+
+@needs_modes
+def test_the_log_may_not_be_read(workspace: Path, model: WireServer) -> None:
+    home = prepared(workspace, model)
+    log = home / "history.jsonl"
+    whole = log.read_bytes()
+    log.chmod(0)
+    command = (*MODES, *SERVE) if os.geteuid() == 0 else SERVE
+    with Pipe(workspace, env=env(model), command=command) as pipe:
+        pipe.initialize()
+        told = turn(pipe, "First")
+        assert told.count("The last session was not restored: " + UNREADABLE) == 1, told
+        assert f"{FORBIDDEN} {ALLOW}" in told, told
+        turn(pipe, "Second")
+        assert texts(pipe) == ["First", "One two three.", "Second", "One two three."]
+        leave(pipe)
+    log.chmod(0o600)
+    assert log.read_bytes() == whole

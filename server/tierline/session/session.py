@@ -145,7 +145,8 @@ class Session:
                     await asyncio.to_thread(self.files.restore, restored.files)
                     await asyncio.to_thread(self.urls.restore, restored.urls)
             except (OSError, TierlineError) as error:
-                log.warning("The last session was not restored", exc_info=True)
+                unexpected = error if isinstance(error, OSError) else None
+                log.warning("The last session was not restored", exc_info=unexpected)
                 self.notice("warning", f"The last session was not restored: {error}", "restore")
         self.bus.session_id = self.conversation.session_id
         await self.models.start()

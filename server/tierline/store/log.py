@@ -287,6 +287,11 @@ def _write_error(path: Path, error: OSError | NotImplementedError) -> StorageErr
             f"The disk is full: the message was not written to {path.name}.",
             "Free some space, then send again; earlier messages are intact.",
         )
+    if number in (errno.EACCES, errno.EPERM) and path.is_file() and os.access(path.parent, os.W_OK):
+        return StorageError(
+            f"The message was not written: the permissions of {path.name} do not allow it.",
+            "Allow yourself to read and write it; until then the chat lives in memory only.",
+        )
     if number in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StorageError(
             f"The folder of {path.name} is read-only: the message was not written.",
