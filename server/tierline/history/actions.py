@@ -150,6 +150,11 @@ def reflection(data: Mapping[str, Any]) -> Action:
     return Action(EventKind.REFLECTION, dict(data))
 
 
+def edit(identifier: str, data: Mapping[str, Any]) -> Action:
+    """Store an edit that was proposed, or what has become of it."""
+    return Action(EventKind.EDIT, {"edit": identifier, **data})
+
+
 def files(selection: Iterable[Any]) -> Action:
     """Store the file selection and pins, to be restored at the next start."""
     return Action(EventKind.FILES, {"files": list(selection)})

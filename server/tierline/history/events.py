@@ -56,6 +56,9 @@ class EventKind(StrEnum):
     """The memory levels were compressed by hand [``after``: the newest group]."""
     REFLECTION = "reflection"
     """What a turn was given, did and came to [``group``, ``outcome``, ``requests``, …]."""
+    EDIT = "edit"
+    """An edit was proposed, or something became of it [``edit``: its id, ``state``, and what
+    :mod:`tierline.session.editlog` writes]. Later events of an edit add to the earlier ones."""
     STATUS = "status"
     """A message's status changed [``id``, ``status``]."""
 

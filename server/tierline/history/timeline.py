@@ -85,6 +85,8 @@ class Timeline:
     strategy: str = ""
     files: tuple[Any, ...] = ()
     urls: tuple[str, ...] = ()
+    edits: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    """Id of each edit that was proposed in the session, oldest first, to what is known of it."""
     deleted: bool = False
     duplicates: int = 0
     """Records that repeated an id; the first one counts."""
@@ -185,6 +187,7 @@ class _Replay:
         self.strategy = ""
         self.files: tuple[Any, ...] = ()
         self.urls: tuple[str, ...] = ()
+        self.edits: dict[str, dict[str, Any]] = {}
         self.deleted = False
         self.status: dict[str, Status] = {}
 
@@ -256,6 +259,9 @@ class _Replay:
                 self.files = tuple(files) if isinstance(files, list) else ()
             case EventKind.URLS:
                 self.urls = _strings(data.get("urls"))
+            case EventKind.EDIT:
+                known = self.edits.setdefault(_word(data, "edit"), {})
+                self.edits[_word(data, "edit")] = {**known, **data}
             case EventKind.DELETE:
                 self.deleted = True
 
@@ -310,6 +316,7 @@ class _Replay:
             strategy=self.strategy,
             files=self.files,
             urls=self.urls,
+            edits=dict(self.edits),
             deleted=self.deleted,
             compressed=tuple(g for g in line.compressed if g in present),
             duplicates=self.duplicates,

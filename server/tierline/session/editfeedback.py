@@ -13,13 +13,17 @@ from attrs import define
 from tierline.context.edits.blocks import Block, Proposal
 from tierline.context.filetext import FileFacts, FileText
 from tierline.context.refusals import Refusal
-from tierline.context.text import clip
+from tierline.context.text import clip, sha256
 from tierline.context.tiers.base import AppliedEdit
 from tierline.lsp import protocol as p
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import Call, Output
 from tierline.workspace.paths import Resolved
 
+TORN = (
+    "Tierline ended while {path} was being changed, and the file is neither as it was before nor as "
+    "it would be after it. Look at the file."
+)
 UNTRUSTED = "This workspace is not trusted: nothing is changed in it."
 _PLACEHOLDER = re.compile(r"\[redacted:[^\]\n]{1,60}\]")
 _NEVER = re.compile(r"(?:^|/)(?:\.git|\.tierline)(?:/|$)")
@@ -40,8 +44,15 @@ class Edit:
 
     info: p.EditInfo
     place: Resolved
-    proposal: Proposal
+    proposal: Proposal | None
+    """What it makes of the text that it was checked against; None while that text is not at hand,
+    because the edit comes from an earlier run and the file has changed."""
     blocks: tuple[Block, ...]
+    content: str = ""
+    """The whole text of a new file."""
+    base: str = ""
+    result: str = ""
+    """SHA-256 of the text that it was checked against, and of what all of it makes of that."""
     waiting: asyncio.Future[None] | None = None
     told: bool = False
     """The model knows the present state."""
@@ -87,7 +98,15 @@ class Edit:
             removed=removed,
             hunks=hunks,
         )
-        return cls(info, place, proposal, blocks)
+        return cls(
+            info,
+            place,
+            proposal,
+            blocks,
+            content="" if blocks else proposal.after,
+            base=sha256(proposal.before),
+            result=sha256(proposal.after),
+        )
 
 
 def refused(key: str) -> str:
@@ -207,11 +226,8 @@ def question(edit: Edit) -> str:
     """The change in a message, for editors without a preview of ours."""
     info = edit.info
     what = "create" if info.create else "change"
-    lines = list(
-        difflib.unified_diff(
-            edit.proposal.before.splitlines(), edit.proposal.after.splitlines(), lineterm="", n=1
-        )
-    )[2:]
+    texts = [edit.proposal.before, edit.proposal.after] if edit.proposal is not None else ["", ""]
+    lines = list(difflib.unified_diff(*(t.splitlines() for t in texts), lineterm="", n=1))[2:]
     shown = lines[:_QUESTION_LINES]
     more = f"\n… {len(lines) - len(shown)} more lines" if len(lines) > len(shown) else ""
     size = f"+{info.added} −{info.removed}"

@@ -3,43 +3,41 @@
 An edit is checked against the text as it is now (unsaved changes included) when it is proposed, and
 again when it is applied. It changes the document through the editor (``workspace/applyEdit``), so
 undo, encodings and line ends are the editor's own. What becomes of it is the result of the call; a
-decision that comes later is told at the beginning of the next turn.
+decision that comes later is told at the beginning of the next turn. The history's log keeps it all,
+so what is open survives a restart and waits for its conversation.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
-from tierline.context.edits.blocks import Block, Misfit, Proposal, apply, create, propose
-from tierline.context.edits.hunks import Hunk
-from tierline.context.edits.positions import changes
-from tierline.context.fences import render_file
-from tierline.context.filetext import FileFacts, FileText, file_text
+from tierline.context.edits.blocks import Block, Misfit, Proposal, create, propose
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
-from tierline.context.text import sha256
 from tierline.context.tiers.base import AppliedEdit
 from tierline.errors import TierlineError
+from tierline.history import actions
 from tierline.lsp import protocol as p
 from tierline.session import editfeedback as words
+from tierline.session import editlog
+from tierline.session.editapply import Fit, apply_hunks, fit
 from tierline.session.editfeedback import Edit, refused
-from tierline.session.workbench import EDITS, SAVE, Annotation, FileChange
+from tierline.session.workbench import EDITS
 from tierline.tools.reading import told
 from tierline.tools.registry import Call, Consent, Output, Tool
-from tierline.workspace.buffers import Buffer
 from tierline.workspace.paths import Resolved
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
+log = logging.getLogger(__name__)
+
 APPLY, REJECT = "Apply", "Reject"
-SETTLE_SECONDS = 2.0
-"""How long the editor may take to report its own change."""
 MOST_KEPT = 200
 
 PROPOSE_EDIT = ToolSpec(
@@ -75,7 +73,7 @@ PROPOSE_EDIT = ToolSpec(
 
 
 class EditService:
-    """Keeps the edits of this run, oldest first."""
+    """The edits of the current conversation, oldest first."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -88,11 +86,12 @@ class EditService:
     # --- requests --------------------------------------------------------------------------------
 
     def infos(self) -> list[p.EditInfo]:
-        """All edits."""
-        return [edit.info for edit in self._edits.values()]
+        """The edits whose turns are there: those of an undone turn come back with it."""
+        return [edit.info for edit in self._present()]
 
     async def listed(self, _params: p.NoParams) -> p.EditListResult:
-        """All edits."""
+        """The edits, those that are open checked against their files."""
+        await self.refresh()
         return p.EditListResult(self.infos())
 
     async def accept(self, params: p.EditAcceptParams) -> p.EditInfo:
@@ -107,35 +106,137 @@ class EditService:
             raise TierlineError("conflict", words.UNTRUSTED, "Trust the workspace first.")
         known = {hunk.index for hunk in edit.info.hunks}
         if wrong := sorted(set(params.hunks) - known):
-            raise TierlineError(
-                "not_found", f"The edit has no part {wrong[0]}.", "Look at the edit again."
-            )
+            raise _no_part(wrong[0])
         async with self._lock:
             edit = self._open(params.id)
             problem = await self._apply(edit, sorted(set(params.hunks) or known))
         if problem:
             raise TierlineError("conflict", problem, "Reject the edit, or undo your own change.")
-        self._decided(edit)
+        await self._decided(edit)
         return edit.info
 
     async def reject(self, params: p.EditRejectParams) -> p.EditInfo:
         """Reject an edit."""
         edit = self._open(params.id)
         edit.info.state, edit.info.reason = "rejected", " ".join(params.reason.split())[:1000]
-        self._decided(edit)
+        await self._decided(edit)
         return edit.info
+
+    async def choose(self, params: p.EditChooseParams) -> p.EditInfo:
+        """Decide about one hunk. With the last one the edit is decided: what was taken is applied
+        in one step, or the edit is rejected if nothing was.
+        """
+        edit = self._open(params.id)
+        hunk = next((h for h in edit.info.hunks if h.index == params.hunk), None)
+        if hunk is None:
+            raise _no_part(params.hunk)
+        before, hunk.choice = hunk.choice, "take" if params.take else "leave"
+        if any(h.choice == "" for h in edit.info.hunks):
+            await self._keep(edit, editlog.state(edit))
+            self._show(edit)
+            return edit.info
+        taken = [h.index for h in edit.info.hunks if h.choice == "take"]
+        if not taken:
+            return await self.reject(p.EditRejectParams(edit.info.id))
+        try:
+            return await self.accept(p.EditAcceptParams(edit.info.id, taken))
+        except TierlineError:
+            hunk.choice = before  # this hunk can be decided again
+            raise
 
     async def preview(self, params: p.EditParams) -> p.EditPreview:
         """Both texts; against the file as it is now, if that is still possible."""
         edit = self._find(params.id)
-        before, after, stale = edit.proposal.before, edit.proposal.after, False
-        if edit.info.state == "open" and not edit.info.create:
-            current = await asyncio.to_thread(self._session.files.loader.current, edit.place)
-            if not isinstance(current, Refusal) and current[0].text != before:
-                again, stale = propose(current[0].text, edit.blocks), True
-                if isinstance(again, Proposal):
-                    before, after = again.before, again.after
-        return p.EditPreview(edit.info.id, edit.info.path, edit.info.uri, before, after, stale)
+        found: Fit | str = ""
+        if edit.info.state == "open":
+            found = await asyncio.to_thread(fit, self._session, edit)
+        if isinstance(found, Fit):
+            shown, stale = found.proposal, found.proposal != edit.proposal
+        elif edit.proposal is not None:
+            shown, stale = edit.proposal, bool(found)
+        else:
+            raise TierlineError(
+                "conflict",
+                found or f"The edit is {edit.info.state}; its text is not kept.",
+                "Look at the file itself.",
+            )
+        return p.EditPreview(
+            edit.info.id, edit.info.path, edit.info.uri, shown.before, shown.after, stale
+        )
+
+    async def refresh(self) -> None:
+        """Hear of decisions in other windows, and say of open edits whether they still fit."""
+        self._hear()
+        for edit in [e for e in self._present() if e.undecided() and e.waiting is None]:
+            found = await asyncio.to_thread(fit, self._session, edit)
+            if edit.undecided():
+                edit.info.reason = found if isinstance(found, str) else ""
+
+    def places(self, key: str) -> list[tuple[p.EditInfo, Fit]]:
+        """The open edits of a file that fit it, with where their hunks are now. Blocking."""
+        found = []
+        for edit in self._present():
+            if edit.undecided() and edit.info.path == key and not edit.info.create:
+                now = fit(self._session, edit)
+                if isinstance(now, Fit):
+                    found.append((edit.info, now))
+        return found
+
+    # --- the log ---------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Take up the edits of the conversation that is current now, as the log has them."""
+        kept = self._session.conversation.timeline().edits
+        self._edits.clear()
+        for data in itertools.islice(kept.values(), max(0, len(kept) - MOST_KEPT), None):
+            edit = await asyncio.to_thread(self._recalled, data)
+            if edit is None:
+                continue
+            self._edits[edit.info.id] = edit
+            if edit.info.state != data.get("state"):
+                edit.told = False
+                await self._keep(edit, editlog.state(edit))
+
+    def _recalled(self, data: Mapping[str, Any]) -> Edit | None:
+        """An edit from the log; one that was being applied is looked up in its file. Blocking."""
+        loader = self._session.files.loader
+        place = loader.roots.resolve(str(data.get("path", "")))
+        if isinstance(place, Refusal) or not place.key:
+            return None
+        edit = editlog.recalled(data, place, loader.uri(place.key))
+        begun = editlog.unfinished(data)
+        if edit is None or not edit.undecided() or begun is None:
+            return edit
+        current = loader.current(place)
+        now = current.code if isinstance(current, Refusal) else current[0].sha256
+        if now == edit.after:
+            edit.info.accepted, edit.exact = begun, True
+            edit.info.state = "applied" if len(begun) == len(edit.info.hunks) else "partly"
+        elif now != edit.before and not (edit.info.create and isinstance(current, Refusal)):
+            edit.info.state, edit.info.reason = "failed", words.TORN.format(path=place.key)
+        return edit
+
+    async def _keep(self, edit: Edit, data: Mapping[str, Any]) -> None:
+        """Write down what an edit is, or has become. Without a log it lives in this run only."""
+        action = actions.edit(edit.info.id, data)
+        if problem := await self._session.conversation.act(action):
+            log.warning("Edit %s is not in the log: %s", edit.info.id, problem)
+
+    def _hear(self) -> None:
+        """Take in what another window has decided."""
+        for identifier, data in self._session.conversation.timeline().edits.items():
+            edit, state = self._edits.get(identifier), data.get("state")
+            if edit is None or not edit.undecided() or state == "open":
+                continue
+            heard = editlog.recalled(data, edit.place, edit.info.uri)
+            if heard is not None and not heard.undecided():
+                edit.info.state, edit.info.reason = heard.info.state, heard.info.reason
+                edit.info.accepted, edit.exact = heard.info.accepted, heard.exact
+                self._released(edit)
+
+    def _present(self) -> list[Edit]:
+        shown = {message.id for message in self._session.conversation.visible()}
+        return [edit for edit in self._edits.values() if edit.info.message_id in shown]
 
     # --- the tool --------------------------------------------------------------------------------
 
@@ -146,17 +247,19 @@ class EditService:
         self._edits[made.info.id] = made
         while len(self._edits) > MOST_KEPT:
             del self._edits[next(iter(self._edits))]
+        await self._keep(made, editlog.proposed(made))
         self._show(made)
         settings = self._session.settings.tools
         if settings.edits == "apply" and not words.sensitive(made.info.path):
             async with self._lock:
-                problem = await self._apply(made, [hunk.index for hunk in made.info.hunks])
+                problem = await self._apply(made, [h.index for h in made.info.hunks])
             if problem:
                 made.info.state, made.info.reason = "failed", problem
         else:
             await self._decision(made, call)
         made.told = True
-        self._session.bus.publish(p.EditChanged(made.info))
+        await self._keep(made, editlog.state(made))
+        self._show(made)
         return words.output(made)
 
     def _checked(self, call: Call) -> Edit | str:
@@ -232,98 +335,18 @@ class EditService:
                 await self.accept(p.EditAcceptParams(edit.info.id))
             except TierlineError as error:
                 edit.info.state, edit.info.reason = "failed", error.message
-                self._decided(edit)
-
-    # --- applying --------------------------------------------------------------------------------
+                await self._decided(edit)
 
     async def _apply(self, edit: Edit, indexes: Sequence[int]) -> str:
-        """Apply hunks through the editor. Returns why that was not possible; empty if it was."""
-        session, loader = self._session, self._session.files.loader
-        base = await asyncio.to_thread(self._base, edit)
-        if isinstance(base, str):
-            return base
-        proposal, content, dirty = base
-        if len(proposal.hunks) != len(edit.info.hunks):
-            return f"{edit.info.path} has changed; look at the edit again."
-        chosen = [proposal.hunks[index] for index in indexes]
-        buffer = loader.buffers.get(edit.place.key, loader.roots)
-        uri = loader.uri(edit.place.key)
-        shown = await asyncio.to_thread(self._rendered, edit.place.key)
-        applied = await session.workbench.apply(
-            self._change(edit, chosen, content, buffer if isinstance(buffer, Buffer) else None),
-            Annotation(f"Tierline: {edit.info.path}", "Proposed in the chat, accepted by you"),
-        )
-        if not applied.ok:
-            return f"The editor did not apply the edit: {applied.reason or 'no reason given'}."
-        after = apply(proposal.before, chosen)
-        edit.exact = await self._settled(edit, after)
-        whole = len(chosen) == len(proposal.hunks)
-        edit.info.state = "applied" if whole else "partly"
-        edit.info.accepted = list(indexes)
-        edit.before, edit.after = sha256(proposal.before), sha256(after)
-        edit.saved = not dirty and await self._save(uri)
-        if whole and edit.exact:
-            edit.shown = (shown, await asyncio.to_thread(self._rendered, edit.place.key))
-        return ""
+        """Apply hunks. Returns why that was not possible; empty if it was."""
 
-    def _change(
-        self, edit: Edit, hunks: Sequence[Hunk], content: FileText | None, buffer: Buffer | None
-    ) -> FileChange:
-        """The hunks as the editor's document has them: its line ends, its version."""
-        facts = content.facts if content is not None else FileFacts()
-        if buffer is not None:
-            own = file_text(buffer.text).facts
-            facts = evolve(facts, line_end=own.line_end, line_ends=own.line_ends)
-        uri = self._session.files.loader.uri(edit.place.key)
-        text = content.text if content is not None else ""
-        bom = buffer is not None and buffer.text.startswith("\ufeff")
-        units = self._session.workbench.units
-        made = changes(text, hunks, facts, units=units, bom=bom)
-        version = buffer.version if buffer is not None else None
-        return FileChange(uri, tuple(made), version, edit.info.create)
+        async def intend(before: str, after: str) -> None:
+            await self._keep(edit, editlog.applying(indexes, before, after))
 
-    def _base(self, edit: Edit) -> tuple[Proposal, FileText | None, bool] | str:
-        """What the edit makes of the file as it is now, or why it no longer fits. Blocking."""
-        loader = self._session.files.loader
-        if loader.roots.resolve(edit.place.key) != edit.place and not edit.info.create:
-            return f"{edit.info.path} is another file now."
-        if edit.info.create:
-            exists = os.path.lexists(edit.place.path)
-            return f"{edit.info.path} exists by now." if exists else (edit.proposal, None, False)
-        current = loader.current(edit.place)
-        if isinstance(current, Refusal):
-            return current.message
-        content, dirty = current
-        if content.text == edit.proposal.before:
-            return edit.proposal, content, dirty
-        again = propose(content.text, edit.blocks)
-        if isinstance(again, Misfit):
-            return f"{edit.info.path} has changed, and the edit no longer fits. {again.reason}"
-        return again, content, dirty
-
-    async def _settled(self, edit: Edit, after: str) -> bool:
-        """True once the file says what the edit made of it. The editor reports its own changes."""
-        deadline = asyncio.get_running_loop().time() + SETTLE_SECONDS
-        while True:
-            current = await asyncio.to_thread(self._session.files.loader.current, edit.place)
-            if not isinstance(current, Refusal) and current[0].text == after:
-                return True
-            if asyncio.get_running_loop().time() > deadline:
-                return False
-            await asyncio.sleep(0.02)
-
-    async def _save(self, uri: str) -> bool:
-        session = self._session
-        if not session.settings.tools.save_edits or SAVE not in session.workbench.features:
-            return False
-        return bool(await session.workbench.save([uri]))
-
-    def _rendered(self, key: str) -> str:
-        """Hash of the file as the context shows it. Blocking."""
-        loaded = self._session.files.loader.load(key)
-        if isinstance(loaded, Refusal):
-            return ""
-        return sha256(render_file(loaded.key, loaded.content.text))
+        problem = await apply_hunks(self._session, edit, indexes, intend)
+        if problem:
+            await self._keep(edit, editlog.state(edit))
+        return problem
 
     # --- what becomes of it ----------------------------------------------------------------------
 
@@ -333,40 +356,39 @@ class EditService:
 
     async def news(self) -> str:
         """What the model does not know yet: decisions after its turn, edits that were undone."""
+        self._hear()
         await asyncio.to_thread(self._look_for_undone)
         parts = []
-        for edit in self._edits.values():
+        for edit in self._present():
             if edit.told or (edit.info.state == "open" and edit.mentioned):
                 continue
             edit.told = edit.info.state != "open"
             edit.mentioned = True
             parts.append(words.news(edit))
+            await self._keep(edit, editlog.state(edit))
         return "\n".join(parts)
 
-    def expire(self) -> None:
-        """Another conversation: what is open there cannot be decided here."""
-        for edit in self._edits.values():
-            if edit.info.state == "open":
-                edit.info.state = "expired"
-                edit.told = True
-                self._decided(edit)
-
     def _look_for_undone(self) -> None:
-        for edit in self._edits.values():
+        for edit in list(self._edits.values()):
             if edit.info.state not in ("applied", "partly") or not edit.exact:
                 continue
             current = self._session.files.loader.current(edit.place)
             gone = isinstance(current, Refusal) and edit.info.create
             if gone or (not isinstance(current, Refusal) and current[0].sha256 == edit.before):
                 edit.info.state, edit.told = "undone", False
-                self._session.bus.publish(p.EditChanged(edit.info))
+                self._show(edit)
 
-    def _decided(self, edit: Edit) -> None:
+    async def _decided(self, edit: Edit) -> None:
+        if edit.waiting is None or edit.waiting.done():
+            edit.told = False
+        await self._keep(edit, editlog.state(edit))
+        self._released(edit)
+
+    def _released(self, edit: Edit) -> None:
+        """Let the call go on that waits for the decision, and tell the clients."""
         if edit.waiting is not None and not edit.waiting.done():
             edit.waiting.set_result(None)
-        elif edit.info.state != "expired":
-            edit.told = False
-        self._session.bus.publish(p.EditChanged(edit.info))
+        self._show(edit)
 
     def _show(self, edit: Edit) -> None:
         self._session.bus.publish(p.EditChanged(edit.info))
@@ -374,13 +396,19 @@ class EditService:
     def _find(self, identifier: str) -> Edit:
         edit = self._edits.get(identifier)
         if edit is None:
-            raise TierlineError("not_found", f"There is no edit {identifier}.", "Reload the chat.")
+            raise TierlineError(
+                "not_found", f"There is no edit {identifier} here.", "Reload the chat."
+            )
         return edit
 
     def _open(self, identifier: str) -> Edit:
+        self._hear()
         edit = self._find(identifier)
         if edit.info.state != "open":
-            raise TierlineError(
-                "conflict", f"The edit is {edit.info.state} already.", "Use the editor's undo."
-            )
+            advice = edit.info.reason or "Use the editor's undo."
+            raise TierlineError("conflict", f"The edit is {edit.info.state} already.", advice)
         return edit
+
+
+def _no_part(index: int) -> TierlineError:
+    return TierlineError("not_found", f"The edit has no part {index}.", "Look at the edit again.")

@@ -273,7 +273,7 @@ class HistoryService:
     async def _open(self, session_id: str, reason: str) -> p.State:
         self._idle()
         opened = await self._conversation.open(session_id)
-        self._session.edits.expire()
+        await self._session.edits.load()
         if session_id:
             self._session.files.context.clear()
             await asyncio.to_thread(self._session.files.restore, opened.files)

@@ -144,6 +144,7 @@ class Session:
                 if restored is not None:
                     await asyncio.to_thread(self.files.restore, restored.files)
                     await asyncio.to_thread(self.urls.restore, restored.urls)
+                    await self.edits.load()
             except (OSError, TierlineError) as error:
                 unexpected = error if isinstance(error, OSError) else None
                 log.warning("The last session was not restored", exc_info=unexpected)
@@ -202,6 +203,7 @@ class Session:
     async def state(self, _params: p.NoParams) -> p.State:
         """Everything that a client shows."""
         await self.files.refresh()
+        await self.edits.refresh()
         budget = (await self.composer.preview()).budget
         turn = self.turns.current
         return p.State(
