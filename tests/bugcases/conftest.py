@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from lsp.conftest import model, start, workspace
+from lsp.conftest import model, open_editor, start, workspace
 
-__all__ = ["model", "start", "workspace"]
+__all__ = ["model", "open_editor", "start", "workspace"]

@@ -18,9 +18,10 @@ from pathlib import Path
 import pytest
 
 from bugcases.fixtures import case, expect
-from bugcases.through_lsp import KINDS, dialogue, last, place, records, reply, sent
+from bugcases.through_lsp import KINDS, dialogue, last, place, reply, sent
 from lsp.conftest import Start, environment
 from lsp.pipe import Pipe
+from lsp.project import records
 from tierline.lsp import protocol as p
 from tierline.tokenizers import encoder
 from wire.scripts import a_end, a_reply, a_start, a_texts, o_reply

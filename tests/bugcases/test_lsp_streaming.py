@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from bugcases.fixtures import build, case, expect
-from bugcases.through_lsp import KINDS, last, records, reply, sent
+from bugcases.through_lsp import KINDS, last, reply, sent
 from lsp.conftest import Start
+from lsp.project import records
 from tierline.lsp import protocol as p
 from wire.scripts import a_error, a_reply, raw, then
 from wire.servers import Hold, Kind, wire_server

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bugcases.bodies import violations
 from bugcases.fixtures import build, expect
+from lsp.conftest import Open
+from lsp.editing import ALL
 from lsp.test_commands_and_consent import run
-from lsp.test_edit_application import ALL, open_editor
 from wire.agents import Use, calls, results, says
 from wire.servers import Kind, wire_server
 
-__all__ = ["open_editor"]
 HINT = '... [TRUNCATED. Use query_db(sql="SELECT content FROM messages WHERE id='
 PRINT = "print(open('tool_output.txt').read(), end='')"
 
@@ -29,7 +27,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["anthropic", "openai"])
 async def test_br_190_every_route_is_capped_and_the_whole_is_kept_once(
-    open_editor: Callable[..., Any], workspace: Path, kind: Kind
+    open_editor: Open, workspace: Path, kind: Kind
 ) -> None:
     """Seed 000, "Dynamic Tool Truncation": 5000, 1000 and 300 characters, and a hint with an id."""
     caps = expect("BR-190")["caps"]

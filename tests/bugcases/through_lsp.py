@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,6 @@ def place(workspace: Path, source: Path) -> Path:
     log.parent.mkdir(parents=True)
     shutil.copy(source, log)
     return log
-
-
-def records(workspace: Path) -> list[dict[str, Any]]:
-    raw = (workspace / ".tierline" / "history.jsonl").read_bytes()
-    return [json.loads(line) for line in raw.split(b"\n") if line]
 
 
 def last(model: WireServer) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from lsp.editing import EditingEditor
 from lsp.editor import Editor
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
@@ -59,6 +60,32 @@ async def start(workspace: Path) -> AsyncIterator[Start]:
         env = environment(server) if server is not None else {}
         env |= settings.pop("env", {})
         await editor.start(transport, env=env, settings=settings, folders=folders)
+        running.append(editor)
+        return editor
+
+    yield begin
+    for editor in running:
+        await editor.stop()
+
+
+Open = Callable[..., Any]
+
+
+@pytest_asyncio.fixture
+async def open_editor(workspace: Path) -> AsyncIterator[Open]:
+    """``await open_editor(model, experimental=ALL, tools={...})``: one that applies edits."""
+    running: list[EditingEditor] = []
+
+    async def begin(
+        model: WireServer, experimental: dict[str, bool] | None = None, **settings: Any
+    ) -> EditingEditor:
+        editor = EditingEditor(workspace)
+        editor.experimental = dict(experimental or {})
+        await editor.start(
+            env=environment(model) | settings.pop("env", {}),
+            settings=settings,
+            capabilities=editor.capabilities_given(),
+        )
         running.append(editor)
         return editor
 

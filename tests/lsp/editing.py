@@ -15,7 +15,10 @@ from lsprotocol import types as lsp
 
 from lsp.editor import Editor
 from tierline.lsp import protocol as p
+from wire.agents import Use, calls, says
+from wire.servers import Kind
 
+ALL = {"consent": True, "edits": True, "save": True}
 BOM = b"\xef\xbb\xbf"
 
 
@@ -47,6 +50,8 @@ class EditingEditor(Editor):
         self.edits: list[lsp.WorkspaceEdit] = []
         self.answers: Callable[[str, list[str]], str] = lambda _text, actions: actions[0]
         self.refuse_edits = ""
+        self.on_applied: Callable[[], None] = lambda: None
+        """Called once an edit is applied, before the server is told."""
         self.experimental: dict[str, Any] = {}
 
         @self.client.feature(lsp.WORKSPACE_APPLY_EDIT)
@@ -61,6 +66,7 @@ class EditingEditor(Editor):
                         pass
                 elif isinstance(step, lsp.TextDocumentEdit):
                     self._apply(step)
+            self.on_applied()
             return lsp.ApplyWorkspaceEditResult(True)
 
         @self.client.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)
@@ -156,6 +162,30 @@ class EditingEditor(Editor):
 
     def _path(self, uri: str) -> Path:
         return Path(unquote(urlsplit(uri).path))
+
+
+def edit(path: str, *pairs: tuple[str, str], call: str = "c1") -> Use:
+    """A call that proposes replacements."""
+    edits = [{"search": search, "replace": replace} for search, replace in pairs]
+    return Use("propose_edit", {"path": path, "edits": edits}, call)
+
+
+def script(kind: Kind, *uses: Use) -> list[Any]:
+    """Replies with a call each, and a last one without."""
+    return [*(calls(kind, use) for use in uses), says(kind, "Done.")]
+
+
+async def asked(editor: Editor, number: int = 1) -> p.EditInfo:
+    """The edit that waits for the user."""
+
+    def found() -> Any:
+        seen = {b.edit.id: b.edit for b in editor.bodies(p.EditChanged)}
+        waits = [
+            b for b in editor.bodies(p.ToolChanged) if b.call.status == "asking" and b.call.edit_id
+        ]
+        return seen[waits[-1].call.edit_id] if len(waits) >= number else None
+
+    return await editor.until(found)  # type: ignore[no-any-return]
 
 
 def _offset(lines: list[str], position: lsp.Position) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from lsp.editor import Editor
 from tierline.lsp import protocol as p
@@ -76,3 +77,14 @@ async def ready(editor: Editor) -> p.SymbolsStatus:
 
 def sent(model: WireServer) -> str:
     return json.dumps(model.bodies[-1]["messages"])
+
+
+def records(root: Path) -> list[dict[str, Any]]:
+    """Everything in a workspace's history log."""
+    raw = (root / ".tierline" / "history.jsonl").read_bytes()
+    return [json.loads(line) for line in raw.split(b"\n") if line]
+
+
+def messages(root: Path) -> list[dict[str, Any]]:
+    """The messages among them."""
+    return [record for record in records(root) if record["type"] == "message"]

@@ -5,21 +5,19 @@ same in a real VS Code: tests/e2e/test_agent.py.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bugcases.bodies import violations
+from lsp.conftest import Open
+from lsp.editing import ALL, asked
 from lsp.test_commands_and_consent import question
-from lsp.test_edit_application import ALL, asked, open_editor
 from tierline.lsp import protocol as p
 from wire import temperature
 from wire.agents import results
 from wire.servers import Kind, wire_server
 
-__all__ = ["open_editor"]
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "temperature"
 
 
@@ -30,7 +28,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["anthropic", "openai"])
 async def test_finds_edits_and_tests_with_one_edit_rejected(
-    open_editor: Callable[..., Any], workspace: Path, kind: Kind
+    open_editor: Open, workspace: Path, kind: Kind
 ) -> None:
     with wire_server(kind, temperature.script(kind)) as model:
         editor = await open_editor(model, ALL, env=temperature.PATH)

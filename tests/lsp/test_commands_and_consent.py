@@ -8,21 +8,18 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bugcases.bodies import violations
-from lsp.editing import EditingEditor
-from lsp.test_edit_application import ALL, open_editor
+from lsp.conftest import Open
+from lsp.editing import ALL, EditingEditor
 from tierline.lsp import protocol as p
 from wire.agents import Use, calls, results, says, tool_names
 from wire.servers import Kind, wire_server
 
-__all__ = ["open_editor"]
-Open = Callable[..., Any]
 PYTHON = sys.executable
 both = pytest.mark.parametrize("kind", ["anthropic", "openai"])
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes")

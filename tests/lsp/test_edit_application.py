@@ -4,73 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from bugcases.bodies import violations
-from lsp.conftest import environment
-from lsp.editing import EditingEditor
+from lsp.conftest import Open
+from lsp.editing import ALL, asked, edit, script
+from lsp.project import records
 from tierline.lsp import protocol as p
 from wire.agents import Use, calls, results, says
-from wire.servers import Kind, WireServer, wire_server
-
-Open = Callable[..., Any]
-ALL = {"consent": True, "edits": True, "save": True}
-
-
-@pytest_asyncio.fixture
-async def open_editor(workspace: Path) -> AsyncIterator[Open]:
-    """``await open_editor(model, experimental=ALL, tools={...})``."""
-    running: list[EditingEditor] = []
-
-    async def begin(
-        model: WireServer, experimental: dict[str, bool] | None = None, **settings: Any
-    ) -> EditingEditor:
-        editor = EditingEditor(workspace)
-        editor.experimental = dict(experimental or {})
-        await editor.start(
-            env=environment(model) | settings.pop("env", {}),
-            settings=settings,
-            capabilities=editor.capabilities_given(),
-        )
-        running.append(editor)
-        return editor
-
-    yield begin
-    for editor in running:
-        await editor.stop()
-
-
-def edit(path: str, *pairs: tuple[str, str], call: str = "c1") -> Use:
-    edits = [{"search": search, "replace": replace} for search, replace in pairs]
-    return Use("propose_edit", {"path": path, "edits": edits}, call)
-
-
-def script(kind: Kind, *uses: Use) -> list[Any]:
-    return [*(calls(kind, use) for use in uses), says(kind, "Done.")]
-
-
-async def asked(editor: EditingEditor, number: int = 1) -> p.EditInfo:
-    """The edit that waits for the user."""
-
-    def found() -> Any:
-        seen = {b.edit.id: b.edit for b in editor.bodies(p.EditChanged)}
-        waits = [
-            b for b in editor.bodies(p.ToolChanged) if b.call.status == "asking" and b.call.edit_id
-        ]
-        return seen[waits[-1].call.edit_id] if len(waits) >= number else None
-
-    return await editor.until(found)  # type: ignore[no-any-return]
-
-
-def records(workspace: Path) -> list[dict[str, Any]]:
-    lines = (workspace / ".tierline" / "history.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
+from wire.servers import Kind, wire_server
 
 # --- what the user decides ------------------------------------------------------------------------
 
@@ -401,7 +345,7 @@ async def test_nothing_is_changed_in_an_untrusted_workspace(open_editor: Open) -
         await asyncio.sleep(0)
 
 
-async def test_an_open_edit_ends_with_its_conversation(open_editor: Open) -> None:
+async def test_an_open_edit_waits_for_its_conversation(open_editor: Open) -> None:
     uses = script("openai", edit("src/a.py", ("return 1", "return 2")))
     with wire_server("openai", uses) as model:
         editor = await open_editor(model, ALL)
@@ -409,9 +353,19 @@ async def test_an_open_edit_ends_with_its_conversation(open_editor: Open) -> Non
         found = await asked(editor)
         await editor.ask("chat/cancel", p.ChatCancelParams(sent.turn_id))
         await editor.finished(sent.turn_id)
+        first = editor.bodies(p.TurnStarted)[0]
+        here = (await editor.ask("state/get")).session_id
         state = await editor.ask("history/newSession")
-        assert [e.state for e in state.edits] == ["expired"]
-        with pytest.raises(Exception, match="expired already"):
+        assert state.edits == []
+        with pytest.raises(Exception, match="no edit"):
             await editor.ask("edit/accept", p.EditAcceptParams(found.id))
         await editor.chat("Hello.")
         assert "Edit c1" not in json.dumps(model.bodies[-1])
+        state = await editor.ask("history/loadSession", p.SessionParams(here))
+        assert [(e.id, e.state) for e in state.edits] == [(found.id, "open")]
+        undone = await editor.ask("history/undo", p.UndoParams())
+        assert undone.edits == [], "with its turn the edit is gone"
+        back = await editor.ask("history/restore", p.GroupParams(first.turn_id))
+        assert [e.id for e in back.edits] == [found.id]
+        done = await editor.ask("edit/accept", p.EditAcceptParams(found.id))
+        assert done.state == "applied"

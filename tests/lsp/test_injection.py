@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bugcases.bodies import violations
-from lsp.test_edit_application import open_editor
+from lsp.conftest import Open
 from tierline.context.fences import parse_fenced
 from tierline.lsp import protocol as p
 from wire.agents import Use, calls, results, says
 from wire.servers import Kind, wire_server
 
-__all__ = ["open_editor"]
-Open = Callable[..., Any]
 both = pytest.mark.parametrize("kind", ["anthropic", "openai"])
 
 HOSTILE = """# Notes

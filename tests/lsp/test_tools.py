@@ -11,6 +11,7 @@ import pytest
 
 from bugcases.bodies import violations
 from lsp.conftest import Start
+from lsp.project import messages
 from tierline.lsp import protocol as p
 from wire.agents import Use, calls, results, says, tool_names
 from wire.scripts import a_start, a_texts, a_tool, o_call, o_texts
@@ -18,11 +19,6 @@ from wire.servers import Hold, Kind, Reply, wire_server
 
 KINDS: list[Kind] = ["anthropic", "openai"]
 both = pytest.mark.parametrize("kind", KINDS)
-
-
-def records(workspace: Path) -> list[dict[str, Any]]:
-    lines = (workspace / ".tierline" / "history.jsonl").read_text("utf-8").splitlines()
-    return [r for r in map(json.loads, lines) if r["type"] == "message"]
 
 
 def sound(bodies: list[Any], kind: Kind) -> None:
@@ -68,7 +64,7 @@ async def test_several_rounds_with_calls_side_by_side(
         [],
     ]
     assert shown[0].calls[1].title == "src/a.py"
-    kept = records(workspace)
+    kept = messages(workspace)
     assert [r["role"] for r in kept] == [
         "user",
         "assistant",
@@ -146,7 +142,7 @@ async def test_a_stop_while_the_reply_streams_completes_the_calls(
         sound(model.bodies, kind)
         if kind == "anthropic":  # OpenAI's calls are whole only at the end of the reply
             assert "stopped" in results(model.bodies[-1], kind)["c1"]
-            assert [r["role"] for r in records(workspace)][:3] == ["user", "assistant", "tool"]
+            assert [r["role"] for r in messages(workspace)][:3] == ["user", "assistant", "tool"]
 
 
 async def test_no_tools_where_they_are_switched_off(start: Start) -> None:
@@ -277,5 +273,5 @@ async def test_a_crash_in_the_middle_of_a_call_is_completed_later(
         state = await editor.ask("state/get")
     call = next(m for m in state.messages if m.calls).calls[0]
     assert (call.status, "Tierline was closed" in call.result) == ("interrupted", True)
-    kept = [r for r in records(workspace) if r["role"] == "tool"]
+    kept = [r for r in messages(workspace) if r["role"] == "tool"]
     assert [r["group_id"] for r in kept] == ["g"]

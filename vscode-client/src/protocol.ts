@@ -1258,6 +1258,15 @@ export interface EditRejectParams {
   reason?: string;
 }
 
+/** Decide about one hunk of an edit. */
+export interface EditChooseParams {
+  id: string;
+  /** Its index. */
+  hunk: number;
+  /** False to leave it out. */
+  take?: boolean;
+}
+
 /** Edits, oldest first. */
 export interface EditListResult {
   edits: EditInfo[];
@@ -1411,10 +1420,12 @@ export interface ConsentInfo {
 /** One part of a proposed edit, which may be accepted by itself. */
 export interface EditHunk {
   index: number;
-  /** First line, from 1, in the text as it was when the edit was proposed. */
+  /** First line, from 1, in the text as it was when that was last looked at. */
   line: number;
   before: string;
   after: string;
+  /** What was decided about it by itself; nothing is applied before all parts are decided. */
+  choice: '' | 'take' | 'leave';
 }
 
 /** An edit that the model proposed. */
@@ -1434,7 +1445,7 @@ export interface EditInfo {
   hunks: EditHunk[];
   /** Indexes of the hunks that were applied. */
   accepted: number[];
-  /** Why it was rejected or failed. */
+  /** Why it was rejected or failed; of an open one, why it does not fit the file as it is now. */
   reason: string;
 }
 
@@ -1500,7 +1511,7 @@ export interface State {
   compacting: boolean;
   /** Questions that wait for the user. */
   consents: ConsentInfo[];
-  /** Edits proposed since the server started, oldest first. */
+  /** Edits proposed in this conversation, oldest first; those that are open survive a restart. */
   edits: EditInfo[];
 }
 
@@ -1678,6 +1689,8 @@ export interface Requests {
   'tierline/edit/accept': [EditAcceptParams, EditInfo];
   /** Reject an edit. */
   'tierline/edit/reject': [EditRejectParams, EditInfo];
+  /** Take or leave one part; the last choice applies what was taken. */
+  'tierline/edit/choose': [EditChooseParams, EditInfo];
   /** Both texts of an edit. */
   'tierline/edit/preview': [EditParams, EditPreview];
   /** Commands that are allowed. */

@@ -95,6 +95,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/edit/list": lambda session, params: session.edits.listed(params),
     "tierline/edit/accept": lambda session, params: session.edits.accept(params),
     "tierline/edit/reject": lambda session, params: session.edits.reject(params),
+    "tierline/edit/choose": lambda session, params: session.edits.choose(params),
     "tierline/edit/preview": lambda session, params: session.edits.preview(params),
     "tierline/command/allowed": lambda session, params: session.shell.allowed(params),
     "tierline/command/forget": lambda session, params: session.shell.forget(params),

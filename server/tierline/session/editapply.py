@@ -40,31 +40,33 @@ class Fit:
 
 def fit(session: Session, edit: Edit) -> Fit | str:
     """What an edit makes of the file as it is now, or why it no longer fits. Blocking."""
-    loader, path = session.files.loader, edit.info.path
     if edit.info.create:
-        if os.path.lexists(edit.place.path) or _opened(session, edit) is not None:
-            return f"{path} exists by now."
-        made = create(edit.content)
-        return Fit(made, None, False) if isinstance(made, Proposal) else made.reason
-    if loader.roots.resolve(edit.place.key) != edit.place:
-        return f"{path} is another file now."
+        return _fit_new(session, edit)
+    loader, path = session.files.loader, edit.info.path
     current = loader.current(edit.place)
-    if isinstance(current, Refusal):
-        return current.message
+    if isinstance(current, Refusal) or loader.roots.resolve(edit.place.key) != edit.place:
+        return current.message if isinstance(current, Refusal) else f"{path} is another file now."
     content, dirty = current
     if edit.proposal is not None and content.text == edit.proposal.before:
         return Fit(edit.proposal, content, dirty)
-    now = sha256(content.text)
-    if now == edit.result and now != edit.base:
+    now = content.sha256
+    if now == edit.result:
         return f"{path} says already what the edit would make of it."
     again = propose(content.text, edit.blocks)
     if isinstance(again, Misfit):
         return f"{path} has changed, and the edit no longer fits. {again.reason}"
-    if len(again.hunks) != len(edit.info.hunks):
-        return f"{path} has changed; look at the edit again."
     if now == edit.base:
         edit.proposal = again
     return Fit(again, content, dirty)
+
+
+def _fit_new(session: Session, edit: Edit) -> Fit | str:
+    if os.path.lexists(edit.place.path) or _opened(session, edit) is not None:
+        return f"{edit.info.path} exists by now."
+    if why := session.files.loader.refusal(edit.place):
+        return why.message
+    made = create(edit.content)
+    return Fit(made, None, False) if isinstance(made, Proposal) else made.reason
 
 
 async def apply_hunks(
@@ -81,6 +83,8 @@ async def apply_hunks(
     if isinstance(found, str):
         return found
     proposal = found.proposal
+    if not edit.show(proposal):
+        return f"{edit.info.path} has changed; look at the edit again."
     chosen = [proposal.hunks[index] for index in indexes]
     after = apply(proposal.before, chosen)
     before_hash, after_hash = sha256(proposal.before), sha256(after)

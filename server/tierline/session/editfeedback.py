@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from attrs import define
 
 from tierline.context.edits.blocks import Block, Proposal
-from tierline.context.filetext import FileFacts, FileText
+from tierline.context.filetext import FileFacts
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip, sha256
 from tierline.context.tiers.base import AppliedEdit
@@ -21,8 +21,8 @@ from tierline.tools.registry import Call, Output
 from tierline.workspace.paths import Resolved
 
 TORN = (
-    "Tierline ended while {path} was being changed, and the file is neither as it was before nor as "
-    "it would be after it. Look at the file."
+    "Tierline ended while {path} was being changed, and the file is neither as it was before nor "
+    "as it would be after it. Look at the file."
 )
 UNTRUSTED = "This workspace is not trusted: nothing is changed in it."
 _PLACEHOLDER = re.compile(r"\[redacted:[^\]\n]{1,60}\]")
@@ -71,6 +71,20 @@ class Edit:
         """True until the user has said something."""
         return self.info.state == "open"
 
+    def show(self, proposal: Proposal) -> bool:
+        """Say what the edit makes of the file as it is now. False if that is something else than
+        the user has been shown so far.
+        """
+        hunks = _shown(proposal)
+        same = [(h.before, h.after) for h in hunks] == [
+            (h.before, h.after) for h in self.info.hunks
+        ]
+        if same:
+            for hunk, old in zip(hunks, self.info.hunks, strict=True):
+                hunk.choice = old.choice
+        self.info.hunks = hunks
+        return same
+
     @classmethod
     def make(
         cls,
@@ -79,11 +93,8 @@ class Edit:
         uri: str,
         proposal: Proposal,
         blocks: tuple[Block, ...],
-        content: FileText | None,
-        dirty: bool,  # noqa: ARG003 - part of what a check gives
     ) -> Edit:
-        """An edit that nobody has decided yet."""
-        hunks = [p.EditHunk(h.index, h.line, h.before, h.after) for h in proposal.hunks]
+        """An edit that nobody has decided yet; without blocks it makes a file."""
         added, removed = _lines(proposal)
         info = p.EditInfo(
             id=uuid.uuid4().hex[:12],
@@ -93,10 +104,10 @@ class Edit:
             path=place.key,
             uri=uri,
             state="open",
-            create=content is None,
+            create=not blocks,
             added=added,
             removed=removed,
-            hunks=hunks,
+            hunks=_shown(proposal),
         )
         return cls(
             info,
@@ -226,8 +237,9 @@ def question(edit: Edit) -> str:
     """The change in a message, for editors without a preview of ours."""
     info = edit.info
     what = "create" if info.create else "change"
-    texts = [edit.proposal.before, edit.proposal.after] if edit.proposal is not None else ["", ""]
-    lines = list(difflib.unified_diff(*(t.splitlines() for t in texts), lineterm="", n=1))[2:]
+    old = edit.proposal.before.splitlines() if edit.proposal is not None else []
+    new = edit.proposal.after.splitlines() if edit.proposal is not None else []
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]
     shown = lines[:_QUESTION_LINES]
     more = f"\n… {len(lines) - len(shown)} more lines" if len(lines) > len(shown) else ""
     size = f"+{info.added} −{info.removed}"
@@ -249,6 +261,10 @@ def _note(info: p.EditInfo) -> str:
 def _first(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return clip(lines[0], 100) if lines else "(lines removed)"
+
+
+def _shown(proposal: Proposal) -> list[p.EditHunk]:
+    return [p.EditHunk(h.index, h.line, h.before, h.after) for h in proposal.hunks]
 
 
 def _lines(proposal: Proposal) -> tuple[int, int]:

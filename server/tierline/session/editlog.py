@@ -1,9 +1,9 @@
 """Proposed edits in the history's log: what is written of them, and what a later run reads there.
 
-The first event of an edit holds what the model proposed and the hash of the text that it was checked
-against; later ones say what became of it. Credentials are replaced before anything is written. An
-edit with a placeholder in it must never be applied, so a digest of the proposal tells whether it
-came back as it was.
+The first event of an edit holds what the model proposed and the hash of the text that it was
+checked against; later ones say what became of it. Credentials are replaced before anything is
+written. An edit with a placeholder in it must never be applied, so a digest of the proposal tells
+whether it came back as it was.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tierline.workspace.paths import Resolved
 MOST_CHARACTERS = 1_000_000
 """Of a proposal that is written down; a larger one cannot be decided in a later run."""
 ALTERED = (
-    "It held a credential, which is not written to disk, so it did not survive the restart. Ask for "
-    "the edit again."
+    "It held a credential, which is not written to disk, so it did not survive the restart. Ask "
+    "for the edit again."
 )
 TOO_LARGE = "It was too large to be kept over the restart. Ask for the edit again."
 
@@ -49,10 +49,10 @@ def proposed(edit: Edit) -> dict[str, Any]:
     text = _canonical(proposal)
     if len(text) <= MOST_CHARACTERS:
         data |= {**proposal, "digest": sha256(text)}
-    return data | state(edit)
+    return data | outcome(edit)
 
 
-def state(edit: Edit) -> dict[str, Any]:
+def outcome(edit: Edit) -> dict[str, Any]:
     """What has become of an edit."""
     info = edit.info
     return {
@@ -88,7 +88,8 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
     if not all(isinstance(word, str) for word in words) or not data.get("edit"):
         return None
     now = data.get("state")
-    if now not in get_args(p.EditState):
+    state = next((s for s in get_args(p.EditState) if s == now), None)
+    if state is None:
         return None
     proposal = {name: data.get(name) for name in ("blocks", "content", "hunks")}
     known = proposal["hunks"] is not None
@@ -103,7 +104,7 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
         call_id=str(data["call"]),
         path=place.key,
         uri=uri,
-        state=now,
+        state=state,
         create=data.get("create") is True,
         added=_count(data.get("added")),
         removed=_count(data.get("removed")),
@@ -111,7 +112,7 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
         accepted=[n for n in _list(data.get("accepted")) if isinstance(n, int)],
         reason=_word(data.get("reason")),
     )
-    if now == "open" and not whole:
+    if state == "open" and not whole:
         info.state, info.reason = "expired", ALTERED if known else TOO_LARGE
     shown = [_word(v) for v in _list(data.get("shown"))][:2]
     return Edit(

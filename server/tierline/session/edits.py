@@ -10,8 +10,6 @@ so what is open survives a restart and waits for its conversation.
 from __future__ import annotations
 
 import asyncio
-import itertools
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,11 +19,11 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.tiers.base import AppliedEdit
 from tierline.errors import TierlineError
-from tierline.history import actions
 from tierline.lsp import protocol as p
 from tierline.session import editfeedback as words
 from tierline.session import editlog
 from tierline.session.editapply import Fit, apply_hunks, fit
+from tierline.session.editbook import EditBook
 from tierline.session.editfeedback import Edit, refused
 from tierline.session.workbench import EDITS
 from tierline.tools.reading import told
@@ -35,10 +33,7 @@ from tierline.workspace.paths import Resolved
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
-log = logging.getLogger(__name__)
-
 APPLY, REJECT = "Apply", "Reject"
-MOST_KEPT = 200
 
 PROPOSE_EDIT = ToolSpec(
     name="propose_edit",
@@ -77,7 +72,7 @@ class EditService:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._edits: dict[str, Edit] = {}
+        self._book = EditBook(session)
         self._lock = asyncio.Lock()
         self.tool = Tool(
             PROPOSE_EDIT, self._propose, Consent.EDIT, title=lambda a: str(a.get("path", ""))
@@ -87,7 +82,7 @@ class EditService:
 
     def infos(self) -> list[p.EditInfo]:
         """The edits whose turns are there: those of an undone turn come back with it."""
-        return [edit.info for edit in self._present()]
+        return [edit.info for edit in self._book.present()]
 
     async def listed(self, _params: p.NoParams) -> p.EditListResult:
         """The edits, those that are open checked against their files."""
@@ -132,7 +127,7 @@ class EditService:
             raise _no_part(params.hunk)
         before, hunk.choice = hunk.choice, "take" if params.take else "leave"
         if any(h.choice == "" for h in edit.info.hunks):
-            await self._keep(edit, editlog.state(edit))
+            await self._book.keep(edit, editlog.outcome(edit))
             self._show(edit)
             return edit.info
         taken = [h.index for h in edit.info.hunks if h.choice == "take"]
@@ -167,76 +162,26 @@ class EditService:
     async def refresh(self) -> None:
         """Hear of decisions in other windows, and say of open edits whether they still fit."""
         self._hear()
-        for edit in [e for e in self._present() if e.undecided() and e.waiting is None]:
+        for edit in [e for e in self._book.present() if e.undecided()]:
             found = await asyncio.to_thread(fit, self._session, edit)
             if edit.undecided():
                 edit.info.reason = found if isinstance(found, str) else ""
+                if isinstance(found, Fit):
+                    edit.show(found.proposal)
 
     def places(self, key: str) -> list[tuple[p.EditInfo, Fit]]:
         """The open edits of a file that fit it, with where their hunks are now. Blocking."""
         found = []
-        for edit in self._present():
+        for edit in self._book.present():
             if edit.undecided() and edit.info.path == key and not edit.info.create:
                 now = fit(self._session, edit)
                 if isinstance(now, Fit):
                     found.append((edit.info, now))
         return found
 
-    # --- the log ---------------------------------------------------------------------------------
-
     async def load(self) -> None:
-        """Take up the edits of the conversation that is current now, as the log has them."""
-        kept = self._session.conversation.timeline().edits
-        self._edits.clear()
-        for data in itertools.islice(kept.values(), max(0, len(kept) - MOST_KEPT), None):
-            edit = await asyncio.to_thread(self._recalled, data)
-            if edit is None:
-                continue
-            self._edits[edit.info.id] = edit
-            if edit.info.state != data.get("state"):
-                edit.told = False
-                await self._keep(edit, editlog.state(edit))
-
-    def _recalled(self, data: Mapping[str, Any]) -> Edit | None:
-        """An edit from the log; one that was being applied is looked up in its file. Blocking."""
-        loader = self._session.files.loader
-        place = loader.roots.resolve(str(data.get("path", "")))
-        if isinstance(place, Refusal) or not place.key:
-            return None
-        edit = editlog.recalled(data, place, loader.uri(place.key))
-        begun = editlog.unfinished(data)
-        if edit is None or not edit.undecided() or begun is None:
-            return edit
-        current = loader.current(place)
-        now = current.code if isinstance(current, Refusal) else current[0].sha256
-        if now == edit.after:
-            edit.info.accepted, edit.exact = begun, True
-            edit.info.state = "applied" if len(begun) == len(edit.info.hunks) else "partly"
-        elif now != edit.before and not (edit.info.create and isinstance(current, Refusal)):
-            edit.info.state, edit.info.reason = "failed", words.TORN.format(path=place.key)
-        return edit
-
-    async def _keep(self, edit: Edit, data: Mapping[str, Any]) -> None:
-        """Write down what an edit is, or has become. Without a log it lives in this run only."""
-        action = actions.edit(edit.info.id, data)
-        if problem := await self._session.conversation.act(action):
-            log.warning("Edit %s is not in the log: %s", edit.info.id, problem)
-
-    def _hear(self) -> None:
-        """Take in what another window has decided."""
-        for identifier, data in self._session.conversation.timeline().edits.items():
-            edit, state = self._edits.get(identifier), data.get("state")
-            if edit is None or not edit.undecided() or state == "open":
-                continue
-            heard = editlog.recalled(data, edit.place, edit.info.uri)
-            if heard is not None and not heard.undecided():
-                edit.info.state, edit.info.reason = heard.info.state, heard.info.reason
-                edit.info.accepted, edit.exact = heard.info.accepted, heard.exact
-                self._released(edit)
-
-    def _present(self) -> list[Edit]:
-        shown = {message.id for message in self._session.conversation.visible()}
-        return [edit for edit in self._edits.values() if edit.info.message_id in shown]
+        """Take up the edits of the conversation that is current now."""
+        await self._book.load()
 
     # --- the tool --------------------------------------------------------------------------------
 
@@ -244,10 +189,7 @@ class EditService:
         made = await asyncio.to_thread(self._checked, call)
         if isinstance(made, str):
             return Output(f"Not proposed: {made}", error=True, note="refused")
-        self._edits[made.info.id] = made
-        while len(self._edits) > MOST_KEPT:
-            del self._edits[next(iter(self._edits))]
-        await self._keep(made, editlog.proposed(made))
+        await self._book.add(made)
         self._show(made)
         settings = self._session.settings.tools
         if settings.edits == "apply" and not words.sensitive(made.info.path):
@@ -258,7 +200,7 @@ class EditService:
         else:
             await self._decision(made, call)
         made.told = True
-        await self._keep(made, editlog.state(made))
+        await self._book.keep(made, editlog.outcome(made))
         self._show(made)
         return words.output(made)
 
@@ -282,20 +224,20 @@ class EditService:
 
     def _creation(
         self, place: Resolved, arguments: Mapping[str, Any]
-    ) -> tuple[Proposal, tuple[Block, ...], FileText | None, bool] | str:
+    ) -> tuple[Proposal, tuple[Block, ...]] | str:
         loader = self._session.files.loader
         if os.path.lexists(place.path) or loader.buffers.get(place.key, loader.roots) is not None:
             return f"{place.key} exists already; propose `edits` to it."
         made = create(str(arguments["content"]))
-        return made.reason if isinstance(made, Misfit) else (made, (), None, False)
+        return made.reason if isinstance(made, Misfit) else (made, ())
 
     def _replacement(
         self, place: Resolved, arguments: Mapping[str, Any]
-    ) -> tuple[Proposal, tuple[Block, ...], FileText | None, bool] | str:
+    ) -> tuple[Proposal, tuple[Block, ...]] | str:
         current = self._session.files.loader.current(place)
         if isinstance(current, Refusal):
             return told(current)
-        content, dirty = current
+        content, _ = current
         if content.facts.view:
             return f"{place.key} is a {content.facts.view}; its text cannot be edited this way."
         blocks = tuple(Block(e["search"], e["replace"]) for e in arguments["edits"])
@@ -306,7 +248,7 @@ class EditService:
             return made.reason
         if why := words.unencodable(made, content.facts):
             return f"{place.key} {why}"
-        return made, blocks, content, dirty
+        return made, blocks
 
     async def _decision(self, edit: Edit, call: Call) -> None:
         """Wait for the user. A stopped turn leaves the edit open: it can still be accepted."""
@@ -341,35 +283,37 @@ class EditService:
         """Apply hunks. Returns why that was not possible; empty if it was."""
 
         async def intend(before: str, after: str) -> None:
-            await self._keep(edit, editlog.applying(indexes, before, after))
+            await self._book.keep(edit, editlog.applying(indexes, before, after))
 
         problem = await apply_hunks(self._session, edit, indexes, intend)
         if problem:
-            await self._keep(edit, editlog.state(edit))
+            await self._book.keep(edit, editlog.outcome(edit))
         return problem
 
     # --- what becomes of it ----------------------------------------------------------------------
 
     def applied(self) -> tuple[AppliedEdit, ...]:
         """Edits that were applied exactly as proposed, for the stability policy."""
-        return tuple(made for e in self._edits.values() if (made := words.for_tiers(e)) is not None)
+        return tuple(
+            made for e in self._book.edits.values() if (made := words.for_tiers(e)) is not None
+        )
 
     async def news(self) -> str:
         """What the model does not know yet: decisions after its turn, edits that were undone."""
         self._hear()
         await asyncio.to_thread(self._look_for_undone)
         parts = []
-        for edit in self._present():
+        for edit in self._book.present():
             if edit.told or (edit.info.state == "open" and edit.mentioned):
                 continue
             edit.told = edit.info.state != "open"
             edit.mentioned = True
             parts.append(words.news(edit))
-            await self._keep(edit, editlog.state(edit))
+            await self._book.keep(edit, editlog.outcome(edit))
         return "\n".join(parts)
 
     def _look_for_undone(self) -> None:
-        for edit in list(self._edits.values()):
+        for edit in list(self._book.edits.values()):
             if edit.info.state not in ("applied", "partly") or not edit.exact:
                 continue
             current = self._session.files.loader.current(edit.place)
@@ -378,10 +322,14 @@ class EditService:
                 edit.info.state, edit.told = "undone", False
                 self._show(edit)
 
+    def _hear(self) -> None:
+        for edit in self._book.hear():
+            self._released(edit)
+
     async def _decided(self, edit: Edit) -> None:
         if edit.waiting is None or edit.waiting.done():
             edit.told = False
-        await self._keep(edit, editlog.state(edit))
+        await self._book.keep(edit, editlog.outcome(edit))
         self._released(edit)
 
     def _released(self, edit: Edit) -> None:
@@ -394,7 +342,7 @@ class EditService:
         self._session.bus.publish(p.EditChanged(edit.info))
 
     def _find(self, identifier: str) -> Edit:
-        edit = self._edits.get(identifier)
+        edit = self._book.edits.get(identifier)
         if edit is None:
             raise TierlineError(
                 "not_found", f"There is no edit {identifier} here.", "Reload the chat."

@@ -45,6 +45,17 @@ class EditRejectParams:
 
 
 @define
+class EditChooseParams:
+    """Decide about one hunk of an edit."""
+
+    id: str
+    hunk: int
+    """Its index."""
+    take: bool = True
+    """False to leave it out."""
+
+
+@define
 class EditListResult:
     """Edits, oldest first."""
 

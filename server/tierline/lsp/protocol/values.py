@@ -152,9 +152,11 @@ class EditHunk:
 
     index: int
     line: int
-    """First line, from 1, in the text as it was when the edit was proposed."""
+    """First line, from 1, in the text as it was when that was last looked at."""
     before: str
     after: str
+    choice: Literal["", "take", "leave"] = ""
+    """What was decided about it by itself; nothing is applied before all parts are decided."""
 
 
 @define
@@ -177,7 +179,7 @@ class EditInfo:
     accepted: list[int] = field(factory=list)
     """Indexes of the hunks that were applied."""
     reason: str = ""
-    """Why it was rejected or failed."""
+    """Why it was rejected or failed; of an open one, why it does not fit the file as it is now."""
 
 
 @define
@@ -250,4 +252,4 @@ class State:
     consents: list[ConsentInfo] = field(factory=list)
     """Questions that wait for the user."""
     edits: list[EditInfo] = field(factory=list)
-    """Edits proposed since the server started, oldest first."""
+    """Edits proposed in this conversation, oldest first; those that are open survive a restart."""
