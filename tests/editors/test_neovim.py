@@ -14,6 +14,8 @@ import pytest
 
 import workbench
 from lsp.conftest import environment
+from lsp.editing import edit, script
+from wire.agents import results
 from wire.scripts import o_reply, o_texts, then
 from wire.servers import Hold, WireServer, wire_server
 
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.e2e
 CONFIG = Path(__file__).resolve().parents[2] / "docs" / "editors" / "tierline.lua"
 DRIVE = Path(__file__).with_name("drive.lua")
 PLAIN = Path(__file__).with_name("plain.lua")
+SELECT_PARTS = Path(__file__).with_name("parts.lua")
 
 
 def neovim() -> str:
@@ -111,3 +114,22 @@ def test_plain_lsp_is_enough_to_pin_and_to_chat(tmp_path: Path) -> None:
         "What is in the file?\n\n## Tierline\n\nIt holds a name.\n\n## You\n"
     )
     assert "ON_DISK = 1" in json.dumps(body["messages"])
+
+
+def test_an_edit_is_decided_part_by_part_with_plain_lsp(tmp_path: Path) -> None:
+    before = [str(n) for n in range(20)]
+    (tmp_path / "n.txt").write_text("\n".join(before) + "\n", encoding="utf-8")
+    use = edit("n.txt", ("2\n3\n", "two\n3\n"), ("10\n", "ten\n"))
+    with wire_server("openai", script("openai", use)) as model:
+        seen = drive(tmp_path, model, SELECT_PARTS)
+        told = results(model.bodies[1], "openai")["c1"]
+    assert any("Choose parts in the file" in line for line in seen["asked"])
+    assert seen["marks"] == [
+        [2, "Tierline proposes, part 1 of 2:\n- 2\n+ two"],
+        [10, "Tierline proposes, part 2 of 2:\n- 10\n+ ten"],
+    ]
+    assert seen["taken"] and seen["left"]
+    assert seen["untouched"] == "2", "nothing is applied before all is decided"
+    assert seen["text"] == [*before[:2], "two", *before[3:]]
+    assert seen["undone"] == before
+    assert told.startswith("The user accepted 1 of 2 parts of the edit to n.txt")

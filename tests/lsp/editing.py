@@ -52,6 +52,8 @@ class EditingEditor(Editor):
         self.refuse_edits = ""
         self.on_applied: Callable[[], None] = lambda: None
         """Called once an edit is applied, before the server is told."""
+        self.marks: dict[str, list[lsp.Diagnostic]] = {}
+        self.shown: list[tuple[str, int]] = []
         self.experimental: dict[str, Any] = {}
 
         @self.client.feature(lsp.WORKSPACE_APPLY_EDIT)
@@ -75,6 +77,17 @@ class EditingEditor(Editor):
             chosen = self.answers(params.message, [a.title for a in params.actions or ()])
             return lsp.MessageActionItem(chosen) if chosen else None
 
+        @self.client.feature(lsp.WINDOW_SHOW_DOCUMENT)
+        def on_show(params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
+            line = params.selection.start.line if params.selection else 0
+            self.shown.append((self._path(params.uri).name, line))
+            self.show(self._path(params.uri).relative_to(self.workspace).as_posix())
+            return lsp.ShowDocumentResult(True)
+
+        @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def on_marks(params: lsp.PublishDiagnosticsParams) -> None:
+            self.marks[params.uri] = list(params.diagnostics)
+
         @self.client.feature(p.EDITOR_SAVE.name)
         def on_save(params: p.SaveParams) -> p.SaveResult:
             for uri in params.uris:
@@ -92,6 +105,12 @@ class EditingEditor(Editor):
                         groups_on_label=True
                     ),
                 ),
+            ),
+            text_document=lsp.TextDocumentClientCapabilities(
+                publish_diagnostics=lsp.PublishDiagnosticsClientCapabilities()
+            ),
+            window=lsp.WindowClientCapabilities(
+                show_document=lsp.ShowDocumentClientCapabilities(support=True)
             ),
             experimental={"tierline": self.experimental},
         )

@@ -331,7 +331,7 @@ async def test_every_capability_is_a_command_too(
     done["plan.list"] = done["history.rebuild"] = True  # the latter: test_notes.py
     done["compaction.undo"] = True  # test_compaction.py
     # Only while an edit or a question is open: test_edit_application.py, test_commands_….py
-    for name in ("consent.answer", "edit.accept", "edit.reject", "edit.preview"):
+    for name in ("consent.answer", "edit.accept", "edit.reject", "edit.choose", "edit.preview"):
         done[name] = True
     # They need a web server: test_urls.py
     done |= dict.fromkeys(("urls.add", "urls.remove", "urls.refresh", "urls.show"), True)

@@ -31,6 +31,7 @@ def register(server: TierlineServer) -> None:
     def changed(uri: str) -> None:
         if server.session is not None:
             server.session.documents_changed([uri])
+            server.proposals.changed(uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenTextDocumentParams) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
+from tierline.lsp import proposals
 from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
@@ -22,23 +24,30 @@ def register(server: TierlineServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
     async def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        session = await server.ready()
-        if not session.settings.symbols.lenses:
-            return []
-        return lenses(session, params.text_document.uri)
+        session, uri = await server.ready(), params.text_document.uri
+        asked = await proposals.lenses(session, uri) if server.proposals.shown_here else []
+        return asked + (lenses(session, uri) if session.settings.symbols.lenses else [])
 
     @server.feature(
-        lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[ACTION])
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.CodeActionOptions(code_action_kinds=[ACTION, proposals.KIND]),
     )
     async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        wanted = params.context.only
-        if wanted and not any(k == ACTION or ACTION.startswith(f"{k}.") for k in wanted):
-            return []
-        uri = params.text_document.uri
+        uri, only = params.text_document.uri, params.context.only
         session = await server.ready()
+        found = []
+        if server.proposals.shown_here and _wanted(proposals.KIND, only):
+            found += await proposals.actions(session, uri, params.range)
+        if not _wanted(ACTION, only):
+            return found
         asking = server.chat_documents.action(uri)
-        found = await actions(session, uri, params.range.start.line + 1)
-        return [asking, *found] if asking is not None else found
+        found += [asking] if asking is not None else []
+        return found + await actions(session, uri, params.range.start.line + 1)
+
+
+def _wanted(kind: str, only: Sequence[str] | None) -> bool:
+    """True if actions of a kind are asked for: by its name, or by one that it is a part of."""
+    return not only or any(kind == k or kind.startswith(f"{k}.") for k in only)
 
 
 def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:

@@ -25,6 +25,7 @@ from tierline.lsp.handlers import HANDLERS
 from tierline.lsp.launch import tidy
 from tierline.lsp.params import usable
 from tierline.lsp.progress import ClientProgress
+from tierline.lsp.proposals import Proposals
 from tierline.lsp.stdio import UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
 from tierline.lsp.workbench import LspWorkbench
@@ -60,6 +61,7 @@ class TierlineServer(LanguageServer):
         self.workbench = LspWorkbench(self)
         self.abandon: Callable[[], None] = lambda: None
         """Ends by force what would outlive this process; for the moment before it leaves."""
+        self.proposals = Proposals(self)
         self._opening: asyncio.Task[Session] | None = None
         self._editor_settings: Mapping[str, Any] = {}
 
@@ -103,6 +105,7 @@ class TierlineServer(LanguageServer):
     def _publish(self, event: protocol.Event) -> None:
         self.protocol.notify(protocol.EVENT, event)
         self.chat_documents.heard(event)
+        self.proposals.heard(event)
         lenses.refresh(self, event)
 
     async def close_session(self) -> None:

@@ -77,7 +77,8 @@ class LspWorkbench:
             actions=[lsp.MessageActionItem(title=title) for title in actions],
         )
         try:
-            chosen = await self._server.window_show_message_request_async(params)
+            # Not cancelled with the caller: the answer still comes, and somebody must take it.
+            chosen = await asyncio.shield(self._server.window_show_message_request_async(params))
         except JsonRpcException as error:
             log.info("The editor does not show questions: %s", error)
             return ""
@@ -97,6 +98,19 @@ class LspWorkbench:
         if saved is None:
             saved = getattr(answer, "saved", None)
         return [uri for uri in saved or () if uri in uris]
+
+    async def reveal(self, uri: str, line: int) -> None:
+        """See ``Workbench.reveal``."""
+        window = self._server.client_capabilities.window
+        if window is None or window.show_document is None or not window.show_document.support:
+            return
+        place = lsp.Position(line - 1, 0)
+        params = lsp.ShowDocumentParams(uri, take_focus=True, selection=lsp.Range(place, place))
+        try:
+            async with asyncio.timeout(SAVE_SECONDS):
+                await self._server.window_show_document_async(params)
+        except (TimeoutError, JsonRpcException) as error:
+            log.info("The editor does not show the document: %s", error)
 
 
 def workspace_edit(

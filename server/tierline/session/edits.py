@@ -33,7 +33,7 @@ from tierline.workspace.paths import Resolved
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
-APPLY, REJECT = "Apply", "Reject"
+APPLY, PARTS, REJECT = "Apply", "Choose parts in the file", "Reject"
 
 PROPOSE_EDIT = ToolSpec(
     name="propose_edit",
@@ -169,6 +169,11 @@ class EditService:
                 if isinstance(found, Fit):
                     edit.show(found.proposal)
 
+    @property
+    def any_open(self) -> bool:
+        """True if an edit waits for a decision."""
+        return any(edit.undecided() for edit in self._book.edits.values())
+
     def places(self, key: str) -> list[tuple[p.EditInfo, Fit]]:
         """The open edits of a file that fit it, with where their hunks are now. Blocking."""
         found = []
@@ -176,6 +181,7 @@ class EditService:
             if edit.undecided() and edit.info.path == key and not edit.info.create:
                 now = fit(self._session, edit)
                 if isinstance(now, Fit):
+                    edit.show(now.proposal)
                     found.append((edit.info, now))
         return found
 
@@ -265,10 +271,17 @@ class EditService:
                 message.cancel()
 
     async def _by_message(self, edit: Edit) -> None:
-        """Plain LSP: a message with the change in it. Closing it means no."""
+        """Plain LSP: a message with the change in it. Closing it means no. Parts are decided in
+        the file, by code actions.
+        """
+        several = [PARTS] if len(edit.info.hunks) > 1 else []
+        workbench = self._session.workbench
         while edit.undecided():
-            chosen = await self._session.workbench.ask(words.question(edit), [APPLY, REJECT])
+            chosen = await workbench.ask(words.question(edit), [APPLY, *several, REJECT])
             if not edit.undecided():
+                return
+            if chosen == PARTS:
+                await workbench.reveal(edit.info.uri, edit.info.hunks[0].line)
                 return
             if chosen != APPLY:
                 await self.reject(p.EditRejectParams(edit.info.id))

@@ -69,6 +69,10 @@ class Workbench(Protocol):
         """Save documents. Returns those that are saved now."""
         ...
 
+    async def reveal(self, uri: str, line: int) -> None:
+        """Show a document at a line (from 1), if the client can be asked to."""
+        ...
+
 
 @frozen
 class NoWorkbench:
@@ -88,3 +92,6 @@ class NoWorkbench:
     async def save(self, uris: Sequence[str]) -> list[str]:  # noqa: ARG002
         """See ``Workbench.save``."""
         return []
+
+    async def reveal(self, uri: str, line: int) -> None:
+        """See ``Workbench.reveal``."""

@@ -70,11 +70,12 @@ def _position(
 ) -> tuple[int, int]:
     line = bisect_right(starts, offset) - 1
     before = text[starts[line] : offset]
-    character = _length(before, units) + (_length("\ufeff", units) if bom and line == 0 else 0)
+    character = length(before, units) + (length("\ufeff", units) if bom and line == 0 else 0)
     return line, character
 
 
-def _length(text: str, units: Units) -> int:
+def length(text: str, units: Units) -> int:
+    """How many of the units a text is long."""
     if units == "utf-32" or text.isascii():
         return len(text)
     if units == "utf-8":
