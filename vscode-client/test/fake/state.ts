@@ -133,8 +133,8 @@ export function edit(changes: Partial<EditInfo> = {}): EditInfo {
     added: 2,
     removed: 1,
     hunks: [
-      { index: 0, line: 3, before: 'old\n', after: 'new\n' },
-      { index: 1, line: 9, before: '', after: 'more\n' },
+      { index: 0, line: 3, before: 'old\n', after: 'new\n', choice: '' },
+      { index: 1, line: 9, before: '', after: 'more\n', choice: '' },
     ],
     accepted: [],
     reason: '',
