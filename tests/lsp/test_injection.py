@@ -17,6 +17,7 @@ from bugcases.bodies import violations
 from lsp.conftest import Open
 from tierline.context.fences import parse_fenced
 from tierline.lsp import protocol as p
+from tierline.workspace.reserved import reserved
 from wire.agents import Use, calls, results, says
 from wire.servers import Kind, wire_server
 
@@ -126,6 +127,40 @@ def escapes(workspace: Path, outside: Path) -> list[str]:
         ".env",
         ".git/config",
         "ignored/secret.txt",
+        f"..\\..\\{outside.name}",
+        f"..\\../{outside.parent.name}/{outside.name}",
+        f"src/..\\..\\{outside.parent.name}\\{outside.name}",
+        "\\\\?\\C:\\Windows\\win.ini",
+        "\\\\.\\PhysicalDrive0",
+        "C:/Windows/win.ini",
+        "c:win.ini",
+        "//server/share/x",
+        "file://server/share/x",
+        f"file://localhost{outside}",
+        f"FILE:{outside}",
+        f"file:///{workspace}/%2e%2e/outside/{outside.name}",
+        f"%2e%2e/outside/{outside.name}",
+        f"\u2025/outside/{outside.name}",  # two dots in one character
+        f"\uff0e\uff0e/outside/{outside.name}",  # full-width dots
+        f"..\u2215outside\u2215{outside.name}",  # a slash that is none
+        f"\u202e../outside/{outside.name}",
+        f"src/\ud800/../../../outside/{outside.name}",
+        f"src/a.py\0/../../../outside/{outside.name}",
+        "../" * 4000 + "etc/passwd",
+        "a/" * 20_000 + "x",
+        "x" * 300,
+        str(outside).upper(),
+        f"LINK-OUT/{outside.name}",
+        ".ENV",
+        ".env.",
+        ".env::$DATA",
+        ".GIT/config",
+        ".git./config",
+        ".g\u200cit/config",
+        "GIT~1/config",
+        ".Git::$INDEX_ALLOCATION/config",
+        ".TIERLINE/config.toml",
+        "TIERLI~1/config.toml",
     ]
 
 
@@ -178,6 +213,8 @@ async def test_no_path_leads_out(
     grown = {k for k in after if k not in before}
     # "~/x" and names with backslashes or dots are ordinary names below the workspace.
     assert all(k.startswith("work/") for k in grown), grown
+    owned = [k for k in grown if any(reserved(part) for part in k.split("/"))]
+    assert not owned, "no spelling of git's folder, or of ours, is written"
     assert {k: v for k, v in after.items() if k in before} == before, "nothing was changed"
 
 
@@ -240,3 +277,93 @@ async def test_floods_are_bounded_on_every_route(open_editor: Open, workspace: P
     log = (workspace / ".tierline/history.jsonl").read_bytes()
     assert len(log) < 1_000_000
     assert json.loads(log.split(b"\n")[0])["role"] == "user"
+
+
+HUGE = "needle \u00e9`]\n" * 700
+
+
+def _filled(schema: dict[str, Any], text: str) -> Any:
+    """A value for a schema with as much text as it holds."""
+    kind = schema.get("type")
+    if "enum" in schema:
+        return schema["enum"][0]
+    if kind == "object":
+        return {name: _filled(part, text) for name, part in schema["properties"].items()}
+    if kind == "array":
+        return [_filled(schema["items"], text)] * min(3, schema.get("maxItems", 3))
+    if kind == "integer":
+        return schema.get("maximum", 1)
+    return True if kind == "boolean" else text
+
+
+async def test_no_tool_echoes_a_flood(open_editor: Open, workspace: Path) -> None:
+    """Whatever is offered, with arguments that are far too long, and with such as just fit."""
+    with wire_server("openai", [says("openai", "Hello.")]) as model:
+        editor = await open_editor(model, env={"TIERLINE_SYMBOLS_ENABLED": "true"})
+        await editor.chat("Hello.")
+        offered = {t["function"]["name"]: t["function"] for t in model.bodies[0]["tools"]}
+        await editor.stop()
+    assert len(offered) >= 11
+    uses = {name: _floods(name, tool["parameters"]) for name, tool in offered.items()}
+    script = [r for some in uses.values() for r in (calls("openai", *some), says("openai", "So."))]
+    with wire_server("openai", script) as model:
+        editor = await open_editor(model, env={"TIERLINE_SYMBOLS_ENABLED": "true"})
+        editor.answers = lambda _text, _actions: ""
+        for some in uses.values():
+            assert (await editor.chat("Everything!")).outcome == "ok"
+            told = results(model.bodies[-1], "openai")
+            assert len(told) == len(some) > 1
+            for use in some:
+                assert len(told[use.id]) < 5_400, (use.name, sorted(use.arguments))
+            assert violations(model.bodies[-1], "openai") == []
+            await editor.ask("history/newSession")
+        rows = [b.call for b in editor.bodies(p.ToolChanged)]
+        assert max(len(row.title) + len(row.note) + len(row.arguments) for row in rows) < 20_000
+        assert editor.questions and all(len(question) < 10_000 for question in editor.questions)
+
+
+def _floods(name: str, schema: dict[str, Any]) -> list[Use]:
+    """Calls with too much text in one argument, and in all."""
+    properties, needed = schema["properties"], schema.get("required", ())
+    found: list[Use] = []
+    for alone in (*properties, "*"):
+        for text in (HUGE, "x" * 900):
+            whole = _filled({"type": "object", "properties": properties}, text)
+            kept = {n: v for n, v in whole.items() if alone in (n, "*") or n in needed}
+            found.append(Use(name, kept, f"c{len(found)}"))
+    return found
+
+
+async def test_floods_from_what_is_remembered_and_indexed(
+    open_editor: Open, workspace: Path
+) -> None:
+    (workspace / "big.py").write_text("def flood():\n" + "    needle = 1\n" * 60_000)
+    saved = [
+        Use("save_memo", {"content": f"memo {n} " + "needle " * 600}, f"s{n}") for n in range(30)
+    ]
+    noted = Use("manage_scratchpad", {"action": "append", "content": "needle " * 3_000}, "p0")
+    asking = [
+        Use("retrieve_memos", {"query": "needle memo"}, "m0"),
+        Use("manage_scratchpad", {"action": "read"}, "p1"),
+        Use("request_code_context", {"symbol": "flood", "max_lines": 1000}, "r0"),
+        Use("request_code_context", {"path": "big.py"}, "r1"),
+        Use("read_file", {"path": "big.py", "start_line": 1, "end_line": 60_000}, "f0"),
+        Use("propose_edit", {"path": "big.py", "edits": [
+            {"search": "    needle = 1\n" * 500 + "no", "replace": "x"}]}, "e0"),
+        Use("propose_edit", {"path": "big.py", "edits": [
+            {"search": "needle", "replace": "x"}]}, "e1"),
+    ]  # fmt: skip
+    script = [
+        calls("openai", *saved, noted),
+        *(calls("openai", use) for use in asking),
+        says("openai", "So much."),
+    ]
+    with wire_server("openai", script) as model:
+        editor = await open_editor(model, env={"TIERLINE_SYMBOLS_ENABLED": "true"})
+        assert (await editor.chat("Everything!")).outcome == "ok"
+        for body in model.bodies[1:]:
+            for call, text in results(body, "openai").items():
+                assert len(text) < 5_400, (call, len(text))
+        told = {k: v for body in model.bodies for k, v in results(body, "openai").items()}
+        assert "several places" in told["e1"]
+        assert len(json.dumps(model.bodies[-1])) < 200_000

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FILE = "allowed-commands.json"
+LONGEST = 4000
+"""Characters of a command: the user is asked about every one of them, so all must be readable."""
 
 RUN_COMMAND = ToolSpec(
     name="run_command",
@@ -50,7 +52,7 @@ RUN_COMMAND = ToolSpec(
                 "minItems": 1,
                 "maxItems": 200,
             },
-            "shell": {"type": "string", "minLength": 1, "maxLength": 4000},
+            "shell": {"type": "string", "minLength": 1, "maxLength": LONGEST},
         },
     },
 )
@@ -128,6 +130,13 @@ class CommandService:
         command = _command(call.arguments)
         if command is None:
             return Output("Give either `argv` or `shell`.", error=True)
+        if sum(map(len, command)) > LONGEST:
+            return Output(
+                f"Not run: it is longer than {LONGEST} characters, which nobody would read. Run a "
+                "file of the workspace instead.",
+                error=True,
+                note="not run",
+            )
         root = self._session.roots.primary
         if root is None or not settings.workspace_trusted:
             return Output("Not run: no trusted folder is open.", error=True, note="not run")

@@ -16,9 +16,11 @@ from tierline.context.refusals import Refusal
 from tierline.context.text import clip, sha256
 from tierline.context.tiers.base import AppliedEdit
 from tierline.lsp import protocol as p
+from tierline.session.consents import visible_text
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import Call, Output
 from tierline.workspace.paths import Resolved
+from tierline.workspace.reserved import reserved
 
 TORN = (
     "Tierline ended while {path} was being changed, and the file is neither as it was before nor "
@@ -26,16 +28,16 @@ TORN = (
 )
 UNTRUSTED = "This workspace is not trusted: nothing is changed in it."
 _PLACEHOLDER = re.compile(r"\[redacted:[^\]\n]{1,60}\]")
-_NEVER = re.compile(r"(?:^|/)(?:\.git|\.tierline)(?:/|$)")
-"""Git's and our own files are never edited by a model."""
 _SENSITIVE = re.compile(
     r"(?:^|/)(?:\.(?:vscode|idea|devcontainer|husky|github|gitlab|circleci)(?:/|$)"
-    r"|\.envrc$|\.gitattributes$|\.gitmodules$|\.pre-commit-config\.ya?ml$|[^/]*\.code-workspace$)"
+    r"|\.envrc$|\.gitattributes$|\.gitmodules$|\.pre-commit-config\.ya?ml$|[^/]*\.code-workspace$)",
+    re.IGNORECASE,
 )
 """Files that make tools run something: always shown first, even if edits are applied at once."""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 """Call ids that are sent as they are to every provider (``context.strict``)."""
 _QUESTION_LINES = 25
+MOST_NAME = 255
 
 
 @define
@@ -124,8 +126,19 @@ def refused(key: str) -> str:
     """Why no edit of this file is taken, by its name; empty if edits are."""
     if not key:
         return "that is a folder."
-    if _NEVER.search(key):
+    if any(reserved(part) for part in key.split("/")):
         return f"{key} belongs to git or to Tierline; it cannot be edited here."
+    return ""
+
+
+def unfit(key: str) -> str:
+    """Why no file is made under this name; empty if one may be. What the user is shown must be the
+    name, on one line, and file systems hold 255 bytes of a component.
+    """
+    if visible_text(key) != key or "\t" in key or "\n" in key:
+        return "the name of a new file may not have line ends or invisible characters in it."
+    if any(len(part.encode("utf-8", "replace")) > MOST_NAME for part in key.split("/")):
+        return f"a name may have {MOST_NAME} bytes at most."
     return ""
 
 
@@ -244,7 +257,8 @@ def question(edit: Edit) -> str:
     more = f"\n… {len(lines) - len(shown)} more lines" if len(lines) > len(shown) else ""
     size = f"+{info.added} −{info.removed}"
     body = "\n".join(clip(line, 200) for line in shown)
-    return f"Tierline: {what} {info.path} ({size} lines)?\n{body}{more}"
+    path = visible_text(info.path).replace("\n", "\\n")
+    return f"Tierline: {what} {path} ({size} lines)?\n{body}{more}"
 
 
 def _saved(edit: Edit) -> str:

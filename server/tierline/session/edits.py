@@ -234,6 +234,8 @@ class EditService:
         loader = self._session.files.loader
         if os.path.lexists(place.path) or loader.buffers.get(place.key, loader.roots) is not None:
             return f"{place.key} exists already; propose `edits` to it."
+        if why := words.unfit(place.key):
+            return why
         made = create(str(arguments["content"]))
         return made.reason if isinstance(made, Misfit) else (made, ())
 

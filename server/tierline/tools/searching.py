@@ -23,6 +23,7 @@ MOST_BYTES = 2_000_000
 LINE = 200
 """Characters of a line that are shown, around the match."""
 SECONDS = 10.0
+SLOW = "(The search took too long and was ended: name a folder or a pattern.)"
 LINE_SECONDS = 0.25
 """A pattern that takes longer on one line is given up: it would never end."""
 
@@ -79,7 +80,7 @@ def _search(loader: Loader, places: Iterable[Resolved], match: Match) -> Output:
     more, size, files, deadline = "", 0, 0, time.monotonic() + SECONDS
     for place in places:
         if time.monotonic() > deadline:
-            more = "(The search took too long and was ended: name a folder or a pattern.)"
+            more = SLOW
             break
         current = loader.current(place, MOST_BYTES)
         if isinstance(current, Refusal):
@@ -87,6 +88,9 @@ def _search(loader: Loader, places: Iterable[Resolved], match: Match) -> Output:
         before = len(lines)
         for number, line in enumerate(current[0].text.split("\n"), 1):
             if (hit := match(line)) is None:
+                if time.monotonic() > deadline:  # a slow pattern and many lines
+                    more = SLOW
+                    break
                 continue
             shown = f"{place.key}:{number}: {redact(_around(line, *hit))[0]}"
             size += len(shown) + 1

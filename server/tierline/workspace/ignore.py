@@ -16,6 +16,7 @@ from attrs import frozen
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from tierline.workspace.reading import Signature, signature
+from tierline.workspace.reserved import reserved
 
 IGNORE_FILES = (".gitignore", ".tierlineignore")
 """Read in each folder; later ones win over earlier ones of the same folder."""
@@ -90,7 +91,7 @@ class IgnoreRules:
         parts = as_bytes(relative).split("/")
         for depth in range(1, len(parts) + 1):
             is_folder = folder or depth < len(parts)
-            if parts[depth - 1] == ".git":
+            if reserved(parts[depth - 1]) == "git":
                 return "git: .git"
             rule = self._deciding(parts[:depth], is_folder)
             if rule is not None and rule.pattern.include:
