@@ -195,8 +195,8 @@ class ToolsConfig:
     command_output_chars: int = field(default=400_000, validator=_POSITIVE)
     """So much of a command's output is kept, its beginning and its end; in characters."""
     workspace_trusted: bool = True
-    """False: no command is run, no edit is applied, and the workspace's own file is not read. VS Code
-    sets it from its workspace trust."""
+    """False: no command is run, no edit is applied, and the workspace's own file is not read. VS
+    Code sets it from its workspace trust."""
 
 
 @frozen

@@ -202,6 +202,10 @@ TARGETS = (
         "load", "Events that were lost or out of order", 0, "",
         lambda f: f["events_lost_or_out_of_order"],
     ),
+    Target(
+        "load", "Memory at the end of an hour's events over that after its first minutes", 5, "%",
+        lambda f: f["hour"]["growth_percent"],
+    ),
 )  # fmt: skip
 
 

@@ -215,6 +215,19 @@ class TierlineProtocol(LanguageServerProtocol):
             {"code": "internal", "advice": "See the log, then try again."},
         )
 
+    def _execute_handler(
+        self, msg_id: Any, handler: Any, callback: Any, args: Any = None, kwargs: Any = None
+    ) -> None:
+        """As pygls does it, which keeps a future for each notification for ever: 2 KB for every key
+        that is pressed.
+        """
+
+        def ended(future: Any) -> None:
+            self._request_futures.pop(msg_id, None)
+            callback(future)
+
+        super()._execute_handler(msg_id, handler, ended, args, kwargs)
+
     def _handle_cancel_notification(self, msg_id: Any) -> None:
         """Cancelling what has finished is normal and not worth a line in the log."""
         if _identifies(msg_id) and msg_id in self._request_futures:
