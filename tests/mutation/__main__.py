@@ -2,7 +2,7 @@
 
 A sample, bounded in time. Each mutant lives only in the memory of a forked process, in which the
 tests run that pass its line (the quick ones first); no file is changed. Needs fork.
-Not part of ``make test``: what it finds is judged by a person, see docs/reliability.md.
+Not part of ``make test``: what it finds is sorted by a person, see docs/reliability.md.
 """
 
 from __future__ import annotations

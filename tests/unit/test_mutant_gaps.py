@@ -6,16 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from histories import turn
+from histories import msg, turn
+from planning import file, limits, system
+from tierline.context.assemble import _Builder, _totals
 from tierline.context.blocks import Text
+from tierline.context.items import Section
+from tierline.context.plan import plan
+from tierline.context.plan_diff import diff
 from tierline.context.retrieval.holdings import Holdings
+from tierline.context.tiers.base import Arrangement, Piece, Sent, Tier
 from tierline.history.actions import window
+from tierline.history.extract import digest
 from tierline.history.selection import group_count
 from tierline.history.state import closes, extract
 from tierline.history.summarise import _fit, _pack
 from tierline.history.truncation import TruncationSettings
 from tierline.store.records import newest_session
 from tierline.store.sessions import HistoryStore
+from tierline.store.vocabulary import expression, extend, known
 
 
 @pytest.mark.parametrize(
@@ -90,3 +98,81 @@ def test_a_deleted_session_is_not_the_newest_and_another_event_changes_nothing(
     assert newest_session(store.log) == first.session_id
     store.delete_session(first.session_id)
     assert newest_session(store.log) == ""
+
+
+def test_what_an_older_extract_lists_counts_for_more_than_a_mention() -> None:
+    """It was chosen among many once; what is merely named now comes behind it."""
+    kept = "Files:\n- z.py, y.py\nIdentifiers:\n- old_name"
+    older = msg(1, "user", f"[History Summary]\n{kept}", meta={"summary": True})
+    talk = msg(2, "assistant", "See a.py and `new_name`.")
+    found = digest([older, talk, *(msg(n, "user", "Go on.") for n in range(3, 11))])
+    assert found.files.index("z.py") < found.files.index("a.py")
+    assert found.names[0] == "old_name"
+
+
+def test_a_comparison_of_plans_gives_sizes() -> None:
+    a = plan([system(), file("a.py", 1_234), file("b.py", 10)], limits())
+    b = plan([system(), file("b.py", 12, sha256="new"), file("c.py", 5_678)], limits())
+    lines = diff(a, b).lines
+    assert f"* size: {a.tokens:,} became {b.tokens:,} tokens" in lines
+    assert any(line.startswith("+ file:c.py (5,678 tokens): ") for line in lines)
+    assert any(line.startswith("- file:a.py (1,234 tokens): ") for line in lines)
+    assert "~ file:b.py: 10 tokens became 12 tokens" in lines
+    assert not any("size" in line for line in diff(a, a).lines), "only what differs"
+
+
+def test_the_vocabulary_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    for number in range(450):
+        store.append(store.make("user", (Text(f"unusualword{number}x"),)))
+    store.index.catch_up()
+    with store.index.connection() as db:
+        db.execute("DELETE FROM meta WHERE key = 'vocabulary'")
+        db.execute("DELETE FROM term")
+        db.execute("DELETE FROM terms")
+        db.commit()
+        assert known(db) == 0
+        turns = iter([False, True])
+        assert extend(db, lambda: next(turns)) is False
+        assert known(db) == 200, "a batch"
+        assert expression(db, ["unusualword150"]) and expression(db, ["unusualword300"]) is None
+        assert extend(db, lambda: True) is False, "told to stop before it began"
+        assert known(db) == 200
+        assert extend(db, lambda: False) is True
+        assert known(db) == 450
+        assert expression(db, ["unusualword300"])
+        assert extend(db, lambda: False) is True, "nothing is left"
+    store.close()
+
+
+def test_what_another_process_has_written_is_read_before_the_next_answer(tmp_path: Path) -> None:
+    mine, other = HistoryStore(tmp_path), HistoryStore(tmp_path)
+    first = mine.append(mine.make("user", (Text("one"),)))
+    assert len(mine.timeline().messages) == 1
+    other.load_session(first.session_id)
+    other.append(other.make("user", (Text("two"),)))
+    assert [m.content for m in mine.timeline().messages] == [(Text("one"),), (Text("two"),)]
+    other.record(window(1))
+    assert mine.timeline().window == 1
+    mine.close()
+    other.close()
+
+
+def test_breakpoints_are_counted_once_each_and_stop_at_the_room() -> None:
+    builder = _Builder(frozenset(range(5)))
+    for place in range(5):
+        text = f"text {place}"
+        builder.add(place, Piece(f"p{place}", Tier.HEAD, Section.SYSTEM, 10, text))
+    assert builder.mark([0, 0, 1], 4, "5m") == 2, "the same place twice is one breakpoint"
+    assert builder.mark([2, 3, 4], 2, "5m") == 2
+    assert [block.mark for block in builder.system] == ["5m", "5m", "5m", "5m", None]
+
+
+def test_a_breakpoint_stands_behind_all_tokens_up_to_it() -> None:
+    """``min_cacheable_tokens`` is of the whole prefix, tools included, and of nothing behind it."""
+    pieces = tuple(
+        Piece(f"p{n}", Tier.HEAD, Section.SYSTEM, tokens, f"text {n}")
+        for n, tokens in enumerate((100, 200, 400, 800))
+    )
+    arrangement = Arrangement("x", pieces, (3, 0, 1), "5m", Sent())
+    assert _totals(50, arrangement) == {0: 150, 1: 350, 3: 1550}
