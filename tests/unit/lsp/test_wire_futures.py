@@ -22,8 +22,8 @@ async def test_no_future_of_a_handled_message_is_kept() -> None:
         await asyncio.sleep(0)
 
     def fails() -> Iterator[Any]:
+        yield (lambda: 1), (), {}
         raise ValueError
-        yield
 
     for number in range(5):
         for handler in (steps, later, fails, lambda: None):
