@@ -128,6 +128,7 @@ def test_a_reply_that_got_into_the_log_is_not_written_twice(
         pipe.initialize()
         assert [m["text"] for m in shown(pipe)] == ["Tell me", "".join(WORDS) + "and the end."]
         assert drafts(workspace) == []
+    assert len([r for r in history(workspace) if r.get("role") == "assistant"]) == 1
 
 
 def test_a_torn_draft_is_taken_as_far_as_it_goes(workspace: Path, slow: WireServer) -> None:
