@@ -19,6 +19,7 @@ from lsp.conftest import environment
 from lsp.pipe import Pipe, history
 from tierline.session.drafting import PAUSE_SECONDS
 from tierline.store.drafts import read
+from wire.agents import Use, calls
 from wire.scripts import a_event, a_reply, a_start, a_texts, a_tool, o_end, o_reply, o_texts
 from wire.servers import Hold, Reply, WireServer, wire_server
 
@@ -182,6 +183,49 @@ def test_calls_that_had_come_are_closed_and_half_ones_left_out(workspace: Path) 
             assert pipe.events("turnFinished")[-1]["outcome"] == "ok"
             assert violations(model.bodies[-1], "anthropic") == []
             assert json.dumps(model.bodies[-1]).count("src/b.py") == 0
+
+
+def waits_for_consent(pipe: Pipe) -> dict[str, Any]:
+    """A turn whose call waits for the user. Returns the question."""
+    pipe.request("tierline/chat/send", {"text": "Run it"})
+    pipe.until(lambda: pipe.events("consentAsked"))
+    return pipe.events("consentAsked")[0]["consent"]  # type: ignore[no-any-return]
+
+
+def test_calls_that_were_running_are_closed_at_the_next_start(workspace: Path) -> None:
+    use = Use("run_command", {"argv": ["true"]}, "c1")
+    with wire_server("openai", [calls("openai", use), o_reply("Done.")]) as model:
+        with Pipe(workspace, env=environment(model)) as pipe:
+            pipe.initialize()
+            waits_for_consent(pipe)
+            pipe.kill()
+        for _ in range(2):
+            with Pipe(workspace, env=environment(model)) as pipe:
+                pipe.initialize()
+                (row,) = (c for m in shown(pipe) for c in m["calls"])
+                assert row["status"] == "interrupted"
+                assert row["result"].startswith("Interrupted: Tierline was closed before")
+                pipe.kill()
+    assert len([r for r in history(workspace) if r.get("role") == "tool"]) == 1
+
+
+def test_calls_of_a_living_server_get_their_own_results(workspace: Path) -> None:
+    use = Use("run_command", {"argv": ["echo", "ran"]}, "c1")
+    script = [calls("openai", use), o_reply("Two."), o_reply("Done.")]
+    with wire_server("openai", script) as model, Pipe(workspace, env=environment(model)) as one:
+        one.initialize()
+        question = waits_for_consent(one)
+        with Pipe(workspace, env=environment(model)) as two:
+            two.initialize()
+            two.request("tierline/chat/send", {"text": "Beside"})
+            two.until(lambda: two.events("turnFinished"))
+            assert violations(model.bodies[-1], "openai") == []
+        one.request("tierline/consent/answer", {"id": question["id"], "answer": "once"})
+        one.until(lambda: one.events("turnFinished"))
+        assert one.events("turnFinished")[-1]["outcome"] == "ok"
+        assert violations(model.bodies[-1], "openai") == []
+    (result,) = (r for r in history(workspace) if r.get("role") == "tool")
+    assert "ran" in json.dumps(result["content"])
 
 
 def test_a_living_server_keeps_its_reply(workspace: Path, slow: WireServer) -> None:

@@ -142,6 +142,7 @@ class Session:
             try:
                 restored = await self.conversation.restore_newest()
                 if restored is not None:
+                    await self.turns.complete_earlier()
                     await asyncio.to_thread(self.files.restore, restored.files)
                     await asyncio.to_thread(self.urls.restore, restored.urls)
                     await self.edits.load()

@@ -90,7 +90,7 @@ class Rounds:
             EmptyReplyError: the model said nothing.
             asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
         """
-        await self._complete_earlier(turn)
+        await self.complete_earlier(turn.group_id)
         await self._session.urls.offer(turn)
         await self._news(turn)
         while True:
@@ -103,20 +103,27 @@ class Rounds:
             if not await self._answer_calls(turn, message, stop):
                 return self._finished(turn, message)
 
-    async def _complete_earlier(self, turn: Turn) -> None:
-        """Calls of earlier turns that never got a result, because the process ended: say so."""
+    async def complete_earlier(self, running: str = "") -> None:
+        """Calls that never got a result, because their process ended: say so. Those of the turn
+        that runs get theirs, and so do those of another server that lives.
+        """
         session = self._session
-        visible = [m for m in session.conversation.visible() if m.group_id != turn.group_id]
+        visible = [m for m in session.conversation.visible() if m.group_id != running]
         answered = results_of(visible)
-        for message in visible:
-            for call in calls(message):
-                if (message.group_id, call.id) not in answered:
-                    await session.conversation.add_result(
-                        message.group_id,
-                        ToolResult(call.id, (Text(NOT_RUN["closed"]),), True),
-                        strategy=message.parsing_strategy,
-                        facts={"tool": call.name, "interrupted": True},
-                    )
+        open_calls = [
+            (message, call)
+            for message in visible
+            for call in calls(message)
+            if (message.group_id, call.id) not in answered
+        ]
+        if open_calls and not await asyncio.to_thread(session.conversation.store.drafts.company):
+            for message, call in open_calls:
+                await session.conversation.add_result(
+                    message.group_id,
+                    ToolResult(call.id, (Text(NOT_RUN["closed"]),), True),
+                    strategy=message.parsing_strategy,
+                    facts={"tool": call.name, "interrupted": True},
+                )
 
     async def _news(self, turn: Turn) -> None:
         """What became of earlier edits since the model last heard of them, as a note of its own."""

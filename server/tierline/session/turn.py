@@ -116,6 +116,10 @@ class TurnRunner:
         self._wake()
         return p.ChatSendResult(turn_id=turn.group_id, message_id=prompt.id)
 
+    async def complete_earlier(self) -> None:
+        """At the start: calls of a process that was ended have no result, and get none any more."""
+        await self._rounds.complete_earlier()
+
     async def settled(self) -> None:
         """Wait until the running turn has ended."""
         await self._idle.wait()

@@ -195,8 +195,9 @@ class Drafts:
         """What dead processes left behind, oldest first; nobody else gets it meanwhile."""
         with contextlib.ExitStack() as held:
             found: list[Left] = []
-            for owner in sorted({m[1] for name in self._names() if (m := _OWNER.match(name))}):
-                if owner == self._owner or (lock := self._take(owner)) is None:
+            for owner in self._others():
+                lock = self._take(owner)
+                if lock is None:
                     continue
                 held.callback(_release, lock)
                 for name in self._names():
@@ -204,6 +205,22 @@ class Drafts:
                         with contextlib.suppress(StorageError):
                             found.append(read(self.folder / name))
             yield sorted(found, key=lambda left: left.origin.message_id if left.origin else "")
+
+    def company(self) -> bool:
+        """True if another process lives that has had replies here: what has no end in the log may
+        be going on there.
+        """
+        for owner in self._others():
+            lock = self._take(owner)
+            if lock is None:
+                return True
+            with contextlib.suppress(OSError):
+                lock.release()
+        return False
+
+    def _others(self) -> list[str]:
+        owners = {m[1] for name in self._names() if (m := _OWNER.match(name))}
+        return sorted(owners - {self._owner})
 
     def close(self) -> None:
         """Let go. A draft that is still there is left for the next server."""
