@@ -28,6 +28,7 @@ from tierline.context.tiers.base import (
     Moment,
     Parts,
     Sent,
+    Signals,
     StabilityPolicy,
     Tariff,
     Tier,
@@ -127,6 +128,7 @@ def replay(
     request. ``lifetimes`` are those that the model offers for cache entries.
     """
     world = World(policy, files=dict(session.files), facts=evolve(FACTS, ttls=lifetimes))
+    world.signals = {f"file:{path}": Signals(churn=p) for path, p in session.churn.items()}
     for step in session.steps:
         world.now += step.gap
         for change in step.before:

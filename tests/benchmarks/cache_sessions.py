@@ -7,6 +7,9 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tierline.context.tiers.churn import churn
+from tierline.workspace.commits import MOST_COMMITS
+
 KINDS = ("typical", "edit-heavy", "read-mostly", "long", "often cold", "many files")
 _WORDS = """
     value index result buffer token offset parser session cursor entry handler request
@@ -51,6 +54,8 @@ class Session:
     steps: list[Step]
     compaction_trigger: int = 24_000
     """Tokens of history above which all but the newest turns become a summary."""
+    churn: dict[str, float] = field(default_factory=dict)
+    """What the history before the session says of its files; empty where there is none."""
 
 
 @dataclass
@@ -141,6 +146,7 @@ def _retold(
     there = {path: _git(repository, "show", f"{commits[0][0]}^:{path}") for path in often}
     files = {path: text for path, text in there.items() if _usable(text)}
     session = Session(f"commits {start} to {start + len(commits)}", "git", files, [])
+    session.churn = churn(_before(repository, commits[0][0]), files)
     last = history[0][0]
     for when, subject, words, changes in history:
         before = [
@@ -154,6 +160,15 @@ def _retold(
         listed = "\n".join(f"- {path}" for path in sorted(changes))
         session.steps.append(Step(gap, f"Review: {subject}", before, None, f"{reply}\n{listed}"))
     return session
+
+
+def _before(repository: Path, commit: str) -> list[set[str]]:
+    """The paths that earlier commits touched, the newest first, as the product reads them."""
+    log = _git(
+        repository, "log", "--no-merges", "--no-renames", "--name-only", "-n", str(MOST_COMMITS),
+        "--format=%x01", f"{commit}^",
+    )  # fmt: skip
+    return [set(record.split()) for record in log.split("\x01")[1:]]
 
 
 def _usable(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
@@ -75,6 +75,8 @@ class Snapshot:
     """Seconds since the epoch."""
     dirty: tuple[str, ...] = ()
     """Keys of files whose buffers are not saved."""
+    churn: Mapping[str, float] = field(factory=dict)
+    """What git's history says of files: probability of a change by the next request, by key."""
     notes: tuple[Item, ...] = ()
     """History guidelines, Global Anchor, scratchpad."""
     automatic: Automatic = field(factory=Automatic)
@@ -176,10 +178,12 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
 
 
 def signals_of(snapshot: Snapshot) -> dict[str, Signals]:
-    """What is known of items: their place in the reference graph, unsaved buffers."""
+    """What is known of items: their place in the reference graph, unsaved buffers, churn."""
     signals = dict(snapshot.automatic.signals)
     for key in snapshot.dirty:
         signals[key] = evolve(signals.get(key, Signals()), dirty=True)
+    for key, chance in snapshot.churn.items():
+        signals[key] = evolve(signals.get(key, Signals()), churn=chance)
     return signals
 
 

@@ -265,6 +265,7 @@ class Composer:
             sent=self._sent.get(session.conversation.session_id),
             now=time.time(),
             dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
+            churn=session.churn.known(),
             automatic=await asyncio.to_thread(session.retrieval.automatic, turn, counter),
             notes=tuple(
                 note_items(

@@ -18,6 +18,7 @@ from tierline.session import slash
 from tierline.session.anchor import Anchor
 from tierline.session.cache import CacheService
 from tierline.session.capsules import CapsuleService
+from tierline.session.churn import ChurnService
 from tierline.session.codetools import code_tools
 from tierline.session.commands import CommandService
 from tierline.session.compaction import CompactionService
@@ -108,6 +109,7 @@ class Session:
         usage = UsageStore(self.home / "usage.sqlite3")
         self.cache = CacheService(self, usage)
         self.keep_alive = KeepAliveService(self)
+        self.churn = ChurnService(self)
         self.tools = ToolService(self)
         self.reflection = ReflectionService(self)
         self.turns = TurnRunner(self)
@@ -163,6 +165,7 @@ class Session:
         if self._budget_task is not None:
             self._budget_task.cancel()
         self.keep_alive.stop()
+        await self.churn.close()
         await self.compaction.close()
         await self.turns.close()
         await self.cache.close()

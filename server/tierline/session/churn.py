@@ -1,0 +1,105 @@
+"""What git's history says of the files in the context: read beside everything else, and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from tierline.context.tiers.churn import churn
+from tierline.workspace import commits
+from tierline.workspace.ignore import repository
+from tierline.workspace.paths import Root
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+
+@define
+class _Folder:
+    """One workspace folder's history."""
+
+    git: str
+    common: str
+    state: Any = None
+    history: list[frozenset[str]] = field(factory=list)
+    known: dict[str, float | None] = field(factory=dict)
+    """Path below the folder to its probability; None for what git does not keep."""
+
+
+class ChurnService:
+    """Answers at once with what is known by now; what is not is found out for the next request."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._folders: dict[str, _Folder] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def known(self) -> Mapping[str, float]:
+        """Probability of a change by the next request, by item (``file:src/a.py``)."""
+        found: dict[str, float] = {}
+        wanted = self._wanted()
+        for root, paths in wanted:
+            folder = self._folders.get(root.real)
+            values = folder.known if folder is not None else {}
+            for path, key in paths.items():
+                value = values.get(path)
+                if value is not None:
+                    found[f"file:{key}"] = value
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._read(wanted))
+        return found
+
+    async def close(self) -> None:
+        """Ask no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def settled(self) -> None:
+        """Wait for what is being found out."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def _wanted(self) -> Sequence[tuple[Root, dict[str, str]]]:
+        """Per workspace folder: paths below it of the files in the context, with their keys."""
+        roots = self._session.roots
+        keys = [entry.key for entry in self._session.files.context.entries()]
+        several = len(roots) > 1
+        wanted = []
+        for root in roots:
+            head = f"{root.name}/" if several else ""
+            paths = {key.removeprefix(head): key for key in keys if key.startswith(head)}
+            if paths:
+                wanted.append((root, paths))
+        return wanted
+
+    async def _read(self, wanted: Sequence[tuple[Root, dict[str, str]]]) -> None:
+        for root, paths in wanted:
+            try:
+                await asyncio.to_thread(self._look, root.real, list(paths))
+            except OSError as error:
+                log.info("No history of %s: %s", root.name, error)
+
+    def _look(self, real: str, paths: Sequence[str]) -> None:
+        """Ask git what is not known yet. Blocking."""
+        folder = self._folders.get(real)
+        if folder is None:
+            found = repository(real)
+            folder = self._folders[real] = _Folder(found.git, found.common)
+        if not folder.git:
+            return
+        state = commits.head_state(folder.git, folder.common)
+        if state != folder.state:
+            history = commits.newest(real)
+            folder.known, folder.history, folder.state = {}, history, state
+        new = [path for path in paths if path not in folder.known]
+        if not new:
+            return
+        kept = commits.tracked(real, new) if folder.history else frozenset()
+        values = churn(folder.history, kept)
+        folder.known = {**folder.known, **{path: values.get(path) for path in new}}
