@@ -105,6 +105,19 @@ def newest_session(log: HistoryLog) -> str:
     return "" if last in deleted else last
 
 
+def begun_session(log: HistoryLog) -> str:
+    """The session of the last record in a log in which nothing has been said yet: files or pages
+    were chosen before the first prompt. Empty if there is none, or it was deleted.
+    """
+    last = ""
+    for line in log.read(max(log.size() - _TAIL_BYTES, 0)):
+        entry = decode(line.record) if line.record is not None else None
+        if entry is not None:
+            deleted = not isinstance(entry, Message) and entry.kind == EventKind.DELETE
+            last = "" if deleted else entry.session_id
+    return last
+
+
 def _light(message: Message, *, first: bool) -> Message:
     """Without the texts of later messages, so that a large log does not fill the memory."""
     text = full_text(message.content)[:400]

@@ -238,7 +238,8 @@ class HistoryStore:
             if newest:
                 return self.load_session(newest)
         listed = self.list_sessions(limit=1)
-        return self.load_session(listed[0].session_id) if listed else None
+        found = listed[0].session_id if listed else records.begun_session(self.log)
+        return self.load_session(found) if found else None
 
     def iter_messages(self, session_id: str) -> Iterator[Message]:
         """A session's messages one by one in log order, hidden ones too, without images' bytes.

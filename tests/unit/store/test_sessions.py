@@ -269,3 +269,30 @@ def test_sessions_with_odd_names_are_found_by_scanning_too(
         store = HistoryStore(tmp_path)
         store.append(attrs.evolve(store.make("user", "x"), session_id=name))
         assert len(store.timeline(name).visible()) == 1, name
+
+
+def test_what_was_chosen_before_the_first_prompt_comes_back(tmp_path: Path) -> None:
+    """A session in which nothing was said is taken up only if there is no other."""
+    store = HistoryStore(tmp_path)
+    store.record(actions.urls(["https://example.org/"]))
+    chosen = store.session_id
+    store.close()
+    store = HistoryStore(tmp_path)
+    found = store.restore_newest()
+    assert found is not None
+    assert (found.urls, store.session_id) == (("https://example.org/",), chosen)
+    store.new_session()
+    said = store.append(store.make("user", (Text("Hello"),)))
+    store.new_session()
+    store.record(actions.urls(["https://example.org/other"]))
+    store.close()
+    store = HistoryStore(tmp_path)
+    found = store.restore_newest()
+    assert found is not None and store.session_id == said.session_id
+    store.delete_session(said.session_id)
+    store.close()
+    deleted = HistoryStore(tmp_path)
+    deleted.record(actions.urls([]), session_id=chosen)
+    deleted.delete_session(chosen)
+    assert deleted.restore_newest() is None
+    deleted.close()
