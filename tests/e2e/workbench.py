@@ -73,8 +73,8 @@ class Workbench:
     @property
     def chat(self) -> FrameLocator:
         """The inside of the chat's webview."""
-        # The walkthrough and the cache viewer are webviews too, but none is a view of the sidebar.
-        found = self.page.frame_locator("iframe.webview.ready[src*=webviewView]")
+        # The walkthrough is a webview, too, but VS Code's own.
+        found = self.page.frame_locator("iframe.webview.ready[src*='extensionId=tierline']")
         return found.frame_locator("#active-frame")
 
     @property

@@ -552,6 +552,17 @@ describe('the input', () => {
 });
 
 describe('what surrounds the conversation', () => {
+  it('asks for a model where there is none, and says why', () => {
+    const why = 'There is no language model to ask. Set a key.';
+    page.ready({
+      provider: { ...state().provider, name: 'none', available: false, model: '', why },
+    });
+    const chip = page.get('[data-testid=provider-chip]');
+    expect(chip.textContent).toBe('Choose a model');
+    expect(chip.title).toContain(why);
+    expect(chip.classList).toContain('missing');
+  });
+
   it('names the folder of files that are not in the first one', () => {
     page.ready({ files: [file('src/a.py'), file('second/src/b.py')] });
     const names = (): (string | null)[] =>

@@ -72,7 +72,7 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
 function ProviderChip(props: { provider: ProviderInfo | null; store: Store }): JSX.Element {
   const { provider, store } = props;
   const label =
-    provider === null || provider.name === ''
+    provider === null || ['', 'none'].includes(provider.name)
       ? texts.noProvider
       : provider.model === ''
         ? provider.name
