@@ -36,7 +36,7 @@ package: $(VSIX) ## build the extension into dist/tierline.vsix
 
 $(VSIX): $(VENV)/.installed vscode-client/node_modules/.installed $(CLIENT_SOURCES) $(SERVER_SOURCES)
 	@echo "== Extension package"
-	rm -rf vscode-client/bundled/*.whl vscode-client/bundled/libs build
+	rm -rf vscode-client/bundled/*.whl build
 	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w vscode-client/bundled .
 	cd vscode-client && npm run --silent package
 	@touch $@
@@ -86,5 +86,5 @@ docs: setup ## build the documentation site into dist/docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet -f tools/site/mkdocs.yml
 
 clean: ## remove what the other targets built
-	rm -rf $(VENV) dist build vscode-client/node_modules vscode-client/dist vscode-client/bundled/*.whl vscode-client/bundled/libs
+	rm -rf $(VENV) dist build vscode-client/node_modules vscode-client/dist vscode-client/bundled/*.whl
 	rm -f server/tierline/data/vocabulary/*.tiktoken

@@ -49,14 +49,16 @@ def main() -> int:
     if wheel is None:
         raise SystemExit("There is no wheel in vscode-client/bundled: run `make package` first.")
     for target in dict.fromkeys(wanted):
-        libs = CLIENT / "bundled" / "libs"
-        try:
-            shutil.rmtree(libs, ignore_errors=True)
-            collect(wheel, target, libs)
-            vsix = package(target)
-        finally:
-            shutil.rmtree(libs, ignore_errors=True)
-        print(f"{vsix.relative_to(ROOT)}: {vsix.stat().st_size / 1e6:.1f} MB")
+        # Not in the source tree: there a build that is killed would leave 10,000 files behind.
+        with tempfile.TemporaryDirectory() as name:
+            stage = Path(name) / "extension"
+            shutil.copytree(CLIENT, stage, ignore=shutil.ignore_patterns("node_modules", "libs"))
+            (stage / "node_modules").symlink_to((CLIENT / "node_modules").resolve())
+            with (stage / ".vscodeignore").open("a", encoding="utf-8") as patterns:
+                patterns.write("!bundled/libs/**\n")
+            collect(wheel, target, stage / "bundled" / "libs")
+            vsix = package(target, stage)
+        print(f"{vsix.relative_to(ROOT)}: {vsix.stat().st_size / 1e6:.1f} MB", flush=True)
     return 0
 
 
@@ -139,8 +141,8 @@ def digest(libs: Path) -> str:
     return found.hexdigest()
 
 
-def package(target: str) -> Path:
-    """The package with what is in ``bundled``. Returns its file in ``dist``."""
+def package(target: str, stage: Path) -> Path:
+    """The package of what is in ``stage``. Returns its file in ``dist``."""
     vsix = ROOT / "dist" / f"tierline-{target}.vsix"
     # The universal package, built before, has been searched for secrets; in the libraries' 10,000
     # files the search takes a quarter of an hour.
@@ -148,7 +150,7 @@ def package(target: str) -> Path:
         "npm", "run", "--silent", "package", "--", "--target", target, "-o", str(vsix),
         "--allow-package-all-secrets", "--allow-package-env-file",
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=CLIENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=stage, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{target} could not be packaged:\n{done.stdout}{done.stderr}")
     return vsix
