@@ -21,6 +21,7 @@ import logging
 import os
 import re
 import secrets
+import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ log = logging.getLogger(__name__)
 FOLDER = "drafts"
 SYNC_SECONDS = 2.0
 """A draft is forced onto the disk at most this often; that only guards against power cuts."""
+MAX_BYTES = 64 * 1024 * 1024
 MAX_GAP = 1_000_000
 """Characters that damaged lines may hide; a place further behind is damage itself."""
 _OWNER = re.compile(r"(\d+-[0-9a-f]{8})\.")
@@ -201,9 +203,10 @@ class Drafts:
                     continue
                 held.callback(_release, lock)
                 for name in self._names():
-                    if name.startswith(f"{owner}.") and name.endswith(".jsonl"):
+                    path = self.folder / name
+                    if name.startswith(f"{owner}.") and path.suffix == ".jsonl" and _plain(path):
                         with contextlib.suppress(StorageError):
-                            found.append(read(self.folder / name))
+                            found.append(read(path))
             yield sorted(found, key=lambda left: left.origin.message_id if left.origin else "")
 
     def company(self) -> bool:
@@ -291,6 +294,15 @@ def _origin(record: Mapping[str, Any]) -> Origin | None:
         return None
     origin = Origin(**values, keeps_state=keeps)  # type: ignore[arg-type] # checked above
     return origin if origin.message_id and origin.session_id and origin.group_id else None
+
+
+def _plain(path: Path) -> bool:
+    """A file of a size that a reply can have, and no link, pipe or device."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= MAX_BYTES
 
 
 def _rows(blocks: Sequence[Block]) -> list[dict[str, Any]]:

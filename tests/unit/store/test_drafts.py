@@ -201,3 +201,21 @@ def test_where_nothing_can_be_written_there_are_no_drafts(tmp_path: Path) -> Non
     (tmp_path / "drafts").write_text("a file")
     assert Drafts(tmp_path, redact).begin(ORIGIN) is None
     assert left(tmp_path) == []
+
+
+def test_what_is_no_draft_is_neither_read_nor_waited_for(tmp_path: Path) -> None:
+    """A folder may come with the repository."""
+    folder = tmp_path / "drafts"
+    folder.mkdir()
+    secret = tmp_path / "secret.jsonl"
+    secret.write_text(json.dumps({"at": 0, "text": "secret"}) + "\n")
+    (folder / "1-aaaaaaaa.1.jsonl").symlink_to(secret)
+    (folder / "1-aaaaaaaa.2.jsonl").mkdir()
+    os.mkfifo(folder / "1-aaaaaaaa.3.jsonl")
+    with (folder / "1-aaaaaaaa.4.jsonl").open("wb") as stream:
+        stream.truncate(1 << 40)
+    (folder / "2-bbbbbbbb.lock").symlink_to(secret)
+    (folder / "2-bbbbbbbb.1.jsonl").write_text(secret.read_text())
+    (folder / "elsewhere.jsonl").write_text(secret.read_text())
+    assert left(tmp_path) == []
+    assert "secret" in secret.read_text()
