@@ -157,7 +157,11 @@ class Ordeal:
             assert reply["text"].startswith(text.strip()), "as an interrupted reply, or the whole"
         assert self.drafts() == {}
         again = self.unsure if self.dice.random() < 0.5 else ""
-        body = self.turn(pipe, again or self.prompt())
+        chats = len(self.model.of("chat"))
+        text = again or self.prompt()
+        body = self.turn(pipe, text)
+        if "use tools" not in text:
+            assert len(self.model.of("chat")) == chats + 1, "one prompt, one request"
         assert violations(body, "openai") == []
         if self.moment not in ("compaction", "consolidation"):  # there some are summed up
             users = " ".join(said(m) for m in body["messages"] if m["role"] == "user")
