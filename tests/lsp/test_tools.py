@@ -13,6 +13,8 @@ from bugcases.bodies import violations
 from lsp.conftest import Start
 from lsp.project import messages
 from tierline.lsp import protocol as p
+from tierline.providers.base import ProviderError
+from tierline.providers.gguf import find_model
 from wire.agents import Use, calls, results, says, tool_names
 from wire.scripts import a_start, a_texts, a_tool, o_call, o_texts
 from wire.servers import Hold, Kind, Reply, wire_server
@@ -275,3 +277,48 @@ async def test_a_crash_in_the_middle_of_a_call_is_completed_later(
     assert (call.status, "Tierline was closed" in call.result) == ("interrupted", True)
     kept = [r for r in messages(workspace) if r["role"] == "tool"]
     assert [r["group_id"] for r in kept] == ["g"]
+
+
+@pytest.mark.parametrize(
+    ("env", "tools", "words"),
+    [
+        ({"TIERLINE_PROVIDER_NAME": "local"}, {}, "The embedded model is offered no tools"),
+        ({"TIERLINE_PROVIDER_NAME": "local"}, {"enabled": "on"}, "no place for tools"),
+        ({}, {"enabled": "off"}, "Tools are switched off"),
+        ({}, {}, ""),
+    ],
+    ids=["embedded", "template", "off", "offered"],
+)
+async def test_the_user_is_told_why_a_model_has_no_tools(
+    start: Start, env: dict[str, str], tools: dict[str, str], words: str
+) -> None:
+    with wire_server("openai", [says("openai", "Yes.")]) as model:
+        editor = await start(model, env=env, tools=tools)
+        why = (await editor.ask("state/get")).provider.why
+        assert words in why
+        assert ("tools" in why.lower()) == bool(words)
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.parametrize("enabled", ["auto", "on"])
+async def test_a_turn_of_the_embedded_model_goes_without_tools(
+    start: Start, workspace: Path, enabled: str
+) -> None:
+    """It takes up a conversation that has calls in it, and whatever it writes is text."""
+    try:
+        find_model()
+    except ProviderError as error:
+        pytest.skip(f"{error.message} {error.advice}")
+    use = Use("read_file", {"path": "src/a.py"}, "c1")
+    with wire_server("openai", [calls("openai", use), says("openai", "It is small.")]) as model:
+        editor = await start(model)
+        await editor.chat("Read it.")
+        await editor.stop()
+    embedded = await start(env={"TIERLINE_PROVIDER_NAME": "local"}, tools={"enabled": enabled})
+    ended = await embedded.chat("Say yes.")
+    assert (ended.outcome, ended.error) == ("ok", "")
+    assert ended.message is not None and ended.message.text.strip() and not ended.message.calls
+    plan = await embedded.ask("plan/get", p.PlanParams())
+    assert not [e for e in plan.entries if e.section == "tools"]
+    assert [m["role"] for m in messages(workspace)][-2:] == ["user", "assistant"]

@@ -194,7 +194,7 @@ class ModelService:
             choice.kind,
             True,
             choice.model,
-            choice.why,
+            f"{choice.why} {self._session.tools.without()}".strip(),
             active=True,
             base_url=choice.base_url,
             needs_consent=waiting,

@@ -35,6 +35,12 @@ SHARE = 0.25
 """Tools are left out where their definitions would take a larger share of the model's input."""
 
 
+_NO_ROOM = (
+    "It is offered no tools: their definitions would take too much of its window. It answers from "
+    "the context alone."
+)
+
+
 class ToolService:
     """Offers and runs tools. ``registry`` is open: other services add theirs to it."""
 
@@ -50,16 +56,28 @@ class ToolService:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The definitions of the next request; none where tools are off or do not fit."""
-        settings = self._session.settings.tools
-        models = self._session.models
-        if settings.enabled == "off" or (settings.enabled == "auto" and models.embedded):
-            return ()
+        return () if self._unable() else self._fitting()
+
+    def without(self) -> str:
+        """Why the model is offered no tools, for the user; empty if it is offered some."""
+        return self._unable() or ("" if self._fitting() else _NO_ROOM)
+
+    def _unable(self) -> str:
+        enabled, models = self._session.settings.tools.enabled, self._session.models
+        if enabled == "off":
+            return "Tools are switched off (tools.enabled)."
+        if enabled == "auto" and models.embedded:
+            return "The embedded model is offered no tools: it answers from the context alone."
         if not models.renders_tools:
-            return ()
+            return (
+                "This model's chat template has no place for tools: it answers from the context "
+                "alone."
+            )
+        return ""
+
+    def _fitting(self) -> tuple[ToolSpec, ...]:
         specs = self.registry.specs(self._offered)
-        if not specs:
-            return ()
-        facts = models.facts()
+        facts = self._session.models.facts()
         counter = self._session.counters.counter(facts)
         room = SHARE * facts.max_input_tokens
         return specs if tools_tokens(specs, counter) <= room else ()
