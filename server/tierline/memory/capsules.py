@@ -19,6 +19,10 @@ from tierline.memory.words import Weights, terms
 
 MAX_CHARACTERS = 1_200
 """Of a capsule's text."""
+MOST_ANCHORS = 8
+ANCHOR_CHARACTERS = 200
+ANCHOR_CONFIDENCE = 0.5
+"""A description of which less is sure is no anchor."""
 MAX_SENT = 3
 MIN_COVERAGE = 0.3
 _SOURCE_CHARACTERS = 24_000
@@ -122,6 +126,36 @@ def relevant(prompt: str, capsules: Sequence[Capsule], limit: int = MAX_SENT) ->
         if score >= MIN_COVERAGE:
             scored.append((-score * capsule.confidence, capsule.path, capsule))
     return [capsule for *_, capsule in sorted(scored, key=lambda entry: entry[:2])[:limit]]
+
+
+def anchors(capsules: Iterable[Capsule], ranks: Mapping[str, float]) -> list[Capsule]:
+    """Capsules that a model wrote and that can be believed, of the most central files first (seed
+    003, "KG-aware Orientation Scaffold"). More than are shown: some may be stale.
+    """
+    sure = [c for c in capsules if c.source == "model" and c.confidence >= ANCHOR_CONFIDENCE]
+    return sorted(sure, key=lambda c: (-ranks.get(c.path, 0.0), c.path))
+
+
+def render_anchors(shown: Sequence[Capsule]) -> str:
+    """The anchors of the orientation scaffold: a line each. Empty for none."""
+    if not shown:
+        return ""
+    lines = [f"{render_path(c.path)}: {_sentence(c.text)}" for c in sorted(shown, key=_path)]
+    return (
+        "Anchors: what some files are for, as a model has described them (an aid; the files "
+        f"themselves count):\n{fence(chr(10).join(lines) + chr(10))}"
+    )
+
+
+def _path(capsule: Capsule) -> str:
+    return capsule.path
+
+
+def _sentence(text: str) -> str:
+    """The first sentence, on one line."""
+    plain = " ".join(text.split())
+    end = re.search(r"[.!?](?= [A-Z`])", plain)
+    return clip(plain[: end.end()] if end else plain, ANCHOR_CHARACTERS)
 
 
 def render(capsule: Capsule) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class CapsuleService:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._log = HistoryLog(session.home / FILE)
+        self._known: tuple[tuple[int, int], dict[str, Capsule]] = ((-1, -1), {})
 
     async def listed(self, _params: p.NoParams) -> p.CapsuleListResult:
         """All capsules by path, with whether their files have changed since."""
@@ -73,6 +75,7 @@ class CapsuleService:
             await asyncio.to_thread(self._log.append, record, durable=True)
         except StorageError as error:
             raise TierlineError("storage", error.message, error.advice) from error
+        self._session.budget_soon()
         return self._shown(rules.fold([record])[key], stale=False)
 
     def items(self, prompt: str, count: Callable[[str], int]) -> tuple[Item, ...]:
@@ -105,10 +108,26 @@ class CapsuleService:
             )
         return tuple(made)
 
+    def anchors(self, ranks: Mapping[str, float]) -> str:
+        """The descriptions that stand beside the module map, while their files are as they were.
+        Blocking, never fails.
+        """
+        try:
+            known = self._all()
+        except StorageError as error:
+            log.warning("Capsules cannot be read: %s", error)
+            return ""
+        fresh = (c for c in rules.anchors(known.values(), ranks) if not self._stale(c))
+        return rules.render_anchors(list(itertools.islice(fresh, rules.MOST_ANCHORS)))
+
     # --- helpers ---------------------------------------------------------------------------------
 
     def _all(self) -> dict[str, Capsule]:
-        return rules.fold(line.record for line in self._log.read() if line.record is not None)
+        state = (self._log.identity(), self._log.size())
+        if state != self._known[0]:
+            records = (line.record for line in self._log.read() if line.record is not None)
+            self._known = (state, rules.fold(records))
+        return self._known[1]
 
     def _read(self, reference: str) -> tuple[str, str]:
         loaded = self._session.files.loader.load(reference)

@@ -23,7 +23,7 @@ from tierline.context.plan import Absent, ContextPlan
 from tierline.context.retrieval.cards import Card, card_key, card_of, parse_key
 from tierline.context.retrieval.clusters import Phase
 from tierline.context.retrieval.holdings import Change, Holdings
-from tierline.context.retrieval.maps import SCAFFOLD_KEY, TREE_KEY
+from tierline.context.retrieval.maps import ANCHORS_KEY, SCAFFOLD_KEY, TREE_KEY
 from tierline.context.retrieval.mentioned import mentioned, suggested_pins
 from tierline.context.retrieval.sets import RetrievalSet
 from tierline.context.text import sha256
@@ -223,6 +223,8 @@ class RetrievalService:
         found = self._session.symbols.map
         limit = LIMITS[mode].map_limit(self._session.models.facts().max_input_tokens)
         parts = [(SCAFFOLD_KEY, found.scaffold, 46), (TREE_KEY, found.tree, 45)]
+        if found.blocks:
+            parts.append((ANCHORS_KEY, self._session.capsules.anchors(found.ranks), 44))
         parts += [(block.key, block.text, 40) for block in found.blocks]
         items: list[Item] = []
         absent: list[Absent] = []

@@ -15,6 +15,7 @@ from tierline.context.retrieval.symbol import SourceFile, Symbol, folder_of, mod
 
 BLOCK_PREFIX = "symbols:"
 SCAFFOLD_KEY = "scaffold:orientation"
+ANCHORS_KEY = "scaffold:anchors"
 TREE_KEY = "tree:workspace"
 CHARACTERS_PER_TOKEN = 3.6
 """Of a map, on the careful side; used before the real count is known."""
