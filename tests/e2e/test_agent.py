@@ -4,9 +4,11 @@ is rejected, one accepted. A model on loopback speaks Anthropic's wire format.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +16,7 @@ from playwright.sync_api import expect
 from bugcases.bodies import violations
 from e2e.workbench import Workbench
 from lsp.conftest import environment
+from lsp.editing import edit, script
 from wire import temperature
 from wire.agents import results
 from wire.servers import WireServer, wire_server
@@ -23,8 +26,13 @@ IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 
 
 @pytest.fixture
-def model() -> Iterator[WireServer]:
-    with wire_server("anthropic", temperature.script("anthropic")) as server:
+def model_script() -> list[Any]:
+    return temperature.script("anthropic")
+
+
+@pytest.fixture
+def model(model_script: list[Any]) -> Iterator[WireServer]:
+    with wire_server("anthropic", model_script) as server:
         yield server
 
 
@@ -97,3 +105,33 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
     vscode.page.keyboard.press("Control+z")
     lines = vscode.page.locator(".monaco-editor .view-lines").first
     expect(lines).to_contain_text("5 + 30", timeout=30_000)
+
+
+ONE = edit("convert.py", ("9 / 5 + 30", "9 / 5 + 32"))
+
+
+@pytest.mark.parametrize("model_script", [script("anthropic", ONE)], ids=[""])
+def test_an_open_edit_waits_over_a_reload(vscode: Workbench, model: WireServer) -> None:
+    chat = vscode.show_chat()
+    expect(vscode.status).to_contain_text("/", timeout=30_000)
+    box = chat.get_by_test_id("chat-input")
+    box.fill("Mend it.")
+    box.press("Enter")
+    expect(chat.get_by_test_id("edit")).to_have_attribute("data-state", "open", timeout=60_000)
+
+    vscode.page.reload()
+    vscode.page.locator(".monaco-workbench").wait_for(timeout=60_000)
+    chat = vscode.chat  # the view is there again by itself
+    card = chat.get_by_test_id("edit")
+    expect(card).to_have_attribute("data-state", "open", timeout=60_000)
+    expect(card).to_contain_text("+ 32")
+    chat.get_by_test_id("edit-accept").click()
+    expect(card).to_have_attribute("data-state", "applied", timeout=30_000)
+    assert "9 / 5 + 32" in (vscode.workspace / "convert.py").read_text("utf-8")
+
+    box = chat.get_by_test_id("chat-input")
+    box.fill("And now?")
+    box.press("Enter")
+    reply = chat.locator("[data-testid=message][data-role=assistant]").last
+    expect(reply).to_contain_text("Done.", timeout=60_000)
+    assert "The user accepted the edit" in json.dumps(model.bodies[-1])

@@ -1,63 +1,80 @@
 """Seed 004, Testing / ContextManager (004:310-315). The working copy of history as the seed
-describes it (004:43-55) is ``history/working.py``; through a real server the same operations are in
+describes it (004:43-55) is the conversation; through a real server the same operations are in
 ``tests/lsp/test_seed_004.py``.
 """
 
 from __future__ import annotations
 
-import itertools
+from pathlib import Path
 
 import pytest
 
 from histories import four_characters, msg, texts
 from planning import atom, limits, prompt, system
-from tierline.context.blocks import Block
+from tierline.context.blocks import Text
 from tierline.context.budget import budget, token_budget
 from tierline.context.limits import compaction_trigger, should_compact
 from tierline.context.models import ModelFacts
 from tierline.context.plan import plan
-from tierline.history.messages import HistoryRole, Message
-from tierline.history.working import ContextHistory
+from tierline.history.groups import to_prompt
+from tierline.history.messages import Status
+from tierline.session.conversation import Conversation
+from tierline.store.sessions import HistoryStore
 
 
 @pytest.fixture
-def history() -> ContextHistory:
-    numbers = itertools.count(1)
-
-    def make(role: HistoryRole, content: tuple[Block, ...]) -> Message:
-        return msg(next(numbers), role, content)
-
-    return ContextHistory(make=make, count=four_characters)
+def conversation(tmp_path: Path) -> Conversation:
+    return Conversation(HistoryStore(tmp_path))
 
 
-def test_messages_and_exchanges_are_added_and_the_history_is_a_copy(
-    history: ContextHistory,
+async def exchange(conversation: Conversation, user: str, assistant: str) -> None:
+    prompt, problem = await conversation.add_user((Text(user),), files=())
+    assert not problem
+    await conversation.add_assistant(
+        prompt.group_id,
+        (Text(assistant),),
+        status=Status.OK,
+        strategy="text",
+        usage=None,
+        plan_id="",
+    )
+
+
+async def test_messages_and_exchanges_are_added_and_the_history_is_a_copy(
+    conversation: Conversation,
 ) -> None:
     """004:310, "add_message, add_exchange, get_history returns copy (mutation-safe)"."""
-    history.add_message("user", "one")
-    history.add_exchange("two", "three")
-    copy = history.get_history()
+    await conversation.add_user((Text("one"),), files=())
+    await exchange(conversation, "two", "three")
+    copy = conversation.visible()
     copy.append(msg(99, "user", "slipped in"))
     del copy[0]
-    assert texts(history.get_history()) == ["one", "two", "three"]
+    assert texts(conversation.visible()) == ["one", "two", "three"]
     with pytest.raises(AttributeError):
-        history.get_history()[0].role = "assistant"  # type: ignore[misc]
+        conversation.visible()[0].role = "assistant"  # type: ignore[misc]
 
 
-def test_history_is_replaced_and_emptied(history: ContextHistory) -> None:
+async def test_history_is_replaced_and_emptied(conversation: Conversation) -> None:
     """004:311, "set_history replaces, clear_history empties"."""
-    history.add_exchange("old", "older")
-    history.set_history([msg(7, "user", "new")])
-    assert texts(history.get_history()) == ["new"]
-    history.clear_history()
-    assert history.get_history() == []
+    await exchange(conversation, "old", "older")
+    first = conversation.session_id
+    await conversation.open()
+    assert conversation.visible() == []
+    await exchange(conversation, "new", "newer")
+    assert texts(conversation.visible()) == ["new", "newer"]
+    await conversation.open(first)
+    assert texts(conversation.visible()) == ["old", "older"]
 
 
-def test_history_has_tokens_once_it_is_not_empty(history: ContextHistory) -> None:
+async def test_history_has_tokens_once_it_is_not_empty(conversation: Conversation) -> None:
     """004:312, "history_token_count > 0 for non-empty history"."""
-    assert history.history_token_count() == 0
-    history.add_message("user", "something")
-    assert history.history_token_count() > 0
+
+    def tokens() -> int:
+        return four_characters([to_prompt(m) for m in conversation.context()])
+
+    assert tokens() == 0
+    await exchange(conversation, "something", "else")
+    assert tokens() > 0
 
 
 def test_token_budget_has_the_required_keys_and_room() -> None:
