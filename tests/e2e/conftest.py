@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
@@ -75,11 +76,18 @@ def model_env() -> dict[str, str]:
 
 
 @pytest.fixture
+def page_options() -> dict[str, Any]:
+    """What is special about the browser's page, for example its language."""
+    return {}
+
+
+@pytest.fixture
 def vscode(
     browser: Browser,
     installed: tuple[Path, Path],
     workspace: Path,
     model_env: dict[str, str],
+    page_options: dict[str, Any],
     request: pytest.FixtureRequest,
 ) -> Iterator[Workbench]:
     """The workbench, open on the sample project. On failure its picture and logs are kept."""
@@ -92,7 +100,8 @@ def vscode(
     with server.serve(
         workspace, user_data, extensions, log=results / "code-server.log", env=env
     ) as url:
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, device_scale_factor=2)
+        window = {"width": 1280, "height": 800}
+        page = browser.new_page(viewport=window, device_scale_factor=2, **page_options)  # type: ignore[arg-type]
         page.on("console", lambda message: _note(results / "console.log", message.text))
         bench = Workbench(page, url, workspace)
         bench.open()

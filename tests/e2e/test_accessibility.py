@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import FloatRect, Frame, expect
+from playwright.sync_api import FloatRect, expect
 
 from e2e.long_session import reply_server
+from e2e.views import THEMES, Settings, changing_settings, use_theme, violations, webviews
 from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
-AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 IMAGES = ROOT / "docs" / "images"
 STEPS = ROOT / "vscode-client" / "media" / "walkthrough"
-THEMES = {
-    "light": ("Light Modern", "vs"),
-    "dark": ("Dark Modern", "vs-dark"),
-    "contrast": ("Dark High Contrast", "hc-black"),
-}
 REPLY = (
     "## Two functions\n\n`fahrenheit` multiplies and adds, see [convert.py](convert.py):\n\n"
     "```python\ndef fahrenheit(celsius: float) -> float:\n    return celsius * 9 / 5 + 32\n```\n\n"
@@ -34,75 +27,16 @@ REPLY = (
 
 
 @pytest.fixture
-def model_env() -> Any:
+def model_env(settings: Settings) -> Iterator[dict[str, str]]:
     """A provider whose reply has everything that Markdown draws, in small pieces."""
     with reply_server(REPLY * 3, pieces=120, pause=0.03) as env:
-        yield env
+        yield {**env, **settings.env}
 
 
-def webviews(bench: Workbench) -> dict[str, Frame]:
-    """The inner frames of Tierline's webviews by what they show."""
-    found: dict[str, Frame] = {}
-    for frame in bench.page.frames:
-        if frame.name == "active-frame" or "fake.html" in frame.url:
-            for name, selector in (("chat", "main.app"), ("cache", "main.cache")):
-                if frame.locator(selector).count():
-                    found[name] = frame
-    return found
-
-
-def violations(frame: Frame) -> list[str]:
-    """What axe finds that is serious or critical, and moderate faults too; empty if all is well."""
-    # The policy of the page lets in no script; the debugger's evaluation is not bound by it.
-    frame.evaluate(AXE.read_text(encoding="utf-8"))
-    # A webview is transparent: axe must be told what lies behind it.
-    frame.evaluate(
-        """() => {
-          const place = document.querySelector('main.app') ? 'sideBar' : 'editor';
-          const style = getComputedStyle(document.documentElement);
-          document.body.style.backgroundColor =
-            style.getPropertyValue(`--vscode-${place}-background`);
-        }"""
-    )
-    found = frame.evaluate(
-        "() => axe.run(document, {resultTypes: ['violations'], "
-        "runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
-    )
-    assert len(found["passes"]) > 5, "axe looked at something"
-    return [
-        f"{one['impact']} {one['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:300]}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]
-
-
-def use_theme(bench: Workbench, name: str) -> None:
-    """Choose a colour theme from the list of themes."""
-    label, kind = THEMES[name]
-    window = bench.page.locator(f".monaco-workbench.{kind}")
-    if window.count():
-        return
-    bench.page.keyboard.press("F1")
-    box = bench.page.locator(".quick-input-widget input").first
-    rows = bench.page.locator(".quick-input-list .monaco-list-row")
-    box.fill(">Preferences: Color Theme")
-    # Above it is the command that searches the marketplace.
-    rows.and_(bench.page.locator("[aria-label^='Preferences: Color Theme']")).first.click()
-    expect(box).to_have_attribute("placeholder", re.compile("Color Theme"), timeout=20_000)
-    box.fill(label)
-    rows.filter(has_text=label).first.click()
-    expect(window).to_be_visible(timeout=20_000)
-    bench.page.wait_for_timeout(500)
-
-
-@pytest.fixture(autouse=True)
-def settings(installed: tuple[Path, Path]) -> Iterator[Path]:
-    """The user's settings, as they were before at the end."""
-    file = installed[0] / "User" / "settings.json"
-    before = file.read_text(encoding="utf-8")
-    yield file
-    file.write_text(before, encoding="utf-8")
+@pytest.fixture
+def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
+    with changing_settings(installed, tmp_path) as changing:
+        yield changing
 
 
 def picture(
@@ -117,7 +51,7 @@ def picture(
 
 
 def test_views_in_three_themes_by_the_rules_and_the_keyboard(
-    vscode: Workbench,
+    vscode: Workbench, settings: Settings
 ) -> None:
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=60_000)
@@ -137,7 +71,10 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(
     seen = frame.evaluate("() => window.watched")
     # Paragraphs are read out, not words: 120 pieces came.
     assert 3 <= seen["announced"] <= 40, seen
-    # What had been drawn stayed where it was; scrolling at the end is not a shift.
+    # What had been drawn stayed where it was, in the conversation and around it.
+    assert seen["blocks"] >= 15, "headings, code, tables and lists were watched as they came"
+    assert seen["frames"] >= 30, seen
+    assert seen["moved"] <= 1, seen
     assert seen["shift"] < 0.05, seen
     picture(vscode, "ask", STEPS)
     vscode.status.hover()
@@ -146,6 +83,10 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(
     box.fill("Again, please.")
     box.press("Enter")
     expect(replies).to_have_count(2, timeout=60_000)
+    # Who reads further up meanwhile is left alone.
+    drift = frame.evaluate(READING)
+    assert drift["frames"] >= 30 and drift["grown"] > 200, drift
+    assert drift["most"] <= 1, drift
     expect(replies.last).to_have_attribute("data-status", "ok", timeout=60_000)
 
     vscode.command("Tierline: Show Prompt Cache")
@@ -157,7 +98,7 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(
     expect(cache.get_by_test_id("charts")).to_be_visible(timeout=30_000)
     cache.locator("details summary", has_text="table").click()
     for theme in THEMES:
-        use_theme(vscode, theme)
+        use_theme(vscode, settings, theme)
         problems[f"chat, {theme}"] = violations(webviews(vscode)["chat"])
         problems[f"cache, {theme}"] = violations(webviews(vscode)["cache"])
         picture(vscode, f"views-{theme}")
@@ -169,7 +110,7 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(
     faults = [f"{name}: {fault}" for name, found in problems.items() for fault in found]
     assert faults == [], "\n".join(faults)
 
-    use_theme(vscode, "light")
+    use_theme(vscode, settings, "light")
     keyboard(vscode)
 
 
@@ -194,17 +135,54 @@ def walkthrough_follows_the_pin(bench: Workbench) -> None:
 
 
 WATCH = """() => {
-  window.watched = {announced: 0, shift: 0};
+  const watched = window.watched = {announced: 0, shift: 0, moved: 0, blocks: 0, frames: 0};
   new MutationObserver((changes) => {
-    for (const change of changes) window.watched.announced += change.addedNodes.length;
+    for (const change of changes) watched.announced += change.addedNodes.length;
   }).observe(document.querySelector('[aria-live]'), {childList: true});
+  // Around the conversation: the browser's own measure. Inside it, following the end scrolls, so
+  // places are taken relative to what is scrolled: a block's top never changes once it is there.
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {
       const inside = entry.sources.every(({node}) => !node || node.nodeType !== 1
         || node.closest('.transcript'));
-      if (!inside) window.watched.shift += entry.value;
+      if (!inside) watched.shift += entry.value;
     }
   }).observe({type: 'layout-shift', buffered: false});
+  const tops = new Map();
+  const look = () => {
+    const content = document.querySelector('.transcript-content');
+    const above = content.getBoundingClientRect().top;
+    const replies = content.querySelectorAll('[data-role=assistant]');
+    replies.forEach((reply, number) => {
+      reply.querySelectorAll('.markdown > *').forEach((block, place) => {
+        const key = `${number}/${place}`;
+        const top = block.getBoundingClientRect().top - above;
+        if (tops.has(key)) watched.moved = Math.max(watched.moved, Math.abs(top - tops.get(key)));
+        else tops.set(key, top);
+      });
+    });
+    watched.blocks = tops.size;
+    watched.frames += 1;
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+READING = """async () => {
+  const view = document.querySelector('.transcript');
+  const reply = document.querySelector('[data-role=assistant]');
+  view.dispatchEvent(new WheelEvent('wheel', {deltaY: -200}));
+  view.scrollTop -= 300;
+  const tick = () => new Promise((done) => requestAnimationFrame(done));
+  await tick(); await tick();
+  const before = reply.getBoundingClientRect().top, height = view.scrollHeight;
+  let most = 0, frames = 0;
+  while (document.querySelector('[data-status=streaming]') && frames < 2000) {
+    await tick();
+    frames += 1;
+    most = Math.max(most, Math.abs(reply.getBoundingClientRect().top - before));
+  }
+  return {frames, most, grown: view.scrollHeight - height};
 }"""
 
 
