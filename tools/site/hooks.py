@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,24 @@ def editor() -> str:
     lines += ["", "## Restricted mode", "", spelt(able["untrustedWorkspaces"]["description"])]
     lines += ["", "## Virtual workspaces", "", spelt(able["virtualWorkspaces"]["description"])]
     lines += ["", "Platforms, accessibility, figures: [the extension](vscode-client.md)."]
-    return "\n".join([*lines, "", "Settings: see [configuration](configuration.md).", ""])
+    lines += ["", "## Settings", "", "Beside these, see [configuration](configuration.md)."]
+    for group in parts["configuration"]:
+        lines += ["", f"### {spelt(group['title'])}", "", "| setting | default | meaning |"]
+        lines.append("| --- | --- | --- |")
+        lines += [_setting(name, one, spelt) for name, one in group["properties"].items()]
+    return "\n".join([*lines, ""])
+
+
+def _setting(name: str, schema: dict[str, Any], spelt: Callable[[str], str]) -> str:
+    """A setting of the extension as a row of a table."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"`#([\w.]+)#`", r"`\1`", spelt(text)).replace("|", "\\|")
+
+    said = plain(schema["markdownDescription"])
+    meanings = zip(schema.get("enum", ()), schema.get("enumDescriptions", ()), strict=True)
+    said += "".join(f"<br>`{value}`: {plain(meaning)}" for value, meaning in meanings)
+    return f"| `{name}` | `{json.dumps(schema['default'])}` | {said} |"
 
 
 def changelog() -> str:
