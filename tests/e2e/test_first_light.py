@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
 from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-
-
-def picture(bench: Workbench, name: str) -> None:
-    """Keep a screenshot for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
-    if os.environ.get("TIERLINE_PICTURES"):
-        IMAGES.mkdir(parents=True, exist_ok=True)
-        bench.page.screenshot(path=IMAGES / f"{name}.png")
 
 
 def test_pin_ask_stop_and_ask_again(vscode: Workbench) -> None:
@@ -68,6 +57,4 @@ def test_pin_ask_stop_and_ask_again(vscode: Workbench) -> None:
     vscode.explorer_open("convert.py")
     vscode.show_chat()
     expect(replies).to_have_count(2, timeout=30_000)
-    picture(vscode, "sidebar-light")
     vscode.toggle_theme("vs-dark")
-    picture(vscode, "sidebar-dark")

@@ -6,6 +6,7 @@ sticks out, and axe what is hard to read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,6 +37,7 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(pictures() is None, reason="TIERLINE_GALLERY names no folder"),
 ]
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 NARROW, NORMAL, WIDE = 220, 320, 640
 PAGE = CachedPage(
     "https://docs.example.org/temperature-scales",
@@ -53,6 +55,7 @@ REPLY = (
     "| from | to | what it is |\n| --- | --- | --- |\n| 0 | 32 | water freezes |\n"
     "| 100 | 212 | water boils |\n\n- It rounds nothing.\n- *No* limits.\n\n"
 )
+REST = "`kelvin` refuses what lies below absolute zero.\n\n"
 STATE = "### STATE\nGoal: right degrees\nContext: convert.py\nResolved: -\nTechnical Anchors: 32"
 SECOND = '''
 
@@ -72,10 +75,10 @@ def script() -> list[Reply]:
     kind: Kind = "anthropic"
     test = ["python", "-m", "pytest", "-q", "tests/test_convert.py", "--maxfail=1"]
     pins = {"items": ["tests/test_convert.py"], "why": "It says what must hold."}
-    streamed: list[bytes | Hold] = [*a_texts(0, REPLY, "And then it goes on, "), Hold()]
+    streamed: list[bytes | Hold] = [*a_texts(0, REPLY, "Both functions take any number; "), Hold()]
     offset = ("9 / 5 + 30", "9 / 5 + 32")
     return [
-        Reply([a_start(), *streamed, *a_texts(0, "\n\n" + STATE), *a_end()]),
+        Reply([a_start(), *streamed, *a_texts(0, REST + STATE), *a_end()]),
         says(kind, "The page says nothing about rounding.\n\n" + STATE),
         calls(
             kind,
@@ -234,10 +237,11 @@ def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Ga
     pane(vscode, "Memos", False)
     pane(vscode, "Context", False)
     say(chat, "What does convert.py do, and which temperatures does it take?")
-    expect(chat.get_by_text("And then it goes on")).to_be_visible(timeout=30_000)
+    expect(chat.get_by_text("Both functions take any number")).to_be_visible(timeout=30_000)
     shot("streaming", NARROW, NORMAL, WIDE)
     model.release()
     answered(chat)
+    for_the_readme(vscode, gallery)
     shot("budget-hover", ready=lambda: hover(vscode, vscode.status, "tokens"))
     page.mouse.move(600, 300)
     vscode.command("Tierline: Show Token Budget")
@@ -338,6 +342,22 @@ def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Ga
     cache.evaluate("() => window.scrollTo(0, 100000)")
     shot("charts-table", NORMAL, WIDE)
     assert gallery.faults == [], "\n".join(gallery.faults)
+
+
+def for_the_readme(bench: Workbench, shot: Gallery) -> None:
+    """The first thing that people see of Tierline: chat, context, budget, code."""
+    if not os.environ.get("TIERLINE_PICTURES"):
+        return
+    bench.page.set_viewport_size({"width": 1280, "height": 860})
+    pane(bench, "Context", True)
+    sidebar_width(bench, 420)
+    for theme in ("light", "dark"):
+        use_theme(bench, shot.settings, theme)
+        bench.page.screenshot(path=IMAGES / f"sidebar-{theme}.png")
+    use_theme(bench, shot.settings, "light")
+    sidebar_width(bench, NORMAL)
+    pane(bench, "Context", False)
+    bench.page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def memos(bench: Workbench, shot: Gallery) -> None:
