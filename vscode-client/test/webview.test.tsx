@@ -187,6 +187,44 @@ describe('a long conversation', () => {
   });
 });
 
+describe('the end of a conversation', () => {
+  /** jsdom lays nothing out: sizes as a browser would say them. */
+  const sized = (height: number, top: number): void => {
+    const view = page.get('.transcript');
+    Object.defineProperty(view, 'scrollHeight', { configurable: true, value: height });
+    Object.defineProperty(view, 'clientHeight', { configurable: true, value: 300 });
+    view.scrollTop = top;
+    act(() => {
+      view.dispatchEvent(new Event('scroll'));
+    });
+  };
+
+  it('stays in view when it moves away by itself, and not when the user goes up', () => {
+    page = new Page();
+    page.ready();
+    page.emit(started('t1', 'u1'));
+    sized(1_000, 700);
+    // What came into view is taller than was thought, or the sidebar was made narrow.
+    sized(1_500, 700);
+    expect(page.get('.transcript').scrollTop).toBe(1_500);
+    expect(page.has('.jump')).toBe(false);
+    sized(1_500, 900);
+    expect(page.has('.jump')).toBe(true);
+    sized(1_900, 900);
+    expect(page.get('.transcript').scrollTop).toBe(900);
+    page.click('.jump');
+    expect(page.get('.transcript').scrollTop).toBe(1_900);
+  });
+
+  it('is not sought where there is nothing but the greeting', () => {
+    page = new Page();
+    page.ready();
+    sized(900, 200);
+    expect(page.get('.transcript').scrollTop).toBe(0);
+    expect(page.has('.jump')).toBe(false);
+  });
+});
+
 describe('a conversation', () => {
   it('teaches in three lines while it is empty', () => {
     page.ready();
