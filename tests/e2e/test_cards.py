@@ -204,7 +204,7 @@ def test_cards_are_answered_by_the_keyboard_and_hide_nothing(
     assert "not" in results(model.bodies[-1], "anthropic")["run"]
     boxes = edits.last.get_by_role("checkbox")
     expect(boxes).to_have_count(2)
-    boxes.last.focus()
+    boxes.first.focus()  # parts stand in the order of the file
     keys.press("Space")
     expect(chat.get_by_test_id("edit-accept")).to_have_text("Accept 1 part")
     faults += looked_at(vscode, settings, "edit")
@@ -257,6 +257,8 @@ def test_charts_are_exported_and_lenses_pin(vscode: Workbench) -> None:
     # A file that was added shows a lens; a click pins the file, another unpins it.
     vscode.page.keyboard.press("Control+Shift+E")
     vscode.context_menu("convert.py", "Add to Tierline Context")
+    vscode.show_chat()
+    expect(chat.get_by_test_id("file-chip")).to_have_count(1, timeout=20_000)
     vscode.explorer_open("convert.py")
     lens = vscode.page.locator(".codelens-decoration", has_text="Tierline")
     expect(lens.first).to_contain_text("tokens", timeout=30_000)

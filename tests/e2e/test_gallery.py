@@ -341,6 +341,12 @@ def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Ga
     cache.locator("details summary", has_text="table").click()
     cache.evaluate("() => window.scrollTo(0, 100000)")
     shot("charts-table", NORMAL, WIDE)
+    vscode.command("Preferences: Open Settings (UI)")
+    expect(page.locator(".settings-editor")).to_be_visible(timeout=30_000)
+    page.keyboard.type("@ext:tierline.tierline")
+    expect(page.locator(".settings-editor")).to_contain_text("Base Url", timeout=30_000)
+    page.wait_for_timeout(1_000)
+    shot("settings")
     assert gallery.faults == [], "\n".join(gallery.faults)
 
 
