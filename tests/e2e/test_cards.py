@@ -234,26 +234,6 @@ def test_charts_are_exported_and_lenses_pin(vscode: Workbench) -> None:
         say(chat, f"Question {number}?")
         answered(chat, number + 1)
 
-    # Charts: the save dialog names a file, the files hold the two turns.
-    vscode.command("Tierline: Show Prompt Cache")
-    cache = webview(vscode, "cache")
-    expect(cache.get_by_test_id("charts")).to_be_visible(timeout=30_000)
-    for form in ("SVG", "CSV"):
-        target = vscode.workspace / f"turns.{form.lower()}"
-        cache.get_by_role("button", name=f"Export {form}").click()
-        box = vscode.page.locator(".quick-input-widget input").first
-        expect(box).to_have_value(re.compile(rf"tierline-.*\.{form.lower()}$"), timeout=20_000)
-        box.fill(str(target))
-        vscode.page.locator(".quick-input-widget").get_by_role("button", name="OK").click()
-        toast = vscode.page.locator(".notification-toast", has_text=f"turns.{form.lower()}")
-        expect(toast).to_contain_text("Exported 2 turns", timeout=20_000)
-    drawing = ET.fromstring((vscode.workspace / "turns.svg").read_text("utf-8"))
-    assert drawing.tag.endswith("svg") and len(list(drawing.iter())) > 40
-    rows = list(csv.DictReader(io.StringIO((vscode.workspace / "turns.csv").read_text("utf-8"))))
-    assert [row["turn"] for row in rows] == ["1", "2"]
-    assert all(int(row["input_tokens"]) > 0 for row in rows)
-    vscode.command("Notifications: Clear All Notifications")
-
     # A file that was added shows a lens; a click pins the file, another unpins it.
     vscode.page.keyboard.press("Control+Shift+E")
     vscode.context_menu("convert.py", "Add to Tierline Context")
@@ -275,3 +255,22 @@ def test_charts_are_exported_and_lenses_pin(vscode: Workbench) -> None:
     action.click()
     expect(lens).to_have_count(2, timeout=30_000)
     expect(lens.last).to_contain_text("unpin")
+
+    # Charts: the save dialog names a file, the files hold the two turns.
+    vscode.command("Tierline: Show Prompt Cache")
+    cache = webview(vscode, "cache")
+    expect(cache.get_by_test_id("charts")).to_be_visible(timeout=30_000)
+    for form in ("SVG", "CSV"):
+        target = vscode.workspace / f"turns.{form.lower()}"
+        cache.get_by_role("button", name=f"Export {form}").click()
+        box = vscode.page.locator(".quick-input-widget input").first
+        expect(box).to_have_value(re.compile(rf"tierline-.*\.{form.lower()}$"), timeout=20_000)
+        box.fill(str(target))
+        vscode.page.locator(".quick-input-widget").get_by_role("button", name="OK").click()
+        toast = vscode.page.locator(".notification-toast", has_text=f"turns.{form.lower()}")
+        expect(toast).to_contain_text("Exported 2 turns", timeout=20_000)
+    drawing = ET.fromstring((vscode.workspace / "turns.svg").read_text("utf-8"))
+    assert drawing.tag.endswith("svg") and len(list(drawing.iter())) > 40
+    rows = list(csv.DictReader(io.StringIO((vscode.workspace / "turns.csv").read_text("utf-8"))))
+    assert [row["turn"] for row in rows] == ["1", "2"]
+    assert all(int(row["input_tokens"]) > 0 for row in rows)

@@ -205,7 +205,7 @@ export class Sessions {
 
   private words(messageId: string): string {
     const message = this.session.model?.messages.find((known) => known.id === messageId);
-    return message === undefined ? messageId : `“${firstWords(message.text)}”`;
+    return message === undefined ? messageId : vscode.l10n.t('“{0}”', firstWords(message.text));
   }
 
   private async recover(file: string): Promise<void> {

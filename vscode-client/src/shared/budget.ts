@@ -98,7 +98,7 @@ function inWords(detail: string, message: (id: string) => string): string {
       if (key.startsWith('symbols:')) return t('map of {0}', rest);
       if (!key.startsWith('history:')) return names[key] ?? key;
       const words = message(rest);
-      return words === '' ? t('a message') : `“${words}”`;
+      return words === '' ? t('a message') : t('“{0}”', words);
     })
     .replace(/ and (\d+) more$/, (_, count) => t(', {0} more', count));
 }
