@@ -838,6 +838,13 @@ describe('what the model does', () => {
     page.emit({ kind: 'consentAsked', consent: { ...pages, text: 'https://example.org/' } });
     expect(page.get('[data-testid=consent-command]').textContent).toBe('https://example.org/');
     expect(page.get('[data-testid=consent-once]').textContent).toBe('Read');
+    page.emit(finished('t1'));
+    act(() => {
+      page
+        .get('[data-testid=chat-input]')
+        .dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    });
+    expect(page.last('consent')).toEqual({ type: 'consent', id: 'q2', answer: 'deny' });
     page.click('[data-testid=consent-once]');
     expect(page.last('consent')).toEqual({ type: 'consent', id: 'q2', answer: 'once' });
     page.emit({ kind: 'consentClosed', id: 'q2', answer: 'once' });

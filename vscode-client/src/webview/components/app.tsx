@@ -15,9 +15,15 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
       data-connection={view.connection.kind}
       onKeyDown={(event) => {
         // From anywhere in the view; where Esc closes something, that comes first.
-        if (event.key !== 'Escape' || event.defaultPrevented || !view.model?.turn) return;
+        if (event.key !== 'Escape' || event.defaultPrevented || view.model === null) return;
+        const { turn, consents } = view.model;
+        // A question about a link comes before there is a turn; its card says that Esc means no.
+        const asked = consents.find(({ callId }) => callId === '');
+        if (turn !== null) store.stop();
+        else if (asked !== undefined) {
+          store.post({ type: 'consent', id: asked.id, answer: 'deny' });
+        } else return;
         event.preventDefault();
-        store.stop();
       }}
     >
       <header class="top">
