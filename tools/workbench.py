@@ -173,17 +173,19 @@ def serve(
     env: dict[str, str] | None = None,
     port: int | None = None,
     trusting: bool = True,
+    locale: str = "en",
 ) -> Iterator[str]:
     """Run code-server on ``workspace`` until the block ends. Yields the URL of the workbench.
 
     ``workspace`` is a folder or a ``.code-workspace`` file. ``trusting``: every folder is trusted.
+    ``locale``: the display language, if the user data has a language pack for it.
     """
     port = port or free_port()
     command = [
         str(_node()), str(code_server()), "--auth", "none", "--bind-addr", f"127.0.0.1:{port}",
         "--user-data-dir", str(user_data), "--extensions-dir", str(extensions),
         "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override",
-        *(["--disable-workspace-trust"] if trusting else []), str(workspace),
+        "--locale", locale, *(["--disable-workspace-trust"] if trusting else []), str(workspace),
     ]  # fmt: skip
     kind = "workspace" if workspace.suffix == ".code-workspace" else "folder"
     with log.open("w", encoding="utf-8") as stream:

@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
@@ -76,9 +75,9 @@ def model_env() -> dict[str, str]:
 
 
 @pytest.fixture
-def page_options() -> dict[str, Any]:
-    """What is special about the browser's page, for example its language."""
-    return {}
+def locale() -> str:
+    """VS Code's display language."""
+    return "en"
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def vscode(
     installed: tuple[Path, Path],
     workspace: Path,
     model_env: dict[str, str],
-    page_options: dict[str, Any],
+    locale: str,
     request: pytest.FixtureRequest,
 ) -> Iterator[Workbench]:
     """The workbench, open on the sample project. On failure its picture and logs are kept."""
@@ -98,10 +97,9 @@ def vscode(
     clean = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY"), "")
     env = {**clean, "TIERLINE_PYTHON": sys.executable, "TIERLINE_LOG": "INFO", **model_env}
     with server.serve(
-        workspace, user_data, extensions, log=results / "code-server.log", env=env
+        workspace, user_data, extensions, log=results / "code-server.log", env=env, locale=locale
     ) as url:
-        window = {"width": 1280, "height": 800}
-        page = browser.new_page(viewport=window, device_scale_factor=2, **page_options)  # type: ignore[arg-type]
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, device_scale_factor=2)
         page.on("console", lambda message: _note(results / "console.log", message.text))
         bench = Workbench(page, url, workspace)
         bench.open()

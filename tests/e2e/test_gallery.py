@@ -38,6 +38,7 @@ pytestmark = [
     pytest.mark.skipif(pictures() is None, reason="TIERLINE_GALLERY names no folder"),
 ]
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+MEDIA = IMAGES.parents[1] / "vscode-client" / "media"
 NARROW, NORMAL, WIDE = 220, 320, 640
 PAGE = CachedPage(
     "https://docs.example.org/temperature-scales",
@@ -272,6 +273,8 @@ def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Ga
     chat.get_by_test_id("edit-preview").click()
     expect(page.locator(".monaco-diff-editor")).to_be_visible(timeout=30_000)
     shot("edit-preview")
+    if os.environ.get("TIERLINE_PICTURES"):
+        page.screenshot(path=MEDIA / "edit.png", scale="css")
     chat.get_by_test_id("edit-accept").click()
     expect(edits.last).to_have_attribute("data-state", "partly", timeout=30_000)
     answered(chat)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -26,8 +25,8 @@ def model() -> Iterator[WireServer]:
 
 
 @pytest.fixture
-def page_options() -> dict[str, Any]:
-    return {"locale": "de-DE"}
+def locale() -> str:
+    return "de"
 
 
 @pytest.fixture
