@@ -37,7 +37,7 @@ def chat_frame(bench: Workbench) -> Frame:
     raise AssertionError("the chat is not there")
 
 
-SCROLL = """async (step) => {
+SCROLL = """async ([step, limit]) => {
   const view = document.querySelector('.transcript');
   const frames = [];
   let last = performance.now();
@@ -59,7 +59,7 @@ SCROLL = """async (step) => {
     return found && found.closest('[data-id]');
   };
   let still = 0, jumps = 0, furthest = 0;
-  while (still < 60 && frames.length < 4000) {
+  while (still < 60 && frames.length < limit) {
     const rest = step > 0 ? view.scrollTop
       : view.scrollHeight - view.scrollTop - view.clientHeight;
     still = rest < 2 ? still + 1 : 0;
@@ -135,9 +135,12 @@ def test_two_thousand_messages_scroll_and_the_place_survives_a_reload(vscode: Wo
     assert drawn <= 180, "only what is near is drawn at first"
     figures = {"first paint ms": round(paint), "shown s": round(shown, 2), "drawn": drawn}
 
-    figures |= frame.evaluate(SCROLL, 600)
+    reading = frame.evaluate(SCROLL, [100, 600])  # as fast as a wheel turns
+    figures |= {f"{name}, reading": reading[name] for name in ("median", "p95", "jumps")}
+    assert reading["messages"] > 180, "older messages came meanwhile"
+    figures |= frame.evaluate(SCROLL, [600, 4000])
     assert figures["messages"] == MESSAGES, "scrolling up brings all of them"
-    down = frame.evaluate(SCROLL, -600)
+    down = frame.evaluate(SCROLL, [-600, 4000])
     wanted = ("idle", "median", "p95", "worst", "jumps", "furthest")
     figures |= {f"{name}, all drawn": down[name] for name in wanted}
     figures["host MB"] = round(host_megabytes())
@@ -150,8 +153,10 @@ def test_two_thousand_messages_scroll_and_the_place_survives_a_reload(vscode: Wo
         assert figures[f"median{kind}"] < 2.5 * idle, figures
         assert figures[f"p95{kind}"] < 8 * idle, figures
     # Nothing jumps under the eyes: neither when older messages come nor when sizes become known.
-    assert figures["jumps"] <= 0.01 * figures["frames"], figures
-    assert figures["jumps, all drawn"] <= 0.01 * figures["frames"], figures
+    # (At 36,000 pixels a second nobody reads; there a page that comes may be off for one frame.)
+    assert figures["jumps, reading"] == 0, figures
+    assert figures["jumps, all drawn"] == 0, figures
+    assert figures["jumps"] <= 0.05 * figures["frames"], figures
 
     frame.evaluate("() => { document.querySelector('.transcript').scrollTop = 9000 }")
     page.wait_for_timeout(600)
