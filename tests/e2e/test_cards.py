@@ -249,7 +249,7 @@ def test_charts_are_exported_and_lenses_pin(vscode: Workbench) -> None:
 
     # A code action pins the symbol at the cursor, which has its lens then.
     vscode.page.locator(".view-line", has_text="def fahrenheit").click()
-    vscode.page.keyboard.press("Control+.")
+    vscode.command("Source Action...")
     action = vscode.page.locator(".action-widget .monaco-list-row", has_text="Pin fahrenheit")
     expect(action).to_be_visible(timeout=30_000)
     action.click()
