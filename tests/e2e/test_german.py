@@ -36,9 +36,14 @@ def model_env(
     """An empty language pack: VS Code says that it is German, and only Tierline's texts are."""
     texts = tmp_path / "main.i18n.json"
     texts.write_text(json.dumps({"version": "1.0.0", "contents": {}}), encoding="utf-8")
-    pack = {"hash": "test", "label": "Deutsch", "translations": {"vscode": str(texts)}}
+    pack = {
+        "hash": "test",
+        "label": "Deutsch",
+        "extensions": [{"extensionIdentifier": {"id": "acme.german"}, "version": "1.0.0"}],
+        "translations": {"vscode": str(texts)},
+    }
     known = installed[0] / "languagepacks.json"
-    known.write_text(json.dumps({"de": {**pack, "extensions": []}}), encoding="utf-8")
+    known.write_text(json.dumps({"de": pack}), encoding="utf-8")
     yield environment(model)
     known.unlink()
 
