@@ -70,7 +70,7 @@ fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property
 	TIERLINE_KILLS=500 TIERLINE_APPEND_SECONDS=30 $(PY) -m pytest -q -s tests/unit/store/test_crash.py
 	TIERLINE_FUZZ_SECONDS=120 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q -s tests/lsp/test_fuzz_messages.py
-	TIERLINE_FAULTS=300 $(PY) -m pytest -q tests/lsp/test_faults_kill.py
+	TIERLINE_FAULTS=300 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q tests/lsp/test_faults_kill.py
 
 mutants: setup ## put 200 faults into context/, history/ and store/ and see which no test notices
 	PYTHONPATH=tests TIERLINE_FUZZ_EXAMPLES=10 nice -n 10 $(PY) -m mutation --count $(or $(COUNT),200) --minutes $(or $(MINUTES),60)

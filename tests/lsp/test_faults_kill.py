@@ -2,7 +2,8 @@
 
 Issue 10, item 2. A server is killed while a prompt arrives, a reply streams, tools run, the history
 is compacted, memory is consolidated or the indexes are built; the next server on the same folder
-then has to answer a prompt. ``TIERLINE_FAULTS`` is the number of kills (300 with ``make fuzz``).
+then has to answer a prompt. ``TIERLINE_FAULTS`` is the number of kills (300 with ``make fuzz``),
+``TIERLINE_FUZZ_SEED`` decides about their moments.
 
 "Sent twice" is what the product does by itself. A prompt without a reply that the user sends again
 goes to the provider again, and stands in the conversation once.
@@ -33,6 +34,7 @@ from wire.servers import Pause, Reply
 
 MOMENTS = ("send", "stream", "tools", "compaction", "consolidation", "index")
 KILLS = max(1, int(os.environ.get("TIERLINE_FAULTS", "18")) // len(MOMENTS))
+SEED = int(os.environ.get("TIERLINE_FUZZ_SEED", "0"))
 NOTES = "Finished: the parser reads apples. Open: the writer for pears in src/pears.py."
 SETTINGS: dict[str, dict[str, Any]] = {
     "compaction": {"compaction": {"detector": "local"}, "history": {"stateAnchor": "off"}},
@@ -263,7 +265,7 @@ def test_killed_at_random_moments(workspace: Path, slow_model: Any, moment: str)
     """Issue 10, item 2: "history valid, next turn works, no duplicate sends, no lost text"."""
     if moment == "index":
         make_project(workspace)
-    ordeal = Ordeal(workspace, slow_model, moment, seed=MOMENTS.index(moment) + 1)
+    ordeal = Ordeal(workspace, slow_model, moment, seed=SEED + MOMENTS.index(moment))
     pipe = ordeal.revive()
     for _ in range(4 if moment in ("compaction", "consolidation") else 0):
         ordeal.turn(pipe, ordeal.prompt())
