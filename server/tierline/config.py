@@ -42,7 +42,8 @@ class ProviderConfig:
     stall_seconds: float = field(default=60.0, validator=_POSITIVE)
     """Give up when nothing has arrived for this long in the middle of a reply."""
     first_byte_seconds: float = field(default=300.0, validator=_POSITIVE)
-    """Give up when the reply has not begun after this long."""
+    """Give up when the reply has not begun after this long, or has said nothing since but that the
+    provider is alive (pings)."""
     max_retries: int = field(default=4, validator=_NOT_NEGATIVE)
     """Attempts after the first on overload, rate limit or a lost connection."""
 

@@ -24,7 +24,7 @@ from lsp.pipe import Pipe, children
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 
-DOCUMENTS, EDITS_PER_SECOND, LINES, TURNS_PER_MINUTE = 50, 20, 120, 1
+DOCUMENTS, EDITS_PER_SECOND, LINES, TURNS_PER_MINUTE = 50, 20, 120, 2
 ASKED = ("tierline/budget/get", "tierline/state/get", "tierline/files/list", "tierline/plan/list")
 
 
