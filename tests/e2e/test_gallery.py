@@ -60,9 +60,9 @@ REST = "`kelvin` refuses what lies below absolute zero.\n\n"
 STATE = "### STATE\nGoal: right degrees\nContext: convert.py\nResolved: -\nTechnical Anchors: 32"
 SECOND = '''
 
-def kelvin(celsius: float) -> float:
-    """Kelvin for degrees Celsius."""
-    return celsius + 273
+def rankine(celsius: float) -> float:
+    """Degrees Rankine for degrees Celsius."""
+    return (celsius + 273) * 9 / 5
 '''
 
 
@@ -91,7 +91,7 @@ def script() -> list[Reply]:
         calls(kind, edit("edit1", ("9 / 5 + 30", "9 / 5 + 31")), text="The offset is wrong."),
         calls(
             kind,
-            edit("edit2", offset, ("celsius + 273\n", "celsius + 273.15\n")),
+            edit("edit2", offset, ("celsius + 273)", "celsius + 273.15)")),
             text="Right, it is 32; and absolute zero has decimals.",
         ),
         says(kind, "Mended in part: `fahrenheit` added 30 instead of 32.\n\n" + STATE),
