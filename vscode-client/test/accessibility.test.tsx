@@ -5,7 +5,7 @@ import axe from 'axe-core';
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { State } from '../src/protocol';
+import type { ConsentInfo, State } from '../src/protocol';
 import type { ToWebview } from '../src/shared/messages';
 import { App } from '../src/webview/components/app';
 import { Store } from '../src/webview/store';
@@ -34,6 +34,11 @@ async function faults(): Promise<string[]> {
     one.nodes.map((node) => `${one.impact} ${one.id}: ${node.html.slice(0, 160)}`),
   );
 }
+
+const asked = (id: string, callId: string, kind: 'command' | 'url'): ConsentInfo => ({
+  ...{ id, callId, kind, turnId: 't1', title: 'May it be?', text: `make ${id}` },
+  ...{ detail: 'In /w, for 120 s at most.', canRemember: kind === 'command' },
+});
 
 describe('the chat', () => {
   const root = document.createElement('div');
@@ -85,12 +90,14 @@ describe('the chat', () => {
         message('m2', { role: 'assistant', text: 'Half', status: 'interrupted' as never }),
       ],
       edits: [edit()],
+      consents: [asked('q1', 'c1', 'command'), asked('q2', '', 'url')],
     });
     receive({ type: 'event', event: event(11, started('t1', 'u3')) });
     receive({ type: 'event', event: event(12, delta('t1', 'So *far*')) });
     receive({ type: 'hint', level: 'warning', text: 'Mind this.' });
     receive({ type: 'selection', selection: { label: 'a.py:1-3', characters: 40 } });
     expect(root.querySelectorAll('[data-testid=message]').length).toBeGreaterThan(3);
+    expect(root.querySelectorAll('[data-testid=consent]')).toHaveLength(2);
     expect(await faults()).toEqual([]);
   });
 });

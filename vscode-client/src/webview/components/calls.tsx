@@ -87,7 +87,7 @@ export function ConsentCard({
       ref={card}
       class="card consent"
       data-testid="consent"
-      aria-label={consent.title}
+      aria-label={`${consent.title} ${consent.text.slice(0, 200)}`}
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return;
         event.stopPropagation();
