@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -136,8 +137,8 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
 
         own.write_text("{}")
         place.get_by_role("button", name="Manage trust").click()
-        editor = bench.page.locator(".workspace-trust-editor")
-        editor.get_by_role("button", name="Trust", exact=True).click()
+        buttons = bench.page.locator(".workspace-trust-editor .monaco-button")
+        buttons.filter(has_text=re.compile("^Trust$")).first.click()
         expect(place).to_be_hidden(timeout=30_000)
         expect(chat.get_by_text("CTX: Off")).to_be_visible(timeout=60_000)
         ask(chat, "And now?")
