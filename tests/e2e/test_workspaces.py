@@ -224,6 +224,7 @@ def test_a_virtual_workspace_says_what_cannot_be_done_and_chats(
         ask(chat, "What does it do?")
         assert "c * 9 / 5 + 32" in json.dumps(model.requests[-1].body)
         # What cannot work is not offered.
+        bench.page.keyboard.press("Control+Shift+E")
         bench.explorer_entry("convert.py").click(button="right")
         menu = bench.page.locator(".context-view .action-item")
         expect(menu.first).to_be_visible()
