@@ -4,14 +4,16 @@
     python tests/benchmarks/retrieval_commits.py --packages A B C   # and Debian source packages
     python tests/benchmarks/retrieval_commits.py --sources FOLDER   # and the packages in a folder
 
-For each commit the index is at the parent's tree. Rankings of the same files see the same
-message: the ranked map of the product; the same, which also knows the last ten files that earlier
-commits touched, as the product knows what was edited lately; plain BM25 over paths and contents
-(k1 1.2, b 0.75, one bag of words, the same word splitting); and chance. ``hit`` is the share of
-commits of which at least one touched file is among the first k; ``recall`` the mean share of
-touched files among them. Files that the commit creates cannot be found and do not count; commits
-that touch more than 12 files are left out. ``--packages`` asks apt for source packages, which
-must have a source list (deb-src).
+For each commit the index is at the parent's tree. Rankings of the same files see the same message:
+the ranked map of the product; the same, which also knows the last ten files that earlier commits
+touched, as the product knows what was edited lately; the files of the cards that the product would
+put into the prompt in mode light (at most eight cards, 2,000 tokens); plain BM25 over paths and
+contents (k1 1.2, b 0.75, one bag of words, the same word splitting); and chance. ``hit`` is the
+share of commits of which at least one touched file is among the first k; ``recall`` the mean share
+of touched files among them. Files that the commit creates cannot be found and do not count, nor
+do those that the index does not hold (pictures and the like, 1 % of what commits touch here);
+commits that touch more than 12 files are left out. ``--packages`` asks apt for source packages,
+which must have a source list (deb-src).
 """
 
 from __future__ import annotations
@@ -30,13 +32,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.commit_sources import MAX_TOUCHED, Commit, GitHistory, PatchSeries
+from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.rank import Blend, Query, rank_files
 from tierline.context.retrieval.words import query_terms, terms
+from tierline.session.retrieval import CANDIDATES
+from tierline.session.touchpoints import CardReader, gather
+from tierline.workspace.buffers import Buffers
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Roots
 from tierline.workspace.symbols.index import Folder, Index
+from tierline.workspace.symbols.worker import answer
 
 HERE = Path(__file__).resolve().parents[2]
 KS = (5, 10)
-RANKINGS = ("ranked map", "map, edited", "BM25", "random")
+RANKINGS = ("ranked map", "map, edited", "in the prompt", "BM25", "random")
 PACKAGES = (
     "grub2", "imagemagick", "python-django", "mutter", "glib2.0", "ruby3.1",
 )  # fmt: skip
@@ -102,6 +111,8 @@ def measure(
         if index is None:
             began = time.perf_counter()
             index = Index([Folder("", str(tree.resolve()))], None)
+            roots = Roots([str(tree.resolve())])
+            reader = CardReader(Loader(roots, Buffers(dict, dict)))
             for _ in index.scan():
                 pass
             took["index"] = time.perf_counter() - began
@@ -127,6 +138,7 @@ def measure(
         rankings = {
             "ranked map": [file.path for file in found.files],
             "map, edited": [file.path for file in edited.files],
+            "in the prompt": in_the_prompt(index, commit.message, reader),
             "BM25": plain.ranked(commit.message, 10),
             "random": chance.sample(shuffled, min(10, len(shuffled))),
         }
@@ -143,6 +155,19 @@ def measure(
             }
         )
     return rows, took
+
+
+def in_the_prompt(index: Index, message: str, reader: CardReader) -> list[str]:
+    """The files of the cards that the product sends with a prompt in mode light, the best first."""
+    limits = LIMITS[ContextMode.LIGHT]
+    found, _ = gather(
+        answer(index, Query(message), CANDIDATES, index.file),
+        limits,
+        most_tokens=limits.retrieved_tokens,
+        reader=reader,
+        count=lambda text: len(text) // 4,
+    )
+    return list(dict.fromkeys(c.card.path for c in found if c.out is None))
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:

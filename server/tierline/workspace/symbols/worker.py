@@ -146,28 +146,7 @@ class Worker:
             active=str(message.get("active", "")),
             background=str(message.get("background", "")),
         )
-        found = rank_files(
-            index.corpus, query, central=index.ranks(), limit=int(message.get("limit", 24))
-        )
-        files = []
-        for ranked in found.files:
-            file = self._read(ranked.path)
-            if file is None:
-                continue
-            symbols = rank_symbols(file.symbols, query, found.names, rarity=index.corpus.rarity)
-            files.append(
-                {
-                    **asdict(ranked),
-                    "lines": file.lines,
-                    "language": file.language,
-                    "symbols": [
-                        [symbol.row(), round(score, 3), why]
-                        for symbol, score, why in symbols[:SYMBOLS_PER_FILE]
-                    ],
-                }
-            )
-        rarity = {word: round(index.corpus.rarity(word), 3) for word in found.words}
-        return {"ready": True, "files": files, "names": list(found.names), "rarity": rarity}
+        return answer(index, query, int(message.get("limit", 24)), self._read)
 
     def do_map(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The module map, in blocks by folder."""
@@ -276,6 +255,32 @@ class Worker:
                 head = os.path.join(git, "HEAD")
                 heads[head] = (signature(head), signature(os.path.join(git, "index")))
         return heads
+
+
+def answer(
+    index: Index, query: Query, limit: int, read: Callable[[str], SourceFile | None]
+) -> dict[str, Any]:
+    """What a prompt is about, as it is sent to the server: files with their best symbols."""
+    found = rank_files(index.corpus, query, central=index.ranks(), limit=limit)
+    files = []
+    for ranked in found.files:
+        file = read(ranked.path)
+        if file is None:
+            continue
+        symbols = rank_symbols(file.symbols, query, found.names, rarity=index.corpus.rarity)
+        files.append(
+            {
+                **asdict(ranked),
+                "lines": file.lines,
+                "language": file.language,
+                "symbols": [
+                    [symbol.row(), round(score, 3), why]
+                    for symbol, score, why in symbols[:SYMBOLS_PER_FILE]
+                ],
+            }
+        )
+    rarity = {word: round(index.corpus.rarity(word), 3) for word in found.words}
+    return {"ready": True, "files": files, "names": list(found.names), "rarity": rarity}
 
 
 def _mappable(path: str) -> bool:
