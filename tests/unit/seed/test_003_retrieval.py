@@ -285,6 +285,35 @@ def test_limits_of_tokens_and_files_in_context_are_reasons(tmp_path: Path) -> No
     assert Out.LIMIT in {c.out for c in candidates}
 
 
+def test_another_file_comes_before_a_further_symbol_of_one_that_has_a_card(
+    tmp_path: Path,
+) -> None:
+    def row(name: str, line: int) -> list[object]:
+        return [Symbol(name, "function", line, line).row(), 3.0, "matches it"]
+
+    def found(path: str, score: float, *symbols: list[object]) -> dict[str, object]:
+        (tmp_path / path).write_text("one = two = three = 1\n" * 9, encoding="utf-8")
+        return {"path": path, "score": score, "why": [], "hop": False, "matched": 3,
+                "named": False, "lines": 9, "symbols": list(symbols)}  # fmt: skip
+
+    answer = {
+        "files": [
+            found("a.py", 1.0, row("one", 1), row("two", 2), row("three", 3)),
+            found("b.py", 0.8, row("one", 1), row("two", 2)),
+            found("c.py", 0.6, row("one", 1)),
+        ],
+        "rarity": {"w": 1.0, "x": 1.0, "y": 1.0},
+    }
+    cards = CardReader(Loader(Roots([str(tmp_path)])))
+    candidates, items = gather(
+        answer, LIMITS[ContextMode.LIGHT], most_tokens=2000, reader=cards, count=lambda _: 1
+    )
+    order = [f"{c.card.path} {c.card.symbol}" for c in candidates if c.out is None]
+    assert order == ["a.py one", "b.py one", "a.py two", "c.py one", "b.py two"]
+    assert len(items) == 5
+    assert [c.out for c in candidates if c.card.symbol == "three"] == [Out.SAME_FILE]
+
+
 # --- ranking --------------------------------------------------------------------------------------
 
 
