@@ -27,8 +27,8 @@ SECOND = 0.6
 PER_FILE = 2
 FURTHER = 0.3
 """What each further symbol of a file loses of the file's score: another file comes first unless it
-is much weaker. Chosen by every other commit of the benchmark's sources; on the rest, the cards of
-mode light hold a touched file in 0.61 instead of 0.58 of Tierline's own commits."""
+is much weaker. Chosen with the commit benchmark's figures of two sources in view, confirmed on a third
+(docs/retrieval.md)."""
 
 
 class CardReader:
