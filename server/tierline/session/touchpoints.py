@@ -27,8 +27,8 @@ SECOND = 0.6
 PER_FILE = 2
 FURTHER = 0.3
 """What each further symbol of a file loses of the file's score: another file comes first unless it
-is much weaker. Chosen with the commit benchmark's figures of two sources in view, confirmed on a third
-(docs/retrieval.md)."""
+is much weaker. Chosen with the commit benchmark's figures of two sources in view, confirmed on a
+third (docs/retrieval.md)."""
 
 
 class CardReader:
