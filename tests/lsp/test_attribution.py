@@ -184,6 +184,35 @@ async def test_the_viewer_shows_tiers_and_what_changed(
     assert "delta" in kinds
 
 
+@pytest.mark.parametrize("tools", [True, False])
+async def test_the_tiers_add_up_to_the_budget(
+    start: Start, workspace: Path, cached: CachingServer, tools: bool
+) -> None:
+    """The viewer and the budget's meter stand side by side; both are of the whole request."""
+    write(workspace, LONG)
+    editor = await start(cached, tools={"enabled": "on" if tools else "off"})
+    await editor.ask("files/add", p.FileParams(path="src/big.py"))
+    for prompt in ("One?", "Two?"):
+        # The viewer looks at every file; the budget at those that are said to have changed.
+        shown, budget = await editor.ask("cache/tiers"), await editor.ask("budget/get")
+        assert shown.tokens == sum(tier.tokens for tier in shown.tiers) == budget.used
+        assert shown.tiers[0].tier == "head"
+        first = shown.tiers[0].items[0]
+        section = next(one.tokens for one in budget.sections if one.name == "tools")
+        assert (section > 0, first.key == "tools") == (tools, tools)
+        if tools:
+            assert (first.label, first.tokens) == ("Tool definitions", section)
+            assert first.cached == (prompt == "Two?")
+        await editor.chat(prompt)
+        write(workspace, EDITED)
+        last = await editor.ask("cache/tiers", p.CacheTiersParams(which="last"))
+        sent = (await editor.ask("stats/requests")).requests[-1]
+        assert last.tokens == sum(tier.tokens for tier in sent.tiers)
+        assert ("tools" in {i.key for i in last.tiers[0].items}) == tools
+        if tools:
+            assert sent.tiers[0].tokens > section
+
+
 async def test_stats_count_money_by_the_models_prices(
     start: Start, workspace: Path, cached: CachingServer
 ) -> None:

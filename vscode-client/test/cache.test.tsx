@@ -244,7 +244,8 @@ describe('the viewer', () => {
       expect(outcome).toContain(words);
     expect(outcome).toContain('Written to cache–');
     expect(outcome).toContain('$0.0021');
-    expect(outcome).toContain('−$0.0004');
+    expect(outcome).toContain('More than with no cache$0.0004');
+    expect(outcome).not.toContain('Saved');
   });
 
   it('shows the time left, money, and what keep-alive decided by', () => {
@@ -254,6 +255,12 @@ describe('the viewer', () => {
     expect(session).toContain('$1.25 saved');
     expect(session).toContain('keep-alive: 2 requests');
     expect(session).toContain('It is too early. (chance 0.5)');
+    state.stats = stats({ saved: -0.0012 });
+    draw();
+    const loss = all('[data-testid=session]')[0]?.textContent ?? '';
+    expect(loss).toContain('cost $0.0012 more than with no cache');
+    expect(loss).not.toContain('saved');
+    state.stats = stats();
     state.tiers = tiers({ secondsLeft: 3 });
     draw();
     expect(all('[data-testid=facts]')[0]?.textContent).toContain('the cache has expired');

@@ -99,6 +99,9 @@ describe('the charts', () => {
     );
     expect(found[1]?.label).toContain('head 400, log 600');
     expect(found[2]?.label).toContain('$0.0200 in all, $0.0400 saved');
+    const loss = charts(turnFigures([request('a', { saved: -0.0012 })]))[2];
+    expect(loss?.label).toContain('$0.0100 in all, $0.0012 more than with no cache');
+    expect(JSON.stringify(loss?.drawing)).toContain('$0.0100, $0.0012 more than with no cache');
     expect(found[3]?.label).toContain('45 % of the input on average, 30 % of the newest');
   });
 

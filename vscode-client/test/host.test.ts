@@ -190,7 +190,7 @@ describe('files', () => {
   const uri = vscode.Uri.parse('file:///ws/.env');
   const refusal = file('.env', {
     state: 'refused',
-    reason: 'It holds secrets.',
+    reason: '.env looks like a file of secrets.',
     confirmable: true,
   });
 
@@ -208,9 +208,22 @@ describe('files', () => {
     server.answers['tierline/files/add'] = () => ({ files: [], refused: [refusal], notices: [] });
     await new Files(session).command('add', uri);
     expect(server.count('tierline/files/add')).toBe(1);
-    expect(mock(vscode.window.showWarningMessage).mock.calls[0]?.[1]).toMatchObject({
-      modal: true,
-    });
+    const [question, options, ...buttons] =
+      mock(vscode.window.showWarningMessage).mock.calls[0] ?? [];
+    expect(question).toBe('Send .env to the language model?');
+    expect(options).toEqual({ modal: true, detail: '.env looks like a file of secrets.' });
+    // The first has the focus: Enter sends nothing. One that closes would be put last.
+    expect(buttons).toEqual(['Do Not Add', 'Add Anyway']);
+
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Do Not Add');
+    await new Files(session).command('add', uri);
+    expect(server.asked.every(([, params]) => !(params as { confirm?: boolean }).confirm)).toBe(
+      true,
+    );
+    server.answers['tierline/files/pin'] = server.answers['tierline/files/add'];
+    await new Files(session).command('pin', uri);
+    const pin = mock(vscode.window.showWarningMessage).mock.calls.at(-1);
+    expect(pin?.slice(2)).toEqual(['Do Not Pin', 'Pin Anyway']);
 
     mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Add Anyway');
     await new Files(session).command('add', uri);
@@ -327,9 +340,9 @@ describe('sessions', () => {
     pick.triggered.fire({ item, button: trash });
     await settle();
     expect(server.count('tierline/history/deleteSession')).toBe(0);
-    expect(mock(vscode.window.showWarningMessage).mock.calls[0]?.[1]).toMatchObject({
-      modal: true,
-    });
+    const asked = mock(vscode.window.showWarningMessage).mock.calls[0];
+    expect(asked?.[1]).toMatchObject({ modal: true });
+    expect(asked?.slice(2), 'Enter deletes nothing').toEqual(['Keep Session', 'Delete']);
   });
 
   it('lose a turn only after a question, and hide or fork it at once', async () => {
@@ -340,6 +353,8 @@ describe('sessions', () => {
     const made = sessions();
     await made.turn('remove', 'g', 'm');
     expect(server.count('tierline/history/remove')).toBe(0);
+    const asked = mock(vscode.window.showWarningMessage).mock.calls.at(-1);
+    expect(asked?.slice(2), 'Enter removes nothing').toEqual(['Keep Turn', 'Remove']);
     mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Remove');
     await made.turn('remove', 'g', 'm');
     await made.turn('drop', 'g', 'm');

@@ -542,6 +542,12 @@ describe('the input', () => {
     page.receive({ type: 'refused', ticket, code: 'not_found', error, advice: '' });
     expect(page.input.value).toBe('/undo');
     expect(page.root.textContent).toContain(error);
+    page.receive({ type: 'hint', level: 'info', text: 'A new session.' });
+    page.ready();
+    expect(page.root.textContent, 'the same session').toContain(error);
+    page.ready({ sessionId: 's2' });
+    expect(page.root.textContent).not.toContain(error);
+    expect(page.root.textContent).toContain('A new session.');
   });
 
   it('sends what only looks like a command', () => {
@@ -878,6 +884,26 @@ describe('what the model does', () => {
     page.emit({ kind: 'editChanged', edit: edit({ state: 'partly', accepted: [1] }) });
     expect(page.has('[data-testid=edit-accept]')).toBe(false);
     expect(page.get('[data-testid=edit]').textContent).toContain('accepted in part');
+  });
+
+  it('ticks off no call whose edit was rejected', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    page.emit(
+      { kind: 'toolChanged', turnId: 't1', call: call('c1', { status: 'ok' }) },
+      { kind: 'editChanged', edit: edit({ state: 'applied' }) },
+    );
+    expect(page.has('.call.ok .codicon-check')).toBe(true);
+    for (const [state, icon] of [
+      ['rejected', 'circle-slash'],
+      ['expired', 'circle-slash'],
+      ['undone', 'discard'],
+    ] as const) {
+      page.emit({ kind: 'editChanged', edit: edit({ state }) });
+      expect(page.has('.call .codicon-check'), state).toBe(false);
+      expect(page.has('.call.ok'), state).toBe(false);
+      expect(page.has(`.call .codicon-${icon}`), state).toBe(true);
+    }
   });
 
   it('takes a reason for a rejection', () => {

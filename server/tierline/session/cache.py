@@ -17,11 +17,8 @@ from tierline.context.tiers.attribution import Attribution, Cause, Figures, Outc
 from tierline.context.tiers.base import Tariff, Tier
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap, shape
-from tierline.context.tiers.tiermap import (
-    rows_from_json,
-    rows_to_json,
-    tier_rows,
-)
+from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
+from tierline.context.tiers.toprows import TOOLS_KEY, with_top
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, Retrying, StreamEvent, TextDelta, Usage
@@ -273,7 +270,7 @@ class CacheService:
         found = attribute(before.shape, now, figures, facts)
         paid = bill(found, facts, now.ttl)
         seen = _seen(before.shape, now, facts)
-        items = rows_to_json(tier_rows(composed.arrangement, now, seen.end, before.items))
+        items = rows_to_json(_rows(composed, now, seen.end, before.items))
         report = views.report(found, paid, now, composed.arrangement)
         report.turn_id, report.plan_id = turn_id, composed.plan.plan_id
         self._before[session_id] = Before(now, tuple(items))
@@ -322,7 +319,7 @@ class CacheService:
             # Whether the embedded model was started anew is known when it answers.
             now = evolve(now, instance=before.shape.instance)
         seen = _seen(before.shape, now, facts)
-        rows = tier_rows(composed.arrangement, now, seen.end, before.items)
+        rows = _rows(composed, now, seen.end, before.items)
         found = views.tiers("next", rows, composed.arrangement.policy, now, facts)
         found.decisions = views.decisions(composed.arrangement.decisions)
         found.seconds_left = _seconds_left(before.shape, facts, at)
@@ -333,14 +330,22 @@ class CacheService:
         sent = Shape.from_json(newest.detail.get("shape")) if newest is not None else None
         if newest is None or sent is None:
             return views.tiers("last", (), self._session.settings.cache.policy, Shape(), facts)
-        items = newest.detail.get("items")
-        rows = rows_from_json(items if isinstance(items, list) else ())
-        found = views.tiers("last", rows, sent.policy, sent, facts)
+        found = views.tiers("last", views.stored_rows(newest), sent.policy, sent, facts)
         found.report = views.stored_report(newest)
         found.decisions = list(found.report.decisions)
         kept = sent.kept_alive(self.store.kept_alive(newest.session_id))
         found.seconds_left = _seconds_left(kept, facts, datetime.now(UTC).timestamp())
         return found
+
+
+def _rows(
+    composed: Composed, sent: Shape, readable: int, before: tuple[dict[str, Any], ...]
+) -> tuple[TierRow, ...]:
+    """All of a request: its tokens are those of its plan, and so of the budget."""
+    rows = tier_rows(composed.arrangement, sent, readable, before)
+    plan = composed.plan
+    tools = sum(entry.tokens for entry in plan.included if entry.key == TOOLS_KEY)
+    return with_top(rows, sent, plan.tokens, tools, readable, before)
 
 
 def _seen(before: Shape | None, now: Shape, facts: ModelFacts) -> Overlap:

@@ -13,7 +13,8 @@ from tierline.context.tiers.attribution import Attribution, label, title
 from tierline.context.tiers.base import Arrangement, Decision
 from tierline.context.tiers.bill import Bill
 from tierline.context.tiers.shape import Shape
-from tierline.context.tiers.tiermap import TierRow
+from tierline.context.tiers.tiermap import TierRow, rows_from_json
+from tierline.context.tiers.toprows import with_known_tools
 from tierline.lsp import protocol as p
 from tierline.store.usage import StoredRequest
 
@@ -93,6 +94,13 @@ def stored_report(row: StoredRequest) -> p.CacheReport:
             read_tokens=known_or(row.read),
             written_tokens=known_or(row.written),
         )
+
+
+def stored_rows(row: StoredRequest) -> tuple[TierRow, ...]:
+    """The tiers of a request as they were stored."""
+    items = row.detail.get("items")
+    rows = rows_from_json(items if isinstance(items, list) else ())
+    return with_known_tools(rows, Shape.from_json(row.detail.get("shape")))
 
 
 def row(

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import LIFETIMES
-from tierline.context.tiers.tiermap import rows_from_json
 from tierline.lsp import protocol as p
-from tierline.session.cache_views import known_or, time
+from tierline.session.cache_views import known_or, stored_rows, time
 from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 
 Facts = Callable[[str, str], ModelFacts]
@@ -121,8 +120,6 @@ def requests(store: UsageStore, session_id: str, limit: int, facts: Facts) -> p.
 
 
 def _request(one: StoredRequest, facts: Facts) -> p.RequestStats:
-    items = one.detail.get("items")
-    rows = rows_from_json(items if isinstance(items, list) else ())
     priced = one.cost is not None and one.uncached_cost is not None
     return p.RequestStats(
         turn_id=one.turn_id,
@@ -138,5 +135,7 @@ def _request(one: StoredRequest, facts: Facts) -> p.RequestStats:
         written_tokens=known_or(one.written),
         cost=one.cost,
         saved=(one.uncached_cost or 0.0) - (one.cost or 0.0) if priced else None,
-        tiers=[p.TierTokens(row.tier, row.name, row.tokens, row.cached) for row in rows],
+        tiers=[
+            p.TierTokens(row.tier, row.name, row.tokens, row.cached) for row in stored_rows(one)
+        ],
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from tierline.context.assemble import assemble
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import Arrangement, Kind, Tariff
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
-from tierline.context.tiers.shape import overlap, shape
+from tierline.context.tiers.shape import Part, Shape, overlap, shape
 from tierline.context.tiers.tiermap import TierRow, rows_from_json, rows_to_json, tier_rows
+from tierline.context.tiers.toprows import with_known_tools, with_top
 from tierworld import World
 
 FACTS = ModelFacts("m", "anthropic", caching="explicit", min_cacheable_tokens=1, max_marks=4,
@@ -72,3 +75,51 @@ def test_only_what_lies_in_the_readable_part_is_cached() -> None:
 
 def test_damaged_rows_are_left_out() -> None:
     assert rows_from_json([{"tier": "L0", "nonsense": 1}, {}]) == ()
+
+
+def test_the_tool_definitions_are_first_and_all_adds_up_to_the_request() -> None:
+    world = World(Fixed(), files={"a.py": "a = 1\n" * 50})
+    world.ask("One?")
+    arranged = send(world)
+    plain = shape(assemble(arranged, facts=FACTS, count=words), words)
+    tools = (Part("tool:read_file", "r", 40), Part("tool:search", "s", 60, mark="5m"))
+    sent = evolve(plain, parts=(*tools, *plain.parts))
+    pieces = sum(piece.tokens for piece in arranged.pieces)
+
+    def top(
+        readable: int, before: tuple[TierRow, ...] = (), of: Shape = sent
+    ) -> tuple[TierRow, ...]:
+        found = tier_rows(arranged, of, readable, rows_to_json(before))
+        return with_top(found, of, pieces + 107, 100, readable, rows_to_json(before))
+
+    for readable, cached in ((0, False), (1, False), (2, True)):
+        found = top(readable)
+        assert sum(row.tokens for row in found) == pieces + 107
+        head = found[0]
+        assert (head.tier, head.items[0].key, head.items[-1].key) == (
+            "head", "tools", "request:frame",
+        )  # fmt: skip
+        first = head.items[0]
+        assert (first.tokens, first.cached, first.marked) == (100, cached, True)
+        assert head.items[-1].tokens == 7
+        assert rows_from_json(rows_to_json(found)) == found
+    other = evolve(sent, parts=(evolve(tools[0], sha="other"), *sent.parts[1:]))
+    assert top(0, top(0))[0].items[0].change == ""
+    assert top(0, top(0), other)[0].items[0].change == "edited"
+    without = with_top(rows(arranged), plain, pieces + 7, 0, 0)
+    assert [i.key for i in without[0].items if i.key in ("tools", "request:frame")] == [
+        "request:frame"
+    ]
+
+
+def test_stored_rows_without_tools_get_those_of_the_shape_once() -> None:
+    world = World(Fixed(), files={"a.py": "a = 1\n"})
+    world.ask("One?")
+    old = rows(send(world))
+    sent = Shape(parts=(Part("tool:a", "a", 40), Part("tool:b", "b", 2), Part("x", "x", 9)))
+    found = with_known_tools(old, sent)
+    assert (found[0].items[0].key, found[0].items[0].tokens) == ("tools", 42)
+    assert sum(r.tokens for r in found) == sum(r.tokens for r in old) + 42
+    assert with_known_tools(found, sent) == found
+    assert with_known_tools(old, None) == old
+    assert with_known_tools((), sent) == ()

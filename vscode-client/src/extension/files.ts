@@ -1,6 +1,7 @@
 /** Adding, removing, pinning and unpinning files, with a warning where the server refuses. */
 import * as vscode from 'vscode';
 import type { FileInfo, FileParams, FilesResult } from '../protocol';
+import { confirmed } from './confirm';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 import { serverReady } from './waiting';
@@ -50,15 +51,15 @@ export class Files {
       void vscode.window.showWarningMessage(reasons(final.map(({ file }) => file)));
     }
     if (possible.length === 0) return;
-    const yes = verb === 'pin' ? t('Pin Anyway') : t('Add Anyway');
-    const answer = await vscode.window.showWarningMessage(
+    const sure = await confirmed(
       possible.length === 1
         ? t('Send {0} to the language model?', possible[0]?.file.path ?? '')
         : t('Send {0} protected files to the language model?', possible.length),
-      { modal: true, detail: reasons(possible.map(({ file }) => file)) },
-      yes,
+      reasons(possible.map(({ file }) => file)),
+      verb === 'pin' ? t('Pin Anyway') : t('Add Anyway'),
+      verb === 'pin' ? t('Do Not Pin') : t('Do Not Add'),
     );
-    if (answer !== yes) return;
+    if (!sure) return;
     for (const { target, file } of possible) {
       // For a folder the refused file is sent, not the folder it is in.
       await this.send(verb, { ...(file.uri ? { uri: file.uri } : target), confirm: true }).catch(
@@ -123,7 +124,7 @@ export class Files {
 function reasons(files: readonly FileInfo[]): string {
   return files
     .slice(0, 12)
-    .map((file) => `${file.path}: ${file.reason}`)
+    .map(({ path, reason }) => (` ${reason}`.includes(` ${path} `) ? reason : `${path}: ${reason}`))
     .concat(files.length > 12 ? ['…'] : [])
     .join('\n');
 }

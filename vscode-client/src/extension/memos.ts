@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { MemoInfo } from '../protocol';
 import { fileName, memoText, parseMemo, title } from '../shared/memos';
+import { confirmed } from './confirm';
 import { FlatFiles } from './flatFiles';
 import { describeError } from './server/errors';
 import type { Session } from './session';
@@ -124,13 +125,13 @@ export class Memos
   async remove(node?: unknown): Promise<void> {
     const memo = memoOf(node) ?? (await this.choose());
     if (memo === undefined) return;
-    const yes = vscode.l10n.t('Delete');
-    const answer = await vscode.window.showWarningMessage(
+    const sure = await confirmed(
       vscode.l10n.t('Delete this memo?'),
-      { modal: true, detail: memo.content.slice(0, 300) },
-      yes,
+      memo.content.slice(0, 300),
+      vscode.l10n.t('Delete'),
+      vscode.l10n.t('Keep Memo'),
     );
-    if (answer !== yes) return;
+    if (!sure) return;
     await this.session.server.request('tierline/memo/delete', { id: memo.id });
     this.known.delete(memo.id);
     this.filesChanged.fire([{ type: vscode.FileChangeType.Deleted, uri: this.uri(memo) }]);

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { ChatMessage, SearchHit, SessionInfo } from '../protocol';
 import { tokens } from '../shared/budget';
+import { confirmed } from './confirm';
 import type { VirtualDocuments } from './documents';
 import { describeError } from './server/errors';
 import type { Session } from './session';
@@ -135,18 +136,15 @@ export class Sessions {
     const { server } = this.session;
     if (verb === 'fork') await server.request('tierline/branch/fork', { messageId });
     else if (verb === 'remove') {
-      const yes = vscode.l10n.t('Remove');
-      const answer = await vscode.window.showWarningMessage(
+      const sure = await confirmed(
         vscode.l10n.t('Remove this turn from the conversation?'),
-        {
-          modal: true,
-          detail: vscode.l10n.t(
-            'It is no longer sent, shown or found. To leave it out for a while, hide it instead.',
-          ),
-        },
-        yes,
+        vscode.l10n.t(
+          'It is no longer sent, shown or found. To leave it out for a while, hide it instead.',
+        ),
+        vscode.l10n.t('Remove'),
+        vscode.l10n.t('Keep Turn'),
       );
-      if (answer === yes) await server.request('tierline/history/remove', { groupId });
+      if (sure) await server.request('tierline/history/remove', { groupId });
     } else await server.request(`tierline/history/${verb}`, { groupId });
   }
 
@@ -257,13 +255,13 @@ export class Sessions {
     if (button === PREVIEW) await this.preview(sessionId, title);
     else if (button === RENAME) await this.rename(sessionId, title);
     else if (button === DELETE) {
-      const yes = vscode.l10n.t('Delete');
-      const answer = await vscode.window.showWarningMessage(
+      const sure = await confirmed(
         vscode.l10n.t('Delete the session “{0}”?', title),
-        { modal: true, detail: vscode.l10n.t('It is no longer listed or found.') },
-        yes,
+        vscode.l10n.t('It is no longer listed or found.'),
+        vscode.l10n.t('Delete'),
+        vscode.l10n.t('Keep Session'),
       );
-      if (answer === yes) {
+      if (sure) {
         await this.session.server.request('tierline/history/deleteSession', { sessionId });
       }
     }

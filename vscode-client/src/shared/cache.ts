@@ -153,7 +153,10 @@ function details(report: CacheReport): string[] {
       report.idleSeconds > 0 ? `${exact(report.idleSeconds)} s` : '',
     ],
     [t('Cost'), report.cost > 0 ? money(report.cost) : ''],
-    [t('Saved by the cache'), report.cost > 0 ? money(report.saved) : ''],
+    [
+      report.saved < 0 ? t('More than with no cache') : t('Saved by the cache'),
+      report.cost > 0 ? money(Math.abs(report.saved)) : '',
+    ],
   ];
   const table = rows
     .filter(([, value]) => value !== '')

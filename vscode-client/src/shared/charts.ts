@@ -105,7 +105,9 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
     add(
       'cost',
       t('Cost per turn'),
-      t('{0} in all, {1} saved by the cache.', money(total), money(saved)),
+      saved < 0
+        ? t('{0} in all, {1} more than with no cache.', money(total), money(-saved))
+        : t('{0} in all, {1} saved by the cache.', money(total), money(saved)),
       {
         bars: turns.map((turn) => ({
           parts:
@@ -115,7 +117,14 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
                   { value: turn.cost, colour: 'cost' },
                   { value: Math.max(turn.saved ?? 0, 0), colour: 'saved' },
                 ],
-          tip: t('{0}, {1} saved', money(turn.cost ?? 0), money(turn.saved ?? 0)),
+          tip:
+            (turn.saved ?? 0) < 0
+              ? t(
+                  '{0}, {1} more than with no cache',
+                  money(turn.cost ?? 0),
+                  money(-(turn.saved ?? 0)),
+                )
+              : t('{0}, {1} saved', money(turn.cost ?? 0), money(turn.saved ?? 0)),
         })),
         legend: [
           ['cost', t('paid')],

@@ -243,8 +243,13 @@ export class Store {
   }
 
   private modelChanged(model: Model): void {
-    this.announce(this.current.model, model);
+    const before = this.current.model;
+    this.announce(before, model);
     this.set({ model });
+    if (before !== null && before.sessionId !== model.sessionId) {
+      // What went wrong in one conversation says nothing in another.
+      this.set({ hints: this.current.hints.filter(({ level }) => level !== 'error') });
+    }
     this.settle();
   }
 

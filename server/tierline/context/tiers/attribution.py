@@ -295,6 +295,10 @@ def label(key: str) -> str:
     """An item's name for a person."""
     if key == "system:head":
         return "the system prompt"
+    if key == "tools":
+        return "the tool definitions"
+    if key == "request:frame":
+        return "the form of the request"
     kind, _, rest = key.partition(":")
     return _NAMES[kind].format(rest) if kind in _NAMES else key
 

@@ -120,7 +120,12 @@ function Outcome({
           />
         )}
         {report.cost > 0 && <Figure name={words.cost} value={money(report.cost)} />}
-        {report.cost > 0 && <Figure name={words.saved} value={money(report.saved)} />}
+        {report.cost > 0 && (
+          <Figure
+            name={report.saved < 0 ? words.costMore : words.saved}
+            value={money(Math.abs(report.saved))}
+          />
+        )}
       </dl>
       <button type="button" class="link" onClick={() => post({ type: 'explain' })}>
         {words.why}
@@ -144,7 +149,10 @@ function Figures({ stats }: { stats: SessionStats }): JSX.Element {
     words.requests(stats.requests),
     ...(stats.reported > 0 ? [words.rate(percent(100 * stats.hitRate))] : []),
     ...(stats.priced > 0
-      ? [words.spent(money(stats.cost)), words.savedBy(money(stats.saved))]
+      ? [
+          words.spent(money(stats.cost)),
+          stats.saved < 0 ? words.moreBy(money(-stats.saved)) : words.savedBy(money(stats.saved)),
+        ]
       : []),
     ...(keepAlive.requests > 0
       ? [words.kept(keepAlive.requests, money(keepAlive.cost), money(keepAlive.saved))]

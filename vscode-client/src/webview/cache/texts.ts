@@ -14,12 +14,15 @@ export const words = {
   hitRate: t('Hit rate'),
   cost: t('Cost'),
   saved: t('Saved'),
+  /** Writing to the cache costs more than plain input: until it is read, it is a loss. */
+  costMore: t('More than with no cache'),
   why: t('Why?'),
   session: t('This session:'),
   requests: (count: number) => (count === 1 ? t('1 request') : t('{0} requests', count)),
   rate: (rate: string) => t('{0} read from the cache', rate),
   spent: (amount: string) => t('{0} spent', amount),
   savedBy: (amount: string) => t('{0} saved against no cache', amount),
+  moreBy: (amount: string) => t('cost {0} more than with no cache', amount),
   kept: (count: number, cost: string, saved: string) =>
     t('keep-alive: {0}, {1} paid, {2} averted', words.requests(count), cost, saved),
   keepAlive: t('Keep-alive:'),

@@ -16,6 +16,13 @@ const ICONS: Readonly<Record<ToolCallInfo['status'], string>> = {
   interrupted: 'debug-stop',
 };
 
+/** An edit that was not made, or is no longer: its call ran, but there is nothing to tick off. */
+const UNMADE: Partial<Record<EditInfo['state'], string>> = {
+  rejected: 'circle-slash',
+  expired: 'circle-slash',
+  undone: 'discard',
+};
+
 interface CallsProps {
   calls: readonly ToolCallInfo[];
   edits: readonly EditInfo[];
@@ -35,7 +42,7 @@ export function Calls(props: CallsProps): JSX.Element | null {
         const consent = consents.find((one) => one.callId === call.id);
         return (
           <div key={call.id}>
-            <Call call={call} />
+            <Call call={call} edit={edit} />
             {edit !== undefined && <EditCard key={edit.id} edit={edit} store={store} />}
             {consent !== undefined && (
               <ConsentCard key={consent.id} consent={consent} store={store} />
@@ -47,16 +54,18 @@ export function Calls(props: CallsProps): JSX.Element | null {
   );
 }
 
-function Call({ call }: { call: ToolCallInfo }): JSX.Element {
+function Call(props: { call: ToolCallInfo; edit: EditInfo | undefined }): JSX.Element {
+  const { call, edit } = props;
+  const unmade = call.status === 'ok' && edit !== undefined ? UNMADE[edit.state] : undefined;
   return (
     <details
-      class={`call ${call.status}`}
+      class={`call ${unmade === undefined ? call.status : 'unmade'}`}
       data-testid="call"
       data-tool={call.name}
       data-status={call.status}
     >
       <summary>
-        <Icon name={ICONS[call.status]} />
+        <Icon name={unmade ?? ICONS[call.status]} />
         <span class="call-name">{call.name}</span>
         <span class="call-title" title={call.title}>
           {call.title}

@@ -1,0 +1,17 @@
+/** Questions before something is disclosed or deleted. */
+import * as vscode from 'vscode';
+
+/**
+ * True only if the user chose ``yes``. VS Code gives the focus of a modal to its first button that
+ * does not close it, and marking one as the close affordance moves it to the end: so what changes
+ * nothing is an ordinary button and comes first, and Enter means no. (Esc is VS Code's own Cancel.)
+ */
+export async function confirmed(
+  question: string,
+  detail: string,
+  yes: string,
+  no: string,
+): Promise<boolean> {
+  const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, no, yes);
+  return answer === yes;
+}
