@@ -71,8 +71,55 @@ async def test_a_fixed_part_that_cannot_fit_is_an_error_that_names_it(
         editor = await start(model, context={"maxInputTokens": 2_000})
         ended = await editor.chat("Please read this. " + "word " * 9_000)
         assert (ended.outcome, ended.code) == ("error", "fixed_part_too_large")
-        assert "history:" in ended.error and "tokens" in ended.error
+        assert ": your prompt (" in ended.error and "history:" not in ended.error
         assert "prompt" in ended.advice
         assert model.bodies == []
         shown = (await editor.ask("state/get")).messages
         assert [m.role for m in shown] == ["user"]
+
+
+async def test_a_file_that_is_cut_says_so_wherever_it_is_shown(
+    start: Start, workspace: Path
+) -> None:
+    """Not only the model: the answer, the list, the line under the prompt and the explanation."""
+    (workspace / "src" / "big.py").write_text(LONG, encoding="utf-8")
+    with wire_server("anthropic", [a_reply("Yes.")] * 2) as model:
+        editor = await start(model, context={"maxFileTokens": 500})
+        pinned = await editor.ask("files/pin", p.FileParams(path="src/big.py"))
+        await editor.ask("files/add", p.FileParams(path="src/a.py"))
+        assert len(pinned.notices) == 1
+        assert pinned.notices[0].startswith("src/big.py: Only the first 500 of its ")
+        await editor.chat("What is alpha?")
+        assert "function_299" not in json.dumps(model.bodies[-1])
+        small, big = (await editor.ask("files/list")).files
+        assert (small.state, small.reason, small.code) == ("ok", "", "")
+        assert (big.state, big.code) == ("ok", "cut")
+        assert 350 <= big.tokens <= 500
+        whole = int(big.reason.split(" of its ")[1].split(" tokens")[0].replace(",", ""))
+        assert whole > 3_000
+        explained = await editor.ask("plan/explain", p.PlanExplainParams(key="src/big.py"))
+        assert explained.included
+        cut = f"Only the first {big.tokens:,} of its {whole:,} tokens are sent"
+        assert cut in explained.sentence and cut in big.reason
+        lines = [started.context_line for started in editor.bodies(p.TurnStarted)]
+        assert "2 files (1 cut)" in lines[-1]
+        await editor.ask("files/remove", p.FileParams(path="src/big.py"))
+        sent = await editor.ask("chat/send", p.ChatSendParams(text="What is in @src/big.py ?"))
+        await editor.finished(sent.turn_id)
+        assert [n for n in sent.notices if n.startswith("src/big.py: Only the first")]
+
+
+async def test_a_file_that_cannot_fit_even_cut_is_listed_with_its_true_size(
+    start: Start, workspace: Path
+) -> None:
+    (workspace / "src" / "big.py").write_text(LONG * 4, encoding="utf-8")
+    with wire_server("anthropic", [a_reply("Yes.")]) as model:
+        editor = await start(model, context={"maxInputTokens": 4_000, "maxFileTokens": 5_000})
+        await editor.ask("files/pin", p.FileParams(path="src/big.py"))
+        await editor.chat("What is alpha?")
+        (big,) = (await editor.ask("files/list")).files
+        assert (big.state, big.tokens > 12_000) == ("shed", True)
+        assert big.reason.startswith(f"src/big.py alone has {big.tokens:,} tokens;")
+        explained = await editor.ask("plan/explain", p.PlanExplainParams(key="src/big.py"))
+        assert f"({big.tokens:,} tokens) is not in: {big.reason}" in explained.sentence
+        assert big.reason in [notice.text for notice in editor.bodies(p.Notice)]

@@ -94,7 +94,7 @@ def test_a_fixed_part_that_does_not_fit_is_named_and_everything_else_had_left(
         assert sum(part.tokens for part in error.parts) == error.needed > error.room
         held = Selection({item.key: item for item in reversed(given)}.values())
         assert all(held.held(held.kept[part.key]) for part in error.parts)
-        assert error.parts[0].key in str(error)
+        assert error.parts[0].name in str(error)
 
 
 @settings(max_examples=150)

@@ -1316,10 +1316,11 @@ export interface FileInfo {
   /** Workspace-relative POSIX path, root-qualified in multi-root workspaces. */
   path: string;
   uri: string;
+  /** As it is sent; its full size if it was left out. */
   tokens: number;
   pin: 'sticky' | 'leased' | 'ephemeral' | 'none';
   state: 'ok' | 'missing' | 'refused' | 'shed';
-  /** Why it is missing, refused or shed, and what to do; empty when all is well. */
+  /** Why it is missing, refused, shed or sent only in part; empty when all is well. */
   reason: string;
   /** Stability tier in the last plan: L0 to L3, log or active; empty before the first request. */
   tier: string;
@@ -1328,7 +1329,7 @@ export interface FileInfo {
   origin: string;
   /** True if the text comes from an unsaved editor buffer. */
   dirty: boolean;
-  /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well. */
+  /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well. ``cut``, in state ``ok``: it is larger than one file may be; only its beginning is sent. */
   code: string;
   /** True if asking again with ``confirm`` would take a refused file. */
   confirmable: boolean;

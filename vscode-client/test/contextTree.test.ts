@@ -165,6 +165,10 @@ describe('the Context view', () => {
       pins: { pins: [], suggested: [pin('src/d.ts', 'x', { tokens: 50 })] },
     });
     expect(made[0]?.entries[0]?.problem).toBe('It was deleted.');
+    expect(made[0]?.entries[0]?.cut).toBe('');
+    const reason = 'Only the first 5 of its 9 tokens are sent.';
+    const [cut] = groups({ ...nothing, files: [file('big.ts', { reason, code: 'cut' })] });
+    expect(cut?.entries[0]).toMatchObject({ problem: '', cut: reason });
     expect(made[1]?.tokens).toBe(0);
   });
 

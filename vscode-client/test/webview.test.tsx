@@ -621,15 +621,20 @@ describe('what surrounds the conversation', () => {
       files: [
         file('src/a.py', { pin: 'sticky' }),
         file('b.py', { state: 'missing', reason: 'It was deleted.' }),
+        file('big.py', { reason: 'Only the first 5 of its 9 tokens are sent.', code: 'cut' }),
       ],
     });
-    const [first, second] = page.root.querySelectorAll<HTMLElement>('[data-testid=file-chip]');
+    const [first, second, third] =
+      page.root.querySelectorAll<HTMLElement>('[data-testid=file-chip]');
     expect([first?.dataset.path, first?.dataset.pin, second?.dataset.state]).toEqual([
       'src/a.py',
       'sticky',
       'missing',
     ]);
     expect(second?.querySelector('.chip-name')?.getAttribute('title')).toContain('It was deleted.');
+    expect(third?.querySelector('.chip-name')?.getAttribute('title')).toContain('Only the first 5');
+    const warned = [first, second, third].map((chip) => chip?.querySelector('.codicon-warning'));
+    expect(warned.map((icon) => icon != null)).toEqual([false, true, true]);
     act(() => first?.querySelector<HTMLElement>('[aria-label^=Unpin]')?.click());
     act(() => second?.querySelector<HTMLElement>('[aria-label^=Remove]')?.click());
     expect(page.sent.filter((one) => one.type === 'file')).toEqual([

@@ -56,6 +56,29 @@ class Part:
     key: str
     section: Section
     tokens: int
+    path: str = ""
+    required: bool = True
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        if self.key.startswith("request:"):
+            return "what every request costs"
+        if self.section is Section.PROMPT and self.key.endswith(":selection"):
+            return "what is selected in the editor"
+        if self.section is Section.HISTORY and not self.required:
+            return "earlier conversation"
+        return self.path or _NAMES.get(self.section, self.key)
+
+
+_NAMES = {
+    Section.TOOLS: "the list of tools",
+    Section.SYSTEM: "the instructions",
+    Section.STATE: "the state of the work",
+    Section.SUMMARIES: "a summary of earlier conversation",
+    Section.HISTORY: "your prompt",
+    Section.PROMPT: "your prompt",
+}
 
 
 class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user meets
@@ -65,7 +88,7 @@ class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user 
         self.parts = tuple(sorted(parts, key=lambda part: (-part.tokens, part.key)))
         self.needed = needed
         self.room = room
-        named = ", ".join(f"{part.key} {part.tokens:,}" for part in self.parts[:4])
+        named = ", ".join(f"{part.name} ({part.tokens:,})" for part in self.parts[:4])
         rest = len(self.parts) - 4
         super().__init__(
             "fixed_part_too_large",
@@ -201,11 +224,15 @@ def shed_files(selection: Selection, limits: Limits) -> list[str]:
         name = item.path or item.key
         if item.tokens > most:
             code = Code.TOO_LARGE
-            reason = f"{name} alone has {item.tokens:,} tokens; there is room for {most:,} in all."
+            whole = item.whole_tokens or item.tokens
+            reason = f"{name} alone has {whole:,} tokens; there is room for {most:,} in all."
         else:
             code = Code.SHED
+            size = f"{item.tokens:,}"
+            if item.whole_tokens:
+                size = f"the first {size} of {item.whole_tokens:,}"
             reason = (
-                f"{name} ({item.tokens:,} tokens) was left out: the request would have taken "
+                f"{name} ({size} tokens) was left out: the request would have taken "
                 f"{selection.tokens:,} of {room:,} tokens."
             )
         if selection.drop(item, code, reason):
@@ -272,7 +299,10 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
             )
     if selection.tokens > room:
         raise FixedPartTooLarge(
-            [Part(item.key, item.section, item.tokens) for item in selection.kept.values()],
+            [
+                Part(item.key, item.section, item.tokens, item.path, item.required)
+                for item in selection.kept.values()
+            ],
             selection.tokens,
             room,
         )

@@ -33,6 +33,12 @@ class Rendered:
     cut: bool = False
 
 
+def cut_sentence(sent: int, whole: int, limit: int = 0) -> str:
+    """What the user should know of a cut file, in tokens. ``limit``: what one file may take."""
+    why = f"one file may take {limit:,}" if limit else "the rest is over the limit for one file"
+    return f"Only the first {sent:,} of its {whole:,} tokens are sent: {why} (maxFileTokens)."
+
+
 class Renderings:
     """Rendered files by key: an unchanged file is neither rendered nor hashed again.
 
@@ -44,8 +50,10 @@ class Renderings:
         self._whole: dict[str, Rendered] = {}
         self._cut: dict[str, Rendered] = {}
 
-    def get(self, entry: FileEntry, counter: Counts, max_tokens: int) -> tuple[Rendered, int]:
-        """The entry as it is sent, and its tokens: at most ``max_tokens``, if that is not 0."""
+    def get(self, entry: FileEntry, counter: Counts, max_tokens: int) -> tuple[Rendered, int, int]:
+        """The entry as it is sent, its tokens (at most ``max_tokens``, if that is not 0), and those
+        of the whole file.
+        """
         whole = self._whole.get(entry.key)
         if whole is None or whole.of != entry.sha256:
             text = fences.render_file(entry.key, entry.text)
@@ -53,15 +61,24 @@ class Renderings:
         tokens = counter.count(whole.text)
         if not 0 < max_tokens < tokens:
             self._cut.pop(entry.key, None)
-            return whole, tokens
+            return whole, tokens, tokens
         cut = self._cut.get(entry.key)
         if cut is not None and cut.of == entry.sha256:
             used = counter.count(cut.text)
             if max_tokens * _LEAST_FILL <= used <= max_tokens:
-                return cut, used
+                return cut, used, tokens
         text, used = cut_file(entry, counter, max_tokens, tokens)
         cut = self._cut[entry.key] = Rendered(entry.sha256, text, sha256(text), cut=True)
-        return cut, used
+        return cut, used, tokens
+
+    def cut_tokens(self, entry: FileEntry, counter: Counts, max_tokens: int) -> int:
+        """What a file of more than ``max_tokens`` tokens has once it is cut: the figure of the last
+        cut, or the limit if there was none. Cuts nothing, so it is quick.
+        """
+        cut = self._cut.get(entry.key)
+        if cut is None or cut.of != entry.sha256:
+            return max_tokens
+        return min(counter.count(cut.text), max_tokens)
 
     def keep_only(self, keys: frozenset[str]) -> None:
         """Forget the renderings of files that are no longer listed."""

@@ -199,15 +199,20 @@ class FileContext:
         self._entries.setdefault(key, FileEntry(key, **facts))
         return self.fail(key, refusal)
 
-    def shed(self, keys: Iterable[str], detail: str = "") -> list[FileEntry]:
-        """Mark files that the budget left out of the next request; unknown keys are skipped."""
+    def shed(self, keys: Iterable[str], detail: str = "", sentence: str = "") -> list[FileEntry]:
+        """Mark files that the budget left out of the next request; unknown keys are skipped.
+        ``sentence`` takes the place of the usual one.
+        """
         marked = []
         for key in keys:
             entry = self._entries.get(key)
             if entry is not None and entry.state is FileState.OK:
                 why = refuse(key, Reason.SHED, detail)
                 self._entries[key] = evolve(
-                    entry, state=FileState.SHED, reason=str(why.reason), sentence=why.sentence
+                    entry,
+                    state=FileState.SHED,
+                    reason=str(why.reason),
+                    sentence=sentence or why.sentence,
                 )
                 marked.append(self._entries[key])
         return marked
@@ -310,7 +315,7 @@ class FileContext:
         for entry in self.entries():
             if entry.state is not FileState.OK:
                 continue
-            rendered, tokens = self._renderings.get(entry, counter, max_tokens)
+            rendered, tokens, whole = self._renderings.get(entry, counter, max_tokens)
             items.append(
                 Item(
                     key=KEY_PREFIX + entry.key,
@@ -322,9 +327,14 @@ class FileContext:
                     pin=entry.pin,
                     origin=entry.origin,
                     path=entry.key,
+                    whole_tokens=whole if rendered.cut else 0,
                 )
             )
         return items
+
+    def cut_tokens(self, entry: FileEntry, counter: Counts, max_tokens: int) -> int:
+        """Tokens that are sent of a file which has more than ``max_tokens``."""
+        return self._renderings.cut_tokens(entry, counter, max_tokens)
 
     # --- persistence -----------------------------------------------------------------------------
 

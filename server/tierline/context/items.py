@@ -66,6 +66,8 @@ class Item:
     """Where it comes from, in words for a person (``added by you``, ``BM25 rank 2``)."""
     path: str = ""
     """Files: workspace-relative POSIX path, root-qualified in multi-root workspaces."""
+    whole_tokens: int = 0
+    """Of what is sent cut: tokens of the whole; 0 for what is sent whole."""
 
     @cached_property
     def memo(self) -> dict[str, Any]:
@@ -80,5 +82,5 @@ class Item:
         return "\0".join(
             (self.key, self.section, self.sha256, str(self.tokens), str(self.priority), self.pin,
              "!" * self.required, "~" * self.volatile, self.group, self.path, self.origin,
-             *self.depends)
+             *self.depends, *([f"<{self.whole_tokens}"] if self.whole_tokens else ()))
         )  # fmt: skip

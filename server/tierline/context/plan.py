@@ -22,6 +22,7 @@ from tierline.context.enforce import (
     shed_files,
     shed_rest,
 )
+from tierline.context.filerender import cut_sentence
 from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import LIMITS, ContextMode
@@ -50,6 +51,8 @@ class PlanEntry:
     pin: Pin = Pin.NONE
     path: str = ""
     group: str = ""
+    whole_tokens: int = 0
+    """Of what is sent cut: tokens of the whole; 0 for what is sent whole."""
 
     def at(self, tier: str) -> PlanEntry:
         """The entry in a tier. From one request to the next most stay where they are."""
@@ -238,9 +241,10 @@ def explain(plan: ContextPlan, key: str) -> str:
         return f"{key} was not a candidate for this request."
     name = entry.path or key
     if plan.includes(key):
-        tier = f" in tier {entry.tier}" if entry.tier else ""
+        tier = f", in tier {entry.tier}," if entry.tier else ""
         return f"{name} is in{tier} with {entry.tokens:,} tokens: {entry.reason}"
-    size = f" ({entry.tokens:,} tokens)" if entry.tokens else ""
+    tokens = entry.whole_tokens or entry.tokens
+    size = f" ({tokens:,} tokens)" if tokens else ""
     return f"{name}{size} is not in: {entry.reason}"
 
 
@@ -364,9 +368,11 @@ def _entry(item: Item) -> PlanEntry:
         code, why = Code.SELECTED, _WHY[item.section]
     if item.origin and code is not Code.FRAME:
         why = f"{why[:-1]} ({item.origin})."
+    if item.whole_tokens:
+        why = f"{why} {cut_sentence(item.tokens, item.whole_tokens)}"
     return PlanEntry(
         item.key, item.section, item.tokens, code, why, "",
-        item.sha256, item.pin, item.path, item.group,
+        item.sha256, item.pin, item.path, item.group, item.whole_tokens,
     )  # fmt: skip
 
 
@@ -374,5 +380,5 @@ def _excluded(drop: Dropped) -> PlanEntry:
     item = drop.item
     return PlanEntry(
         item.key, item.section, item.tokens, drop.code, drop.reason, "",
-        item.sha256, item.pin, item.path, item.group,
+        item.sha256, item.pin, item.path, item.group, item.whole_tokens,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.fileentry import FileEntry
+from tierline.context.filerender import cut_sentence
 from tierline.context.files import FileState
 from tierline.context.items import Item
 from tierline.context.limits import Limits
@@ -189,12 +190,21 @@ class Composer:
         if now != kept:
             await asyncio.to_thread(self._sent.keep, session_id, now)
 
-    def file_tokens(self, entry: FileEntry) -> int:
-        """Tokens of a file as it would be sent; 0 while it is not."""
+    def file_tokens(self, entry: FileEntry) -> tuple[int, str]:
+        """Tokens of a file as it would be sent, 0 while it cannot be; and a sentence if it is cut.
+        One that was left out has its full size.
+        """
         if entry.state not in (FileState.OK, FileState.SHED):
-            return 0
-        counter = self._session.counters.counter(self._session.models.facts())
-        return counter.count(render_file(entry.key, entry.text))
+            return 0, ""
+        facts = self._session.models.facts()
+        counter = self._session.counters.counter(facts)
+        whole = counter.count(render_file(entry.key, entry.text))
+        limit = self._session.settings.context.max_file_tokens
+        # Where not even the cut can fit, the file is left out, and the plan says so.
+        if entry.state is FileState.SHED or not limit < whole or limit > facts.max_input_tokens:
+            return whole, ""
+        sent = self._session.files.context.cut_tokens(entry, counter, limit)
+        return sent, cut_sentence(sent, whole, limit)
 
     def tokens_of(self, key: str) -> int:
         """Tokens of an item in the last plan; 0 if it is not in it."""

@@ -9,7 +9,7 @@ from tierline.context.retrieval.cards import CARD_PREFIX
 
 
 def context_line(decided: ContextPlan, mode: ContextMode) -> str:
-    """``+3 cards, 2 files · 2.1k tokens · CTX light``."""
+    """``+3 cards, 2 files (1 cut) · 2.1k tokens · CTX light``."""
     files = sum(e.section is Section.FILES for e in decided.included)
     pages = sum(e.section is Section.URLS for e in decided.included)
 
@@ -23,7 +23,8 @@ def context_line(decided: ContextPlan, mode: ContextMode) -> str:
     )
     parts = [f"+{count} {what}{plural * (count != 1)}" for count, what, plural in counted if count]
     parts += [f"{pages} page{'s' * (pages != 1)}"] if pages else []
-    parts.append(f"{files} file{'s' * (files != 1)}")
+    cut = sum(e.section is Section.FILES and e.whole_tokens > 0 for e in decided.included)
+    parts.append(f"{files} file{'s' * (files != 1)}" + (f" ({cut} cut)" if cut else ""))
     return f"{', '.join(parts)} · {short(decided.tokens)} tokens · CTX {mode.value}"
 
 

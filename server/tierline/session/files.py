@@ -45,7 +45,7 @@ class FileService:
     """Keeps a FileContext in step with buffers and disk. Used from the event loop's thread."""
 
     def __init__(
-        self, session: Session, loader: Loader, tokens: Callable[[FileEntry], int]
+        self, session: Session, loader: Loader, tokens: Callable[[FileEntry], tuple[int, str]]
     ) -> None:
         self._session = session
         self._loader = loader
@@ -107,14 +107,17 @@ class FileService:
     async def mention(self, text: str) -> list[str]:
         """Add the files that a prompt mentions with ``@path``. Returns notices for the refused."""
         notices = []
+        new: list[str] = []
         for found in mentions(text):
             loaded = await asyncio.to_thread(self._loader.load, found.path)
             if isinstance(loaded, Loaded):
+                if not self.context.has_file(loaded.key):
+                    new.append(loaded.key)
                 self._put(loaded, "mentioned by you")
             elif str(loaded.reason) != "not_found":
                 notices.append(loaded.sentence)
         if self.context.get_files():
-            await self._changed()
+            notices += _cut((await self._changed()).files, new)
         return notices
 
     async def withheld(self, uri: str) -> str:
@@ -188,10 +191,11 @@ class FileService:
         """Take over what a plan decided: each file's tier, and which ones it had to leave out."""
         self.tiers = {entry.key: entry.tier for entry in plan.included if entry.tier}
         self.context.unshed()
-        left_out = [
-            e.path for e in plan.excluded if e.path and e.code in (Code.SHED, Code.TOO_LARGE)
-        ]
-        self.context.shed(left_out)
+        for entry in plan.excluded:
+            if entry.path and entry.code == Code.SHED:
+                self.context.shed([entry.path])
+            elif entry.path and entry.code == Code.TOO_LARGE:  # neither a pin nor room helps
+                self.context.shed([entry.path], sentence=entry.reason)
 
     async def renamed(self, pairs: Iterable[tuple[str, str]]) -> None:
         """The editor renamed files or folders: entries, pins and leases follow."""
@@ -231,6 +235,7 @@ class FileService:
             for key in keys:
                 self.context.set_pin(key, pin)
         result = await self._changed()
+        notices = [*notices, *_cut(result.files, keys)]
         return p.FilesResult(files=result.files, refused=refused, notices=notices)
 
     def _put(self, loaded: Loaded, origin: str) -> FileEntry:
@@ -252,13 +257,15 @@ class FileService:
         return p.FilesResult(files=infos)
 
     def _info(self, entry: FileEntry) -> p.FileInfo:
+        tokens, cut = self._tokens(entry)
         return p.FileInfo(
             path=entry.key,
             uri=self._loader.uri(entry.key),
-            tokens=self._tokens(entry),
+            tokens=tokens,
             pin=entry.pin.value,
             state=entry.state.value,
-            reason=entry.sentence,
+            reason=entry.sentence or cut,
+            code="cut" if cut else "",
             tier=self.tiers.get(f"file:{entry.key}", ""),
             aliases=list(entry.aliases),
             origin=entry.origin,
@@ -271,6 +278,11 @@ def _reference(params: p.FileParams) -> str:
     if not reference:
         raise TierlineError("invalid_params", "No file was named.", "Pass a path or a uri.")
     return reference
+
+
+def _cut(files: Iterable[p.FileInfo], keys: Sequence[str]) -> list[str]:
+    """A notice for each of these files that is not sent whole."""
+    return [f"{f.path}: {f.reason}" for f in files if f.code == "cut" and f.path in keys]
 
 
 def _refused(refusal: Refusal, uri: str) -> p.FileInfo:

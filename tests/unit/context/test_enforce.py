@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from planning import atom, file, limits, prompt, system
 from tierline.context.blocks import Text, ToolResult, ToolUse
@@ -106,8 +107,19 @@ def test_what_cannot_leave_and_does_not_fit_is_an_error_that_names_it() -> None:
     error = caught.value
     assert error.code == "fixed_part_too_large"
     assert [part.key for part in error.parts] == ["tools", "history:999999", "system:head"]
-    assert "tools 900" in error.message
+    assert error.message.endswith(
+        "the list of tools (900), your prompt (200), the instructions (50)."
+    )
     assert "tools" in error.advice
+
+
+def test_a_cut_file_that_does_not_fit_is_named_with_its_true_size() -> None:
+    cut = evolve(file("big.py", 2_000), whole_tokens=30_000)
+    (notice,) = shed_files(Selection([cut, prompt(10)]), limits(1_000, output=50))
+    assert notice.startswith("big.py alone has 30,000 tokens;")
+    fits = evolve(file("big.py", 800), whole_tokens=30_000)
+    (notice,) = shed_files(Selection([fits, prompt(150)]), limits(1_000, output=50))
+    assert notice.startswith("big.py (the first 800 of 30,000 tokens) was left out")
 
 
 def test_what_is_required_holds_what_it_depends_on() -> None:

@@ -386,6 +386,8 @@ def test_a_long_file_is_cut_at_a_line_within_the_limit(limit: int) -> None:
     assert back.text == "" or back.text.endswith("\n")
     assert back.note.startswith("cut: the first ")
     assert f"{len(text):,} characters" in item.text.splitlines()[-1]
+    (whole,) = files.to_items(Words())
+    assert (item.whole_tokens, whole.whole_tokens) == (whole.tokens, 0)
 
 
 def test_a_cut_stays_where_it_is_while_the_counter_is_calibrated() -> None:

@@ -221,7 +221,8 @@ function entryItem(entry: Entry): vscode.TreeItem {
   const state = entry.problem !== '' ? t('not sent') : size;
   const dimmed = entry.kind === 'suggestion';
   item.id = `${entry.group}:${entry.key}`;
-  item.description = [state, entry.problem === '' ? entry.tier : '', where]
+  const cut = entry.cut !== '' ? t('cut') : '';
+  item.description = [state, cut, entry.problem === '' ? entry.tier : '', where]
     .filter((part) => part !== '')
     .join(' · ');
   item.tooltip = tooltip(entry, size);
@@ -237,7 +238,9 @@ function entryItem(entry: Entry): vscode.TreeItem {
     title: t('Open'),
     arguments: [entry],
   };
-  item.accessibilityInformation = { label: `${item.label}, ${item.description}, ${entry.why}` };
+  item.accessibilityInformation = {
+    label: `${item.label}, ${item.description}, ${entry.cut || entry.why}`,
+  };
   return item;
 }
 
@@ -247,6 +250,7 @@ function tooltip(entry: Entry, size: string): string {
   const lines = [
     entry.kind === 'page' ? entry.uri : name,
     entry.problem,
+    entry.cut,
     entry.why === '' ? '' : t('Why: {0}', entry.why),
     size,
     entry.tier === '' ? '' : t('Stability tier: {0}', entry.tier),
@@ -256,7 +260,7 @@ function tooltip(entry: Entry, size: string): string {
 }
 
 function icon(entry: Entry): string {
-  if (entry.problem !== '') return 'warning';
+  if (entry.problem !== '' || entry.cut !== '') return 'warning';
   if (entry.kind === 'page') return 'globe';
   return entry.symbol === '' ? 'file' : 'symbol-method';
 }

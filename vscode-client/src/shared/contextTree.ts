@@ -33,6 +33,8 @@ export interface Entry {
   why: string;
   /** Why it is not sent; empty if it is. */
   problem: string;
+  /** What is missing, if only its beginning is sent. */
+  cut: string;
 }
 
 export interface Group {
@@ -97,6 +99,7 @@ function fromFile(file: FileInfo): Entry {
     tier: file.tier,
     why: file.origin,
     problem: file.state === 'ok' ? '' : file.reason,
+    cut: file.state === 'ok' ? file.reason : '',
   };
 }
 
@@ -114,6 +117,7 @@ function fromPin(pin: PinInfo, group: 'pinned' | 'suggested'): Entry {
     tier: '',
     why: pin.why,
     problem: '',
+    cut: '',
   };
 }
 
@@ -131,6 +135,7 @@ function fromCandidate(found: RetrievalCandidate): Entry {
     tier: '',
     why: found.why,
     problem: '',
+    cut: '',
   };
 }
 
@@ -148,5 +153,6 @@ function fromPage(page: UrlInfo): Entry {
     tier: page.tier,
     why: t('read on {0}', page.fetched.slice(0, 10)),
     problem: '',
+    cut: '',
   };
 }

@@ -36,10 +36,11 @@ class FileInfo:
     """Workspace-relative POSIX path, root-qualified in multi-root workspaces."""
     uri: str
     tokens: int
+    """As it is sent; its full size if it was left out."""
     pin: PinKind
     state: FileState
     reason: str = ""
-    """Why it is missing, refused or shed, and what to do; empty when all is well."""
+    """Why it is missing, refused, shed or sent only in part; empty when all is well."""
     tier: str = ""
     """Stability tier in the last plan: L0 to L3, log or active; empty before the first request."""
     aliases: list[str] = field(factory=list)
@@ -48,7 +49,8 @@ class FileInfo:
     dirty: bool = False
     """True if the text comes from an unsaved editor buffer."""
     code: str = ""
-    """Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well."""
+    """Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well.
+    ``cut``, in state ``ok``: it is larger than one file may be; only its beginning is sent."""
     confirmable: bool = False
     """True if asking again with ``confirm`` would take a refused file."""
 

@@ -64,7 +64,7 @@ function FileChip(props: { file: FileInfo; name: string; store: Store }): JSX.El
         onClick={act(pinned ? 'unpin' : 'pin')}
       />
       <button type="button" class="chip-name" title={tip(file)} onClick={act('open')}>
-        {file.state !== 'ok' && <Icon name="warning" />}
+        {(file.state !== 'ok' || file.code === 'cut') && <Icon name="warning" />}
         <span>{name}</span>
         {file.dirty && <span class="dirty">●</span>}
       </button>
