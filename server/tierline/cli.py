@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -35,6 +36,7 @@ from tierline.cli_common import (
     err,
     out,
     print_json,
+    say,
 )
 from tierline.lsp import protocol as p
 
@@ -57,6 +59,13 @@ app.add_typer(cli_completion.app)
 
 _Files = Annotated[
     list[Path] | None, typer.Option("--file", "-f", help="A file to put into the context.")
+]
+_Confirm = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--confirm",
+        help="As --file, also if it is a file of secrets or an ignore rule excludes it.",
+    ),
 ]
 _Provider = Annotated[
     str, typer.Option(help="auto, anthropic, openai or local; the setting when empty.")
@@ -100,6 +109,7 @@ def serve(
 def chat(
     question: Annotated[str, typer.Argument(help="What to ask. Use - to read standard input.")],
     file: _Files = None,
+    confirm: _Confirm = None,
     root: _Root = Path(),
     provider: _Provider = "",
     model: _Model = "",
@@ -108,19 +118,34 @@ def chat(
 ) -> None:
     """Ask about files and stream the answer."""
     text = sys.stdin.read() if question == "-" else question
-    code = asyncio.run(_chat(text, file or [], root, provider, model, new, as_json))
+    files = _Chosen(file or [], confirm or [])
+    code = asyncio.run(_chat(text, files, root, provider, model, new, as_json))
     raise typer.Exit(code)
 
 
 @app.command()
 def budget(
-    file: _Files = None, root: _Root = Path(), provider: _Provider = "", as_json: _Json = False
+    file: _Files = None,
+    confirm: _Confirm = None,
+    root: _Root = Path(),
+    provider: _Provider = "",
+    as_json: _Json = False,
 ) -> None:
-    """Show how large the next request would be, section by section."""
-    raise typer.Exit(asyncio.run(_budget(file or [], root, provider, as_json)))
+    """Show how large the next request would be, section by section. Nothing is kept of it."""
+    files = _Chosen(file or [], confirm or [])
+    raise typer.Exit(asyncio.run(_budget(files, root, provider, as_json)))
 
 
-async def _open(root: Path, provider: str, model: str, *, restore: bool, sink: Any) -> Any:
+class _Chosen(NamedTuple):
+    """Files of the command line: the plain ones, and those that were confirmed."""
+
+    plain: list[Path]
+    confirmed: list[Path]
+
+
+async def _open(
+    root: Path, provider: str, model: str, *, restore: bool, sink: Any, looking: bool = False
+) -> Any:
     from tierline.lsp.launch import configure_logging
     from tierline.session.session import Session
 
@@ -135,13 +160,14 @@ async def _open(root: Path, provider: str, model: str, *, restore: bool, sink: A
         [(folder.name, folder.as_uri())],
         editor_settings={"history": {"restore": restore}},
         publish=sink,
+        looking=looking,
     )
     await session.start()
     return session
 
 
 async def _chat(
-    text: str, files: list[Path], root: Path, provider: str, model: str, new: bool, as_json: bool
+    text: str, files: _Chosen, root: Path, provider: str, model: str, new: bool, as_json: bool
 ) -> int:
     events: asyncio.Queue[p.Event] = asyncio.Queue()
     session = await _open(root, provider, model, restore=not new, sink=events.put_nowait)
@@ -158,11 +184,13 @@ async def _chat(
         await session.close()
 
 
-async def _add_files(session: Any, files: list[Path]) -> bool:
-    for path in files:
-        result = await session.files.add(p.FileParams(path=str(path.resolve())))
+async def _add_files(session: Any, files: _Chosen) -> bool:
+    given = [(path, False) for path in files.plain] + [(path, True) for path in files.confirmed]
+    for path, confirm in given:
+        result = await session.files.add(p.FileParams(path=str(path.resolve()), confirm=confirm))
         for refused in result.refused:
-            err.print(refused.reason, style="red")
+            how = f" To confirm: --confirm {shlex.quote(str(path))}" if refused.confirmable else ""
+            say(f"{refused.reason}{how}", "red")
         if result.refused and not result.files:
             return False
     return True
@@ -209,8 +237,8 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
     return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_PROBLEM
 
 
-async def _budget(files: list[Path], root: Path, provider: str, as_json: bool) -> int:
-    session = await _open(root, provider, "", restore=True, sink=lambda _event: None)
+async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> int:
+    session = await _open(root, provider, "", restore=True, sink=lambda _event: None, looking=True)
     try:
         if not await _add_files(session, files):
             return EXIT_PROBLEM

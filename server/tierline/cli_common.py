@@ -124,11 +124,14 @@ def in_session(
     new: bool = False,
     strategy: str = "",
     progress: Progress | None = None,
+    looking: bool = False,
 ) -> T:
     """Open the workspace's session, do something with it, close it."""
 
     async def whole() -> T:
-        session = await open_session(root, new, strategy, lambda _event: None, progress)
+        session = await open_session(
+            root, new, strategy, lambda _event: None, progress, looking=looking
+        )
         try:
             return await work(session)
         finally:
@@ -138,9 +141,16 @@ def in_session(
 
 
 async def open_session(
-    root: Path, new: bool, strategy: str, publish: Any, progress: Progress | None = None
+    root: Path,
+    new: bool,
+    strategy: str,
+    publish: Any,
+    progress: Progress | None = None,
+    *,
+    looking: bool = False,
 ) -> Session:
-    """The session of a workspace, with its newest conversation unless ``new``.
+    """The session of a workspace, with its newest conversation unless ``new``. ``looking``: for a
+    command that only shows something.
 
     Raises:
         TierlineError: ``invalid_params`` for a strategy that there is not.
@@ -160,6 +170,7 @@ async def open_session(
         editor_settings={"history": {"restore": not new}},
         publish=publish,
         progress=progress,
+        looking=looking,
     )
     await session.start()
     session.strategy_now = strategy

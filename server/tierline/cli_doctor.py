@@ -25,14 +25,16 @@ def doctor(
     ] = False,
     as_json: _Json = False,
 ) -> None:
-    """Check the installation, the provider and this workspace. Exit code 1 if something fails."""
+    """Check the installation, the provider and this workspace. Exit code 1 if anything needs
+    attention; notes alone do not count.
+    """
     from tierline.session.doctor import examine
 
     checks = asyncio.run(examine(root.resolve(), read_history=not quick))
-    failed = any(check.status == "failure" for check in checks)
+    worst = sum(check.status in ("failure", "warning") for check in checks)
     if as_json:
         print_json(checks)
-        raise typer.Exit(int(failed))
+        raise typer.Exit(int(worst > 0))
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
@@ -49,11 +51,12 @@ def doctor(
         )
         area = check.area
     out.print(table)
-    worst = sum(check.status in ("failure", "warning") for check in checks)
+    notes = sum(check.status == "note" for check in checks)
+    beside = f" {notes} {'note' if notes == 1 else 'notes'} (·)." if notes else ""
     out.print(
-        "Everything that a turn needs is there."
+        f"Everything that a turn needs is there.{beside}"
         if not worst
-        else f"{worst} {'thing needs' if worst == 1 else 'things need'} attention.",
+        else f"{worst} {'thing needs' if worst == 1 else 'things need'} attention.{beside}",
         style="green" if not worst else "yellow",
     )
-    raise typer.Exit(int(failed))
+    raise typer.Exit(int(worst > 0))

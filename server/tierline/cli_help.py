@@ -11,6 +11,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "serve": ("tierline serve", "tierline serve --tcp 127.0.0.1:7817"),
     "chat": (
         'tierline chat "What does parse() return?" -f src/parser.py',
+        'tierline chat "Why is the port taken?" --confirm .env',
         "git diff | tierline chat - --continue",
         'tierline chat "Name the three largest risks." --json',
     ),
@@ -23,7 +24,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'tierline query "SELECT role, count(*) FROM messages GROUP BY role"',
         'tierline query "SELECT * FROM sessions LIMIT 3" --json',
     ),
-    "stats": ("tierline stats", "tierline stats --turns -n 5", "tierline stats --json"),
+    "stats": ("tierline stats", "tierline stats --turns -n 5", "tierline stats --session 4f2a91"),
     "add": (
         'tierline add user "We deploy on Fridays." --important',
         "make test 2>&1 | tierline add tool -",

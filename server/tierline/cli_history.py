@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from tierline import cli_tables
 from tierline.cli_common import EXIT_PROBLEM, EXIT_USAGE, _Json, _Root, out, print_json, say
 from tierline.errors import TierlineError
 
@@ -58,11 +59,16 @@ def replay(
 def plans(
     root: _Root = Path(),
     limit: _Limit = 20,
-    session: Annotated[str, typer.Option(help="Only this session's.")] = "",
+    session: Annotated[
+        str, typer.Option(help="Only this session's: its id, or the end or beginning of it.")
+    ] = "",
     as_json: _Json = False,
 ) -> None:
     """List the stored plans, the newest first."""
     with _plans(root, missing_is_empty=True) as store:
+        if store is not None and session:
+            ids = (stored.session_id for stored in store.list(MAX_PLANS))
+            session = cli_tables.chosen(session, ids) or session
         found = store.list(limit, session) if store is not None else []
     rows = [
         {
@@ -129,9 +135,16 @@ def recover(
         store.close()
     if as_json:
         print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
-        return
-    typer.echo(f"{added} records of {len(report.sessions)} sessions were added.")
-    if report.skipped:
+    elif report.health != "damaged":
+        typer.echo(f"{added} records of {len(report.sessions)} sessions were added.")
+    if report.health == "damaged":
+        say(
+            f"Nothing could be taken over: none of the {report.skipped} lines of {file} is a "
+            "record. Name a history.jsonl.",
+            "red",
+        )
+        raise typer.Exit(EXIT_PROBLEM)
+    if report.skipped and not as_json:
         say(f"{report.skipped} damaged lines were left out.", "yellow")
 
 

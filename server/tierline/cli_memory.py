@@ -27,6 +27,7 @@ from tierline.cli_common import (
     open_session,
     out,
     print_json,
+    say,
 )
 from tierline.errors import TierlineError
 
@@ -53,7 +54,11 @@ def add(
     role: Annotated[str, typer.Argument(help="user, assistant, system or tool.")],
     text: Annotated[str, typer.Argument(help="The text. Use - to read standard input.")],
     important: Annotated[
-        bool, typer.Option("--important", help="Keep it in permanent memory.")
+        bool,
+        typer.Option(
+            "--important",
+            help="Keep it word for word, in permanent memory once it leaves working memory.",
+        ),
     ] = False,
     new: _New = False,
     root: _Root = Path(),
@@ -69,6 +74,11 @@ def add(
         raise typer.Exit(EXIT_USAGE)
     identifier = in_session(root, lambda s: s.memory.add(role, said, important=important), new=new)
     _print_id(identifier, as_json)
+    if important:
+        say(
+            "It waits in working memory and goes to permanent memory when its turn is compressed.",
+            "dim",
+        )
 
 
 @app.command()
@@ -95,9 +105,17 @@ def compress(root: _Root = Path(), as_json: _Json = False) -> None:
     """Compress the newest session's working memory now. The log keeps every message."""
     from tierline.lsp import protocol as p
 
-    stats = in_session(root, lambda s: s.memory.compress(p.NoParams()))
-    _print_stats(stats, as_json)
-    if not stats.active:
+    async def work(session: Session) -> tuple[p.MemoryStats, bool]:
+        if not session.conversation.timeline().groups():
+            return await session.memory.stats(p.NoParams()), False
+        return await session.memory.compress(p.NoParams()), True
+
+    stats, done = in_session(root, work)
+    if as_json or done:
+        _print_stats(stats, as_json)
+    if not done:
+        say("Nothing was compressed. There is no turn to compress yet.", "dim")
+    elif not stats.active:
         err.print(
             "The history strategy is not levels, so requests are not shortened by this. "
             'Set history.strategy to "levels".',
@@ -110,7 +128,7 @@ def memory_stats(root: _Root = Path(), as_json: _Json = False) -> None:
     """Show levels, summaries and how well compression works."""
     from tierline.lsp import protocol as p
 
-    _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams())), as_json)
+    _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams()), looking=True), as_json)
 
 
 memory.command("compress")(compress)
@@ -144,7 +162,8 @@ def memo_list(
     """List the memos of this project and of the user, the newest first."""
     from tierline.lsp import protocol as p
 
-    _print_memos(in_session(root, lambda s: s.memos.listed(p.MemoListParams(tag=tag))), as_json)
+    params = p.MemoListParams(tag=tag)
+    _print_memos(in_session(root, lambda s: s.memos.listed(params), looking=True), as_json)
 
 
 @memo.command("search")
@@ -158,7 +177,7 @@ def memo_search(
     from tierline.lsp import protocol as p
 
     params = p.MemoSearchParams(query, tag or [])
-    _print_memos(in_session(root, lambda s: s.memos.search(params)), as_json)
+    _print_memos(in_session(root, lambda s: s.memos.search(params), looking=True), as_json)
 
 
 @memo.command("save")
@@ -213,7 +232,7 @@ def memory_lines(root: Path) -> list[str]:
 
     if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
-    stats = in_session(root, lambda s: s.memory.stats(p.NoParams()))
+    stats = in_session(root, lambda s: s.memory.stats(p.NoParams()), looking=True)
     return list(stats.lines) if stats.messages else []
 
 

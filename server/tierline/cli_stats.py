@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from tierline import cli_turns
-from tierline.cli_common import _Json, _Root, out, print_json, say
+from tierline import cli_tables, cli_turns
+from tierline.cli_common import EXIT_PROBLEM, _Json, _Root, out, print_json, say
 from tierline.cli_memory import memory_lines
 
 if TYPE_CHECKING:
@@ -18,13 +16,17 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+_LIST = "Their ids are in the table of tierline stats, or of tierline sessions."
+_FIGURES = ("requests", "input", "cached", "written", "hits", "cost", "saved")
 _Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")]
 
 
 @app.command()
 def stats(
     root: _Root = Path(),
-    session: Annotated[str, typer.Option(help="Only this session's.")] = "",
+    session: Annotated[
+        str, typer.Option(help="Only this session's: its id, or the end or beginning of it.")
+    ] = "",
     limit: _Limit = 20,
     as_json: _Json = False,
     turns: Annotated[
@@ -37,19 +39,22 @@ def stats(
         if as_json:
             print_json(found_turns)
         elif found_turns:
-            out.print(cli_turns.table(found_turns))
+            cli_turns.show(found_turns)
+        elif session:
+            say(f"No turn of session {session} is known. {_LIST}", "red")
+            raise typer.Exit(EXIT_PROBLEM)
         else:
             out.print("No turns have been recorded here yet.")
         return
     found = collect(root.resolve(), session)
     if session and not found.sessions:
-        say(f"No request of session {session} is known. List them with tierline stats.", "red")
-        raise typer.Exit(1)
+        say(f"No request of session {session} is known. {_LIST}", "red")
+        raise typer.Exit(EXIT_PROBLEM)
     if as_json:
         print_json(found)
         return
     if found.sessions:
-        out.print(_table(found, limit))
+        _show(found, limit)
         for line in _notes(found):
             out.print(line, style="dim")
     else:
@@ -72,7 +77,10 @@ def collect(root: Path, session: str = "") -> p.Stats:
         store = UsageStore(home / "usage.sqlite3")
         history = HistoryStore(root)
         try:
-            rows = store.all(session)
+            rows = store.all()
+            if session:
+                wanted = cli_tables.chosen(session, (row.session_id for row in rows))
+                rows = [row for row in rows if row.session_id == wanted]
             titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
         finally:
             store.close()
@@ -81,22 +89,26 @@ def collect(root: Path, session: str = "") -> p.Stats:
     return sums(rows, lambda name, kind: table.facts(name, provider=kind), titles)
 
 
-def _table(found: p.Stats, limit: int) -> Table:
-    table = Table(title="Prompt cache by session", title_justify="left")
-    table.add_column("session", no_wrap=True, overflow="ellipsis", max_width=34)
-    for name in ("requests", "input", "cached", "written", "hits", "cost", "saved"):
-        table.add_column(name, justify="right")
-    for one in found.sessions[:limit]:
-        table.add_row(*_cells(one, one.title.split("\n")[0] or one.session_id))
-    table.add_section()
-    table.add_row(*_cells(found.total, f"total of {len(found.sessions)}"))
-    return table
+def _show(found: p.Stats, limit: int) -> None:
+    ids = [one.session_id for one in found.sessions]
+    rows = [
+        _cells(
+            one,
+            one.title.split("\n")[0] or "(no title)",
+            cli_tables.short(one.session_id, ids),
+        )
+        for one in found.sessions[:limit]
+    ]
+    rows.append(_cells(found.total, f"total of {len(found.sessions)}", ""))
+    columns = [("session", False), ("id", True), *((name, True) for name in _FIGURES)]
+    cli_tables.show("Prompt cache by session", columns, rows, total=True, least=10)
 
 
-def _cells(one: p.SessionStats, name: str) -> list[Text]:
+def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
     unknown = "–"
-    cells = [
+    return [
         name,
+        identifier,
         f"{one.requests:,}",
         f"{one.input_tokens:,}",
         f"{one.read_tokens:,}" if one.reported else unknown,
@@ -105,7 +117,6 @@ def _cells(one: p.SessionStats, name: str) -> list[Text]:
         money(one.cost) if one.priced else unknown,
         money(one.saved) if one.priced else unknown,
     ]
-    return [Text(cell) for cell in cells]
 
 
 def money(dollars: float) -> str:

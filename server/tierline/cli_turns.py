@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
+from tierline import cli_tables
 
 if TYPE_CHECKING:
     from tierline.lsp import protocol as p
@@ -23,22 +22,20 @@ def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:
         return []
     store = HistoryStore(root)
     try:
+        if session:
+            ids = (one.session_id for one in store.list_sessions())
+            session = cli_tables.chosen(session, ids) or session
         return [read(data, name) for name, data in store.index.events("reflection", session, limit)]
     finally:
         store.close()
 
 
-def table(turns: list[p.TurnStats]) -> Table:
+def show(turns: list[p.TurnStats]) -> None:
     """One row a turn, newest first."""
-    made = Table(title="Turns, newest first", title_justify="left")
-    made.add_column("began", no_wrap=True)
-    for name in ("outcome", "tools", "edits"):
-        made.add_column(name)
-    for name in ("requests", "input", "cached", "output", "cost", "estimate off by", "seconds"):
-        made.add_column(name, justify="right")
-    for turn in turns:
-        made.add_row(*map(Text, _cells(turn)))
-    return made
+    words = ("began", "outcome", "tools", "edits")
+    figures = ("requests", "input", "cached", "output", "cost", "estimate off by", "seconds")
+    columns = [*((name, False) for name in words), *((name, True) for name in figures)]
+    cli_tables.show("Turns, newest first", columns, [_cells(turn) for turn in turns])
 
 
 def _cells(turn: p.TurnStats) -> list[str]:

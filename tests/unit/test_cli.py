@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from lsp.conftest import environment
 from tierline.cli import app
-from tierline.cli_common import EXIT_NO_PROVIDER
+from tierline.cli_common import EXIT_NO_PROVIDER, EXIT_PROBLEM
 from tierline.context.prompt import Prompt
 from tierline.providers.rerender import DIALECTS, rerender
 from wire.scripts import a_reply, o_error, o_reply
@@ -362,3 +362,14 @@ def test_sessions_of_another_log_are_taken_over(workspace: Path, model: WireServ
     assert [row["preview"] for row in rows(workspace, "sessions")] == ["Kept."]
     again = run(workspace, "recover", str(other), "--json")
     assert json.loads(again.stdout)["added"] == 0 and other.read_bytes() == before
+
+
+def test_recover_says_if_nothing_could_be_taken(workspace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("root:x:0:0\nnobody:x:1:1\n", encoding="utf-8")
+    result = run(workspace, "recover", str(other))
+    assert result.exit_code == EXIT_PROBLEM
+    assert "none of the 2 lines" in result.stderr
+    as_json = run(workspace, "recover", str(other), "--json")
+    assert as_json.exit_code == EXIT_PROBLEM
+    assert json.loads(as_json.stdout)["skipped"] == 2

@@ -61,6 +61,15 @@ def test_a_healthy_workspace_needs_nothing(root: Path) -> None:
     assert not list(home.parent.glob(".tierline-probe-*")), "the probe is removed"
 
 
+def test_notes_alone_are_called_notes_and_end_with_0(root: Path) -> None:
+    _, checks = run(root)
+    notes = sum(check["status"] == "note" for check in checks.values())
+    assert notes > 0
+    result = CliRunner().invoke(app, ["doctor", "--root", str(root)])
+    assert result.exit_code == 0
+    assert f"Everything that a turn needs is there. {notes} note" in result.output
+
+
 def test_a_folder_without_a_conversation_is_left_as_it_was(root: Path) -> None:
     code, checks = run(root)
     assert code == 0
@@ -74,7 +83,7 @@ def test_damaged_lines_are_counted_and_left_alone(root: Path) -> None:
         file.write(b'{"torn": \n\0\0\0\n')
     before = log.read_bytes()
     code, checks = run(root)
-    assert code == 0, "the conversation still works"
+    assert code == 1, "it needs attention"
     assert checks["history log"]["status"] == "warning"
     assert "2 lines cannot be read" in checks["history log"]["found"]
     assert log.read_bytes() == before

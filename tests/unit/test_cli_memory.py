@@ -73,10 +73,15 @@ def test_add_stats_build_and_compress(workspace: Path) -> None:
 
 
 def test_what_is_marked_as_important_stays(workspace: Path) -> None:
-    run(workspace, "add", "user", "The customer's id is K-4711.", "--important")
+    added = run(workspace, "add", "user", "The customer's id is K-4711.", "--important")
+    assert len(added.stdout.splitlines()) == 1, "the id alone, for the next command"
+    assert "waits in working memory" in added.stderr
+    waiting = run(workspace, "memory", "stats").stdout
+    assert "0 / 2,000 tokens, 1 waiting in working memory" in waiting
     for n in range(3):
         run(workspace, "add", "user", f"part {n}. {FILLER * 12}")
     run(workspace, "compress")
+    assert "waiting" not in run(workspace, "memory", "stats").stdout
     built = run(workspace, "build", "--strategy", "levels").stdout
     assert "[Standing rules]" in built and "K-4711" in built
 
@@ -86,7 +91,7 @@ def test_what_is_marked_as_important_stays(workspace: Path) -> None:
     [
         (["add", "robot", "hello"], 2, "There is no role robot"),
         (["add", "user", "  "], 2, "nothing to add"),
-        (["compress"], 1, "no turn to compress"),
+        (["compress"], 0, "no turn to compress"),
         (["build", "--strategy", "best"], 1, "There is no strategy best"),
         (["memo", "save", " "], 1, "must not be empty"),
         (["memo", "delete", "nope"], 1, "There is no memo nope"),

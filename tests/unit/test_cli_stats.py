@@ -64,6 +64,40 @@ def test_stats_of_two_sessions(workspace: Path, monkeypatch: pytest.MonkeyPatch)
     code, text = run(workspace, "stats", "--session", "nobody")
     assert code == 1
     assert "No request of session nobody is known" in text
+    _, text = run(workspace, "stats")
+    end = one.rpartition("_")[2]
+    assert end in text, "the advice leads to ids"
+    for given in (end, one[:-1]):
+        code, text = run(workspace, "stats", "--json", "--session", given)
+        assert [s["sessionId"] for s in json.loads(text)["sessions"]] == [one]
+        code, text = run(workspace, "stats", "--json", "--turns", "--session", given)
+        assert len(json.loads(text)) == 2
+        code, text = run(workspace, "plans", "--json", "--session", given)
+        assert {plan["sessionId"] for plan in json.loads(text)} == {one}
+    code, text = run(workspace, "stats", "--session", "sess_")
+    assert code == 1
+    assert "2 sessions are meant by sess_" in text
+    code, text = run(workspace, "stats", "--turns", "--session", "nobody")
+    assert code == 1
+    assert "No turn of session nobody is known" in text
+
+
+def test_figures_are_whole_at_every_width(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with CachingServer() as model:
+        for name, value in environment(model).items():
+            monkeypatch.setenv(name, value)
+        file = str(workspace / "long.py")
+        assert run(workspace, "chat", "What is this, all in all?", "--file", file)[0] == 0
+    found = json.loads(run(workspace, "stats", "--json")[1])["sessions"][0]
+    figures = (f"{found['inputTokens']:,}", money(found["cost"]), found["sessionId"][-6:])
+    for width in (30, 40, 80, 100, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = run(workspace, "stats")[1]
+        for figure in figures:
+            assert text.count(figure) >= 1, f"{figure} at {width}"
+        assert ("input: " in text) == (width <= 80)
+        text = run(workspace, "stats", "--turns")[1]
+        assert figures[0] in text, f"turns at {width}"
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,8 @@ class Stats:
     tasks: int = 0
     task: str = ""
     warning: str = ""
+    waiting: int = 0
+    """Rules and important texts that go to permanent memory when their turns are compressed."""
 
     def lines(self) -> list[str]:
         """The seed's layout (002:303-319)."""
@@ -102,7 +104,10 @@ class Stats:
         lines.append("Level breakdown:")
         for level in Level:
             of = "" if level is Level.VOLATILE else f" / {self.budget[level]:,}"
-            lines.append(f"  {level.label + ':':<12} {self.fill[level]:,}{of} tokens")
+            row = f"  {level.label + ':':<12} {self.fill[level]:,}{of} tokens"
+            if level is Level.PERMANENT and self.waiting:
+                row += f", {self.waiting:,} waiting in working memory"
+            lines.append(row)
         lines.append("")
         lines.append(f"{'Tasks:':<18} {self.tasks}{f', now: {self.task}' if self.task else ''}")
         lines.append(f"{'Last compression:':<18} {_ago(self.minutes_since_compression)}")

@@ -129,6 +129,12 @@ class Memory:
         return max(self.used / self.budgets.total, self.fill(Level.WORKING) / self.budgets.working)
 
     @property
+    def waiting(self) -> frozenset[str]:
+        """What goes to permanent memory when the turns that say it are compressed."""
+        said = {line for held in self.held for line in _lasting(held.turn)}
+        return frozenset(said.difference(self.permanent))
+
+    @property
     def in_full(self) -> frozenset[str]:
         """The turns that are in the context word for word."""
         return frozenset(h.turn.id for h in self.held)
@@ -361,8 +367,7 @@ class Memory:
         lines = dict(zip(self.permanent, self.permanent_sources, strict=True))
         for held in gone:
             turn = held.turn
-            kept = (*turn.rules, *((turn.prompt.strip(),) if turn.important else ()))
-            lines |= {line: turn.messages[0].id for line in kept if line}
+            lines |= dict.fromkeys(_lasting(turn), turn.messages[0].id)
         order = list(lines)
         while order and self._count_text("\n".join(order)) > self.budgets.permanent:
             order.pop(0)  # the oldest: a later rule often replaces an earlier one
@@ -371,6 +376,12 @@ class Memory:
 
     def _count_text(self, text: str) -> int:
         return self.count(text)  # type: ignore[arg-type]
+
+
+def _lasting(turn: Turn) -> list[str]:
+    """Standing rules, and the whole prompt if it is important."""
+    kept = (*turn.rules, *((turn.prompt.strip(),) if turn.important else ()))
+    return [line for line in kept if line]
 
 
 def _as_message(summary: Summary) -> Message:

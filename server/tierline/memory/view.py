@@ -66,6 +66,7 @@ def stats(memory: Memory, retrieved: Sequence[str] = (), now: float = 0.0) -> St
         tasks=len(memory.members),
         task=memory.task.title,
         warning=memory.metrics.warning,
+        waiting=len(memory.waiting),
     )
 
 

@@ -74,7 +74,10 @@ class Session:
         editor: EditorPort | None = None,
         progress: Progress | None = None,
         workbench: Workbench | None = None,
+        looking: bool = False,
     ) -> None:
+        """``looking``: nothing is written, no unfinished reply is taken up, nothing is indexed."""
+        self.looking = looking
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
         self.settings, self._problems = config.load(self.home.parent, editor_settings)
@@ -93,6 +96,7 @@ class Session:
             redact=self._clean if self.settings.privacy.redact_persisted else None,
             on_notice=lambda found: self._later(found.code, found.text),
         )
+        store.read_only = looking
         self.counters = make_counters(self.home)
         self.loader = loader = Loader(
             self.roots,
@@ -139,7 +143,8 @@ class Session:
         """Take up the newest session with its files and pins. Never fails: problems are notices."""
         self._loop = asyncio.get_running_loop()
         self.counters.warn = lambda text: self._later("counting", text)
-        await self.drafts.recover()
+        if not self.looking:
+            await self.drafts.recover()
         if self.settings.history.restore:
             try:
                 restored = await self.conversation.restore_newest()

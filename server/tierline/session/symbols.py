@@ -99,8 +99,11 @@ class SymbolService:
 
     @property
     def enabled(self) -> bool:
-        """False if the settings, or a workspace without a folder, leave nothing to index."""
-        return self._session.settings.symbols.enabled and len(self._session.roots) > 0
+        """False if the settings, or a workspace without a folder, leave nothing to index, or the
+        session only looks.
+        """
+        session = self._session
+        return session.settings.symbols.enabled and len(session.roots) > 0 and not session.looking
 
     @property
     def ready(self) -> bool:

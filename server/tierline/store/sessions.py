@@ -90,6 +90,8 @@ class HistoryStore:
         self._lock = threading.RLock()
         self._known: _Known | None = None
         self._session = ""
+        self.read_only = False
+        """Nothing is written: whoever tries gets a StorageError, and the chat goes on in memory."""
 
     # --- ids and the current session -------------------------------------------------------------
 
@@ -348,6 +350,10 @@ class HistoryStore:
         return self.images.save_all(entry)
 
     def _write(self, entries: Iterable[Message | Event], durable: bool) -> None:
+        if self.read_only:
+            raise StorageError(
+                "The conversation was opened to look at it only.", "Nothing was written."
+            )
         self._protect_folder()
         if self.log.vanished:
             self._write_again()
