@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import io
+import os
+import signal
 from pathlib import Path
 from typing import BinaryIO
 
 import typer
 
-from tierline.cli_common import _Root, say
+from tierline.cli_common import EXIT_INTERRUPTED, _Root, say
 
 app = typer.Typer()
 
@@ -40,8 +42,18 @@ async def _serve(root: Path, stream: BinaryIO) -> None:
 
     session = Session([(root.name, str(root))], editor_settings={}, publish=lambda _event: None)
     await session.start()
+    interrupted = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(interrupted.set))
     try:
         out = anyio.wrap_file(io.TextIOWrapper(stream, encoding="utf-8", write_through=True))
-        await ContextServer(session).serve(stdout=out)
+        serving = asyncio.ensure_future(ContextServer(session).serve(stdout=out))
+        waiting = asyncio.ensure_future(interrupted.wait())
+        await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            waiting.cancel()
+            await serving
     finally:
         await session.close()
+    if interrupted.is_set():  # the thread that reads standard input cannot be woken, so no tidy end
+        os._exit(EXIT_INTERRUPTED)
