@@ -248,7 +248,10 @@ def _abandoned(server: TierlineServer, loop: asyncio.AbstractEventLoop) -> None:
 def serve_stdio(stream: BinaryIO) -> None:
     """Speak LSP on standard input and ``stream`` until the client says goodbye or is gone."""
     server = build()
-    server.start_io(sys.stdin.buffer, UnbufferedWriter(stream))  # type: ignore[arg-type]
+    try:
+        server.start_io(sys.stdin.buffer, UnbufferedWriter(stream))  # type: ignore[arg-type]
+    finally:
+        server.abandon()
 
 
 def serve_tcp(host: str, port: int) -> None:

@@ -152,10 +152,12 @@ async def _read(process: asyncio.subprocess.Process, kept: Kept) -> None:
 async def _end(process: asyncio.subprocess.Process) -> None:
     """The whole group: first a request, then by force."""
     _signal(process, getattr(signal, "SIGTERM", signal.SIGINT))
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_GRACE_SECONDS):
-            await process.wait()
-    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_SECONDS):
+                await process.wait()
+    finally:  # also when the loop itself ends, which cancels every task
+        _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_GRACE_SECONDS):
             await process.wait()
