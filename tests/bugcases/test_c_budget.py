@@ -207,4 +207,4 @@ def test_what_cannot_be_shed_is_an_error_and_not_a_loop() -> None:
     with pytest.raises(FixedPartTooLarge) as caught:
         plan([prompt, file("a.py", 10)], limits(1_000, output=100))
     assert caught.value.code == "fixed_part_too_large"
-    assert "history:1 2,000" in caught.value.message
+    assert "your prompt (2,000)" in caught.value.message
