@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -78,7 +79,11 @@ def test_the_context_is_seen_and_changed_in_its_tree(
     # A file that was added is selected; a button pins it, and it moves.
     expect(row(vscode, "Selected")).to_be_visible(timeout=20_000)
     expect(row(vscode, "convert.py")).to_contain_text("tokens")
-    act(vscode, "convert.py", "Pin")
+    for _ in range(3):  # a list that is drawn anew at that moment swallows the click
+        act(vscode, "convert.py", "Pin")
+        with contextlib.suppress(AssertionError):
+            expect(row(vscode, "Pinned")).to_be_visible(timeout=8_000)
+            break
     expect(row(vscode, "Pinned")).to_be_visible(timeout=20_000)
     expect(row(vscode, "Selected")).to_have_count(0)
 
