@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,11 @@ import typer
 import typer.main
 from typer.testing import CliRunner, Result
 
-from lsp.conftest import environment
 from tierline.cli import app
 from tierline.cli_common import EXIT_CODES, EXIT_NO_PROVIDER, EXIT_PROBLEM, EXIT_USAGE
 from tierline.cli_help import EXAMPLES
 from tierline.cli_reference import leaves
-from wire.scripts import o_reply
-from wire.servers import WireServer, wire_server
+from wire.servers import WireServer
 
 COMMANDS: dict[str, Any] = dict(leaves(typer.main.get_command(app)))
 NO_JSON = {
@@ -74,26 +71,11 @@ runs = pytest.mark.parametrize("name", RUN)
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(cli_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, without a provider."""
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TIERLINE_PROVIDER_NAME", "openai")
     monkeypatch.setenv("TIERLINE_PROVIDER_BASE_URL", "")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    root = tmp_path / "work"
-    root.mkdir()
-    return root
-
-
-@pytest.fixture
-def model(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
-    with wire_server("openai", [o_reply("Fine.")]) as server:
-        for name, value in environment(server).items():
-            monkeypatch.setenv(name, value)
-        yield server
+    return cli_workspace
 
 
 def options(name: str) -> set[str]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from lsp.conftest import environment
 from tierline.cli import app
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
-from wire.scripts import o_reply
-from wire.servers import WireServer, wire_server
+from wire.servers import WireServer
 
 DERIVED = ("index.sqlite3", "plans.sqlite3-", "usage.sqlite3-", "symbols.sqlite3")
 """SQLite's own files beside these come and go; the index follows the log."""
@@ -37,24 +34,8 @@ SHOWING = [
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder; nothing of this machine's settings is in force."""
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    root = tmp_path / "work"
-    root.mkdir()
-    return root
-
-
-@pytest.fixture
-def model(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
-    with wire_server("openai", [o_reply("Fine.")]) as server:
-        for name, value in environment(server).items():
-            monkeypatch.setenv(name, value)
-        yield server
+def workspace(cli_workspace: Path) -> Path:
+    return cli_workspace
 
 
 def run(root: Path, *words: str) -> Result:

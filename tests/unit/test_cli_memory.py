@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from lsp.conftest import environment
 from memories import FILLER
 from tierline.cli import app
-from wire.scripts import o_reply
-from wire.servers import WireServer, wire_server
+from wire.servers import WireServer
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+def workspace(cli_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in (("NAME", "openai"), ("MODEL", "gpt-5"), ("BASE_URL", "")):
         monkeypatch.setenv(f"TIERLINE_PROVIDER_{name}", value)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    root = tmp_path / "work"
-    root.mkdir()
-    return root
-
-
-@pytest.fixture
-def model(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
-    with wire_server("openai", [o_reply("Fine.")]) as server:
-        for name, value in environment(server).items():
-            monkeypatch.setenv(name, value)
-        yield server
+    return cli_workspace
 
 
 def run(root: Path, *words: str, text: str | None = None) -> Result:
