@@ -34,6 +34,7 @@ from tierline.cli_common import (
     _Json,
     _Root,
     err,
+    open_session,
     out,
     print_json,
     say,
@@ -146,24 +147,12 @@ class _Chosen(NamedTuple):
 async def _open(
     root: Path, provider: str, model: str, *, restore: bool, sink: Any, looking: bool = False
 ) -> Any:
-    from tierline.lsp.launch import configure_logging
-    from tierline.session.session import Session
-
-    configure_logging()
     # An option was given for this one command, so it counts more than the environment; one that was
     # not given changes nothing.
     for variable, value in (("NAME", provider), ("MODEL", model)):
         if value:
             os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
-    folder = root.resolve()  # noqa: ASYNC240 - once, at start
-    session = Session(
-        [(folder.name, folder.as_uri())],
-        editor_settings={"history": {"restore": restore}},
-        publish=sink,
-        looking=looking,
-    )
-    await session.start()
-    return session
+    return await open_session(root, not restore, "", sink, looking=looking)
 
 
 async def _chat(
