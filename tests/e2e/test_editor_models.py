@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-import workbench as server
+from e2e.extensions import brought_along
 from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
-VSCE = ROOT / "vscode-client" / "node_modules" / ".bin" / "vsce"
 
 
 @pytest.fixture
 def acme(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[None]:
     """An extension that registers a language model as any other would."""
-    vsix = tmp_path / "models.vsix"
-    subprocess.run(
-        [VSCE, "package", "--no-dependencies", "--allow-missing-repository", "--skip-license",
-         "-o", vsix],
-        cwd=Path(__file__).with_name("models-extension"), check=True, capture_output=True,
-    )  # fmt: skip
-    user_data, extensions = installed
-    server.install_extension(vsix, user_data, extensions)
-    yield
-    server.uninstall_extension("acme.models", user_data, extensions)
+    with brought_along("models", installed, tmp_path):
+        yield
 
 
 @pytest.mark.usefixtures("acme")

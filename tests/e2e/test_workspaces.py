@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, expect
 
 import workbench as server
+from e2e.extensions import brought_along
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
@@ -23,7 +23,6 @@ from wire.servers import WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
-VSCE = ROOT / "vscode-client" / "node_modules" / ".bin" / "vsce"
 
 
 @pytest.fixture
@@ -189,16 +188,8 @@ def test_files_of_a_second_folder_carry_its_name_and_all_survives_a_reload(
 @pytest.fixture
 def memory_files(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[None]:
     """An extension whose file system is on no disk."""
-    vsix = tmp_path / "memory.vsix"
-    subprocess.run(
-        [VSCE, "package", "--no-dependencies", "--allow-missing-repository", "--skip-license",
-         "-o", vsix],
-        cwd=Path(__file__).with_name("memory-extension"), check=True, capture_output=True,
-    )  # fmt: skip
-    user_data, extensions = installed
-    server.install_extension(vsix, user_data, extensions)
-    yield
-    server.uninstall_extension("acme.memory", user_data, extensions)
+    with brought_along("memory", installed, tmp_path):
+        yield
 
 
 @pytest.mark.usefixtures("memory_files")

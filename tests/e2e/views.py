@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Frame, expect
 
-import workbench as server
+from e2e.extensions import brought_along
 from e2e.workbench import Workbench
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
-VSCE = ROOT / "vscode-client" / "node_modules" / ".bin" / "vsce"
 THEMES = {
     "light": ("Light Modern", "vs"),
     "dark": ("Dark Modern", "vs-dark"),
@@ -120,18 +118,10 @@ class Settings:
 @contextmanager
 def changing_settings(installed: tuple[Path, Path], folder: Path) -> Iterator[Settings]:
     """To be entered before the window opens; the settings are as before at the end."""
-    user_data, extensions = installed
-    vsix = folder / "settings.vsix"
-    subprocess.run(
-        [VSCE, "package", "--no-dependencies", "--allow-missing-repository", "--skip-license",
-         "-o", vsix],
-        cwd=Path(__file__).with_name("settings-extension"), check=True, capture_output=True,
-    )  # fmt: skip
-    server.install_extension(vsix, user_data, extensions)
-    file = user_data / "User" / "settings.json"
-    before = file.read_text(encoding="utf-8")
-    yield Settings(folder / "settings-wanted.json")
-    server.uninstall_extension("acme.settings", user_data, extensions)
+    with brought_along("settings", installed, folder):
+        file = installed[0] / "User" / "settings.json"
+        before = file.read_text(encoding="utf-8")
+        yield Settings(folder / "settings-wanted.json")
     file.write_text(before, encoding="utf-8")
 
 
