@@ -4,6 +4,7 @@
     python -m benchmarks --full          # the sizes that the targets are for; minutes more
     python -m benchmarks initialize      # some only; the page keeps the newest run of the others
     python -m benchmarks --page          # none: draw the page again from the runs that are kept
+    python -m benchmarks retrieval_commits -- --sources DIR   # options of one benchmark's own
 
 A benchmark is a module here with ``main() -> dict``; if it has ``table(result) -> str`` its main
 table comes from there. Each runs in a process of its own, so that none warms or fattens another.
@@ -34,14 +35,18 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="the sizes that the targets are for")
     parser.add_argument("--print", action="store_true", help="print, keep and write nothing")
     parser.add_argument("--page", action="store_true", help="run nothing, draw the page again")
-    arguments = parser.parse_args()
+    told, own = parted(sys.argv[1:])
+    arguments = parser.parse_args(told)
     if unknown := [name for name in arguments.names if name not in about]:
         parser.error(f"there is no benchmark {', '.join(unknown)}")
+    if own and len(arguments.names) != 1:
+        parser.error("options behind -- are for one benchmark: name it")
     names = [] if arguments.page else arguments.names or list(about)
-    measured = {name: measure(name, full=arguments.full) for name in names}
-    if not arguments.print:
-        for name, one in measured.items():
-            keep(name, one)
+    measured: dict[str, Run] = {}
+    for name in names:
+        measured[name] = measure(name, ["--full"] * arguments.full + own)
+        if not arguments.print:  # at once: what comes later may be broken off
+            keep(name, measured[name])
     runs = measured if arguments.print else kept()
     text = page({name: one for name, one in runs.items() if name in about}, about)
     print(f"\n{text}")
@@ -50,20 +55,26 @@ def main() -> int:
     return 1 if any(one.failure for one in measured.values()) else 0
 
 
-def measure(name: str, *, full: bool) -> Run:
+def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is said to the runner, and behind a ``--`` to the benchmark."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:at], arguments[at + 1 :]
+
+
+def measure(name: str, arguments: list[str]) -> Run:
     """Run one benchmark in a process of its own."""
     print(f"\n== {name}", flush=True)
     began = time.perf_counter()
     tree = commit()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
-            (figures, table), failure = pool.submit(run, name, full).result(), ""
+            (figures, table), failure = pool.submit(run, name, arguments).result(), ""
         except Exception as error:
             (figures, table), failure = ({}, ""), type(error).__name__
             print(f"{name} did not finish: {error!r}", file=sys.stderr)
     print(f"-- {time.perf_counter() - began:.0f} s", flush=True)
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    return Run(figures, table, failure, load(), full, day, tree, machine_facts())
+    return Run(figures, table, failure, load(), "--full" in arguments, day, tree, machine_facts())
 
 
 if __name__ == "__main__":

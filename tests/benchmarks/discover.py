@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,14 @@ def found() -> dict[str, str]:
     return benchmarks
 
 
-def run(name: str, full: bool) -> tuple[dict[str, Any], str]:
-    """Run one here and now. Returns its figures and its own table, if it makes one."""
+def run(name: str, arguments: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+    """Run one here and now. Returns its figures and its own table, if it makes one.
+
+    ``arguments`` are for the benchmark; one that takes none does not see them.
+    """
     sys.argv = [name]
     module = importlib.import_module(f"benchmarks.{name}")
     takes = inspect.signature(module.main).parameters
-    figures = module.main(["--full"] if full else []) if "arguments" in takes else module.main()
+    figures = module.main(arguments) if "arguments" in takes else module.main()
     own = getattr(module, "table", None)
     return figures, own(figures) if own else ""

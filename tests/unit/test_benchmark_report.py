@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.__main__ import parted
 from benchmarks.discover import found
 from benchmarks.report import figures_tables, grid, machine_facts, page
 from benchmarks.results import Run, keep, kept
@@ -69,6 +70,12 @@ def test_a_crowded_machine_is_said_to_be_crowded() -> None:
     assert "history_scale (99.5)" in busy
     assert "competed" not in calm
     assert "load at its end 0.1." in calm
+
+
+def test_options_behind_two_dashes_are_the_benchmarks_own() -> None:
+    told = ["retrieval_commits", "--print", "--", "--sources", "folder"]
+    assert parted(told) == (told[:2], ["--sources", "folder"])
+    assert parted(["load"]) == (["load"], [])
 
 
 def test_every_figure_gets_into_a_table() -> None:
