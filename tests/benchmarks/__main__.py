@@ -1,4 +1,5 @@
-"""Runs benchmarks, prints their tables and writes docs/benchmarks.md. ``make bench``.
+"""Runs benchmarks, prints their tables, writes docs/benchmarks.md and what other pages
+quote of it. ``make bench``.
 
     python -m benchmarks                 # all; from tests, or with it on the path
     python -m benchmarks --full          # the sizes that the targets are for; minutes more
@@ -20,6 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+from benchmarks import quotes
 from benchmarks.discover import found, run
 from benchmarks.report import load, machine_facts, page
 from benchmarks.results import Run, commit, keep, kept
@@ -52,6 +54,9 @@ def main() -> int:
     print(f"\n{text}")
     if not arguments.print:
         PAGE.write_text(text, encoding="utf-8")
+        figures = {name: one.figures for name, one in runs.items() if not one.failure}
+        for place, written in quotes.written(figures).items():
+            place.write_text(written, encoding="utf-8")
     return 1 if any(one.failure for one in measured.values()) else 0
 
 

@@ -2,7 +2,6 @@
 
 Replays editing sessions through the real engine (policy, assembler, strict form, Anthropic body)
 and accounts for every body with an independent cache simulator. Deterministic; about a minute.
-Run it: ``python -m benchmarks.cache_cost`` from ``tests`` writes the plot and prints the table.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from benchmarks.cache_bound import Bound
-from benchmarks.cache_plot import bars
 from benchmarks.cache_sessions import KINDS, Session, from_git, generated
 from benchmarks.cache_simulator import INPUT, CacheSimulator, Lifetimes, weigh
 from tierline.context.items import Item
@@ -215,7 +213,7 @@ def account(bound: Bound, world: World) -> None:
 # --- results -------------------------------------------------------------------------------------
 
 
-def main(seeds: int = SEEDS, plot: Path | None = None) -> dict[str, Any]:
+def main(seeds: int = SEEDS) -> dict[str, Any]:
     """Replay everything. Returns ratios (cost over bound) by kind and policy, and the verdicts."""
     started = time.perf_counter()
     sessions = [generated(kind, seed) for kind in KINDS for seed in range(seeds)]
@@ -228,7 +226,7 @@ def main(seeds: int = SEEDS, plot: Path | None = None) -> dict[str, Any]:
         chosen.setdefault(session.kind, []).append(costs(session, LIFETIMES, ("5m", "1h")))
     ratios = {kind: _medians(rows) for kind, rows in paid.items()}
     ours = {kind: by_name["log-structured"] for kind, by_name in ratios.items()}
-    result = {
+    return {
         "ratios": ratios,
         "lifetimes": {kind: _medians(rows) for kind, rows in chosen.items()},
         "dearest_session": {
@@ -253,9 +251,6 @@ def main(seeds: int = SEEDS, plot: Path | None = None) -> dict[str, Any]:
         },
         "seconds": round(time.perf_counter() - started, 1),
     }
-    if plot is not None:
-        plot.write_text(bars(ratios, list(POLICIES)), encoding="utf-8")
-    return result
 
 
 def _medians(rows: list[dict[str, float]]) -> dict[str, float]:
@@ -286,6 +281,6 @@ def _markdown(ratios: Mapping[str, Mapping[str, float]]) -> str:
 
 
 if __name__ == "__main__":
-    outcome = main(plot=ROOT / "docs" / "images" / "cache-cost.svg")
+    outcome = main()
     print(table(outcome))
     print({k: v for k, v in outcome.items() if k != "ratios"})

@@ -3,8 +3,7 @@ token, and how many tokens came from the cache.
 
 Three sessions, one per policy, live through the same edits and prompts with the real engine and a
 model process each. They take turns, so that what else the machine does falls on all alike.
-``python -m benchmarks.cache_local`` from ``tests`` writes the plot and prints the table; ``--full``
-takes files of two and a half times the size, minutes more on two cores.
+``--full`` takes files of two and a half times the size, minutes more on two cores.
 """
 
 from __future__ import annotations
@@ -21,13 +20,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cache_plot import lines
+from benchmarks.quotes import POLICIES
 from tierline.lsp import protocol as p
 from tierline.session.session import Session
 
 ROOT = Path(__file__).parents[2]
-PLOT = ROOT / "docs" / "images" / "cache-local.svg"
-POLICIES = {"fixed": "fixed order", "counter": "counter", "log_structured": "log-structured"}
 TURNS = 12
 FILES = 5
 FUNCTIONS, FULL_FUNCTIONS = 3, 8
@@ -43,7 +40,7 @@ PROMPTS = (
 OUTPUT = 6
 
 
-def main(arguments: Sequence[str] = (), plot: Path | None = PLOT) -> dict[str, Any]:
+def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     """Measure. Returns a row per turn and sums over the turns after the first, when the model has
     nothing of the files yet.
     """
@@ -78,8 +75,6 @@ def main(arguments: Sequence[str] = (), plot: Path | None = PLOT) -> dict[str, A
         ratio = ours / result[other]["first_token_sum_ms"]
         result[f"log_structured_over_{other}"] = round(ratio, 3)
     result["seconds"] = round(time.perf_counter() - began, 1)
-    if plot is not None:
-        plot.write_text(_plot(measured), encoding="utf-8")
     return result
 
 
@@ -195,16 +190,6 @@ def _source(rng: random.Random, functions: int) -> str:
         out.append(f"    total -= {rng.randrange(50)}")
         out.append("    return total\n\n")
     return "\n".join(out)
-
-
-def _plot(measured: Measured) -> str:
-    seconds = {POLICIES[k]: [s for s, _, _ in turns] for k, turns in measured.items()}
-    shares = {POLICIES[k]: [100 * r / t for _, r, t in turns] for k, turns in measured.items()}
-    return lines(
-        "Twelve turns with edits, embedded model",
-        [("Seconds to the first token", seconds), ("Input read from the cache, %", shares)],
-        [" ".join(name) for name in EDITS],
-    )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import pytest
 
 from benchmarks.__main__ import parted
 from benchmarks.discover import found
+from benchmarks.quotes import quoted
+from benchmarks.quotes import written as quoting
 from benchmarks.report import figures_tables, grid, machine_facts, page
 from benchmarks.results import Run, keep, kept
 from benchmarks.targets import TARGETS, judge, show
@@ -138,3 +140,24 @@ def test_the_command_lists_and_refuses_benchmarks() -> None:
     )
     assert done.returncode == 2
     assert "none_such" in done.stderr
+
+
+def test_other_pages_quote_the_runs_that_are_kept() -> None:
+    figures = {name: run.figures for name, run in kept().items()}
+    for place, text in quoting(figures).items():
+        assert place.read_text(encoding="utf-8") == text, (
+            f"{place.name}: `python -m benchmarks --page`"
+        )
+
+
+def test_a_quote_follows_its_run() -> None:
+    figures = {name: dict(run.figures) for name, run in kept().items()}
+    figures["cache_local"]["counter"] = {"cached_share": 0.125, "first_token_sum_ms": 77_400}
+    text = "a\n<!-- measured: local -->\nold\n<!-- /measured -->\nb"
+    told = " ".join(quoted(text, figures).split())
+    assert "12 % with `counter`" in told
+    assert "against 77 and " in told
+    assert "old" not in told
+    assert told.startswith("a <!--")
+    with pytest.raises(KeyError):
+        quoted(text.replace("local", "none_such"), figures)
