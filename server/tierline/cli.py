@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -41,6 +41,9 @@ from tierline.cli_common import (
 )
 from tierline.lsp import protocol as p
 
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
@@ -67,6 +70,10 @@ _Confirm = Annotated[
         "--confirm",
         help="As --file, also if it is a file of secrets or an ignore rule excludes it.",
     ),
+]
+_Skip = Annotated[
+    bool,
+    typer.Option("--skip-refused", help="Go on without files that were named but cannot be sent."),
 ]
 _Provider = Annotated[
     str, typer.Option(help="auto, anthropic, openai or local; the setting when empty.")
@@ -111,15 +118,18 @@ def chat(
     question: Annotated[str, typer.Argument(help="What to ask. Use - to read standard input.")],
     file: _Files = None,
     confirm: _Confirm = None,
+    skip_refused: _Skip = False,
     root: _Root = Path(),
     provider: _Provider = "",
     model: _Model = "",
     new: Annotated[bool, typer.Option("--new/--continue", help="Start a new session.")] = True,
     as_json: _Json = False,
 ) -> None:
-    """Ask about files and stream the answer."""
-    text = sys.stdin.read() if question == "-" else question
-    files = _Chosen(file or [], confirm or [])
+    """Ask about files and stream the answer. If a file that is named cannot be sent, nothing is."""
+    typed = question != "-"
+    text = question if typed else sys.stdin.read()
+    # What is piped in may hold an @ that names nothing that the user chose.
+    files = _Chosen(file or [], confirm or [], skip_refused, text if typed else "")
     code = asyncio.run(_chat(text, files, root, provider, model, new, as_json))
     raise typer.Exit(code)
 
@@ -128,20 +138,25 @@ def chat(
 def budget(
     file: _Files = None,
     confirm: _Confirm = None,
+    skip_refused: _Skip = False,
     root: _Root = Path(),
     provider: _Provider = "",
     as_json: _Json = False,
 ) -> None:
     """Show how large the next request would be, section by section. Nothing is kept of it."""
-    files = _Chosen(file or [], confirm or [])
+    files = _Chosen(file or [], confirm or [], skip_refused)
     raise typer.Exit(asyncio.run(_budget(files, root, provider, as_json)))
 
 
 class _Chosen(NamedTuple):
-    """Files of the command line: the plain ones, and those that were confirmed."""
+    """Files of the command line: the plain ones, those that were confirmed, those that a question
+    mentions; and whether to go on without those that are refused.
+    """
 
     plain: list[Path]
     confirmed: list[Path]
+    skip: bool
+    question: str = ""
 
 
 async def _open(
@@ -161,9 +176,11 @@ async def _chat(
     events: asyncio.Queue[p.Event] = asyncio.Queue()
     session = await _open(root, provider, model, restore=not new, sink=events.put_nowait)
     try:
-        if not await _add_files(session, files):
+        named = await _add_files(session, files)
+        if named is None:
             return EXIT_PROBLEM
-        sent = await session.turns.send(p.ChatSendParams(text=text))
+        must = frozenset() if files.skip else named
+        sent = await session.turns.send(p.ChatSendParams(text=text), must)
         for notice in sent.notices:
             err.print(notice, style="yellow")
         return await print_reply(events, sent.turn_id, as_json)
@@ -173,16 +190,32 @@ async def _chat(
         await session.close()
 
 
-async def _add_files(session: Any, files: _Chosen) -> bool:
+async def _add_files(session: Session, files: _Chosen) -> frozenset[str] | None:
+    """Put what the user named into the context. Returns the keys of the files (not of those that a
+    folder brings), or None if one of them cannot be sent and the command must end.
+    """
     given = [(path, False) for path in files.plain] + [(path, True) for path in files.confirmed]
+    named: set[str] = set()
+    ended = False
     for path, confirm in given:
-        result = await session.files.add(p.FileParams(path=str(path.resolve()), confirm=confirm))
+        reference = str(path.absolute())
+        result = await session.files.add(p.FileParams(path=reference, confirm=confirm))
+        for notice in result.notices:
+            say(notice, "yellow")
         for refused in result.refused:
             how = f" To confirm: --confirm {shlex.quote(str(path))}" if refused.confirmable else ""
             say(f"{refused.reason}{how}", "red")
-        if result.refused and not result.files:
-            return False
-    return True
+        ended |= bool(result.refused)
+        if (info := session.files.info(reference)) is not None:
+            named.add(info.path)
+    for mentioned in await session.files.refused_mentions(files.question):
+        how = f" To confirm: --confirm {shlex.quote(mentioned.name)}"
+        say(f"{mentioned.sentence}{how if mentioned.confirmable else ''}", "red")
+        ended = True
+    if ended and not files.skip:
+        say("Nothing was sent. Leave out what is refused, or add --skip-refused.", "red")
+        return None
+    return frozenset(named)
 
 
 async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
@@ -229,7 +262,7 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
 async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> int:
     session = await _open(root, provider, "", restore=True, sink=lambda _event: None, looking=True)
     try:
-        if not await _add_files(session, files):
+        if await _add_files(session, files) is None:
             return EXIT_PROBLEM
         report = await session.budget(p.NoParams())
     finally:

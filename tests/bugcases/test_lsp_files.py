@@ -335,19 +335,17 @@ async def test_br_130_a_dotenv_is_refused_on_every_route(
     more: list[dict[str, Any]] = [
         {"text": "what is in @.env?"},
         {"text": "what is this?", "active_uri": editor.uri(".env")},
-        {"text": "explain", "active_uri": editor.uri(".env"), "selection": text},
     ]
     for params_ in more:
         assert (await editor.chat(**params_)).outcome == "ok"
     assert len(model.bodies) == len(more)
     plain = "a phrase that has no shape of a secret"
     for uri in (editor.uri(".env"), (tmp_path / "elsewhere" / ".env").as_uri(), "untitled:.env"):
-        chosen = await editor.ask(
-            "chat/send", p.ChatSendParams(text="explain", active_uri=uri, selection=plain)
-        )
-        assert any(".env" in notice for notice in chosen.notices), uri
-        await editor.finished(chosen.turn_id)
-        assert plain not in sent(model)
+        for selection in (plain, text):
+            given = p.ChatSendParams(text="explain", active_uri=uri, selection=selection)
+            with pytest.raises(JsonRpcException, match=r"Nothing was sent.*\.env"):
+                await editor.ask("chat/send", given)
+        assert len(model.bodies) == len(more)
     assert (
         await editor.chat("explain", active_uri=editor.uri("src/app.py"), selection=plain)
     ).outcome == "ok"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pygls.exceptions import JsonRpcException
 
 from bugcases.fixtures import build, case, expect
 from bugcases.through_lsp import KINDS, last, reply, sent
@@ -137,9 +138,9 @@ async def test_br_186_an_oversized_picture_spoils_nothing(
     image = p.ImageInput("image/png", base64.b64encode(picture).decode())
     with wire_server(kind, [reply(kind)]) as model:
         editor = await start(model)
-        turn = await editor.ask("chat/send", p.ChatSendParams(text="Look", images=[image]))
-        assert turn.notices
-        assert (await editor.finished(turn.turn_id)).outcome == "ok"
+        with pytest.raises(JsonRpcException, match=r"Nothing was sent.*MB"):
+            await editor.ask("chat/send", p.ChatSendParams(text="Look", images=[image]))
+        assert model.requests == []
         assert (await editor.chat("Never mind")).outcome == "ok"
         assert len(model.requests[-1].raw) < 10_000
         last(model)

@@ -364,6 +364,11 @@ async def test_every_capability_is_a_command_too(
     ("name", "params", "code"),
     [
         ("chat/send", p.ChatSendParams(text=" \n\u200b"), "empty_prompt"),
+        (
+            "chat/send",
+            p.ChatSendParams(text="What is it?", images=[p.ImageInput("image/png", "AAAA")]),
+            "not_sendable",
+        ),
         ("files/remove", p.FileParams(path="nowhere.py"), "not_found"),
         ("files/unpin", p.FileParams(path="nowhere.py"), "not_found"),
         ("files/add", p.FileParams(), "invalid_params"),

@@ -5,56 +5,37 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from lsp.conftest import environment
-from tierline.cli import app
+from terminal import lead_to, run
 from tierline.cli_common import EXIT_NO_PROVIDER, EXIT_PROBLEM
 from tierline.context.prompt import Prompt
 from tierline.providers.rerender import DIALECTS, rerender
-from wire.scripts import a_reply, o_error, o_reply
+from wire.scripts import o_error, o_reply
 from wire.servers import Kind, WireServer, wire_server
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small project; no setting, key or configuration of this machine is in force."""
-    root = tmp_path / "work"
-    (root / "src").mkdir(parents=True)
-    (root / "src" / "a.py").write_text("def alpha() -> int:\n    return 1\n", encoding="utf-8")
-    (root / "src" / "b.py").write_text("BETA = 'ä😀'\n", encoding="utf-8")
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("NAME", "MODEL", "BASE_URL"):
-        monkeypatch.setenv(f"TIERLINE_PROVIDER_{name}", "")  # restored even if the command sets it
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def workspace(cli_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small project."""
+    (cli_workspace / "src").mkdir()
+    (cli_workspace / "src" / "a.py").write_text("def alpha() -> int:\n    return 1\n")
+    (cli_workspace / "src" / "b.py").write_text("BETA = 'ä😀'\n", encoding="utf-8")
     # The index may become ready between two turns; here only the files named are to change.
     monkeypatch.setenv("TIERLINE_SYMBOLS_ENABLED", "false")
-    monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return root
+    return cli_workspace
 
 
 @pytest.fixture(params=["openai", "anthropic"])
-def model(
-    request: pytest.FixtureRequest, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[WireServer]:
-    """A loopback server of each wire format, and the settings that lead to it."""
-    kind: Kind = request.param
-    reply = o_reply("One ", "two.") if kind == "openai" else a_reply("One ", "two.")
-    with wire_server(kind, [reply]) as server:
-        for name, value in environment(server).items():
-            monkeypatch.setenv(name, value)
-        yield server
-
-
-def run(workspace: Path, command: str, *arguments: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(app, [command, "--root", str(workspace), *arguments], input=text)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Both wire formats."""
+    found: Kind = request.param
+    return found
 
 
 def rows(workspace: Path, command: str) -> list[dict[str, Any]]:
@@ -122,8 +103,7 @@ def test_a_refused_request_fails_with_the_reason(
 ) -> None:
     refusal = o_error("Incorrect key.", 401, code="invalid_api_key")
     with wire_server("openai", [refusal]) as server:
-        for name, value in environment(server).items():
-            monkeypatch.setenv(name, value)
+        lead_to(server, monkeypatch)
         result = run(workspace, "chat", "Count.")
     assert result.exit_code == 1
     assert "key" in result.stderr

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from tierline.cli import app
+import terminal
 from tierline.store.sessions import HistoryStore
 from wire.choosing import ChoosingServer
 from wire.scripts import o_error
@@ -17,26 +17,22 @@ NOTES = "Open: parse apples and pears in src/pears.py."
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(cli_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace with a session of ten messages."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("TIERLINE_SYMBOLS_ENABLED", "false")
     monkeypatch.setenv("TIERLINE_PROVIDER_MAX_RETRIES", "0")
-    root = tmp_path / "work"
-    root.mkdir()
-    store = HistoryStore(root)
+    store = HistoryStore(cli_workspace)
     for number in range(5):
         prompt = store.make("user", f"Step {number}: parse apples in src/pears.py " + "word " * 80)
         store.append(prompt)
         reply = f"Step {number} on apples is done. " + "said " * 80
         store.append(store.make("assistant", reply, group_id=prompt.group_id))
     store.close()
-    return root
+    return cli_workspace
 
 
 def run(root: Path, *words: str) -> Result:
-    return CliRunner().invoke(app, ["compact", *words, "--root", str(root)])
+    return terminal.run(root, "compact", *words)
 
 
 def context(root: Path) -> list[str]:

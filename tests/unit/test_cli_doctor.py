@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from terminal import set_apart
 from tierline.cli import app
 from tierline.session import doctor
 from tierline.store.sessions import HistoryStore
@@ -18,10 +18,7 @@ from tierline.store.sessions import HistoryStore
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No key, setting or model server of this machine takes part."""
-    for name in list(os.environ):
-        if name.startswith("TIERLINE_") or name.endswith(("_API_KEY", "_BASE_URL", "_PROXY")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    set_apart(tmp_path, monkeypatch)
     monkeypatch.setenv("COLUMNS", "200")
 
     async def nobody() -> list[Any]:
@@ -31,10 +28,8 @@ def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
+def root(cli_workspace: Path) -> Path:
+    return cli_workspace
 
 
 def run(root: Path, *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:

@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from tierline.cli import app
+from terminal import run
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 from wire.servers import WireServer
@@ -36,10 +35,6 @@ SHOWING = [
 @pytest.fixture
 def workspace(cli_workspace: Path) -> Path:
     return cli_workspace
-
-
-def run(root: Path, *words: str) -> Result:
-    return CliRunner().invoke(app, [*words, "--root", str(root)])
 
 
 def files(root: Path) -> dict[str, str]:

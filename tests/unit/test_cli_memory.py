@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from memories import FILLER
-from tierline.cli import app
+from terminal import run
 from wire.servers import WireServer
 
 
@@ -18,10 +17,6 @@ def workspace(cli_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in (("NAME", "openai"), ("MODEL", "gpt-5"), ("BASE_URL", "")):
         monkeypatch.setenv(f"TIERLINE_PROVIDER_{name}", value)
     return cli_workspace
-
-
-def run(root: Path, *words: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(app, [*words, "--root", str(root)], input=text)
 
 
 def test_add_stats_build_and_compress(workspace: Path) -> None:
@@ -127,7 +122,7 @@ def test_interactive_mode_talks_and_takes_commands(workspace: Path, model: WireS
     ]
     result = run(workspace, "interactive", text="\n".join(lines))
     assert result.exit_code == 0, result.output
-    assert result.stdout.count("Fine.") == 2
+    assert result.stdout.count("One two.") == 2
     assert "Saved as memo-" in result.stdout and "Total tokens used:" in result.stdout
     assert "There is no command /nonsense" in result.stderr
     bodies = [json.dumps(body) for body in model.bodies]

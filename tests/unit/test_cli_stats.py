@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from lsp.conftest import environment
-from tierline.cli import app
+import terminal
 from tierline.cli_stats import money
 from wire.caching import CachingServer
 
@@ -17,20 +15,14 @@ LONG = "".join(f"def function_{n}() -> int:\n    return {n}\n\n\n" for n in rang
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one long file; nothing of this machine's settings is in force."""
-    root = tmp_path / "work"
-    root.mkdir()
-    (root / "long.py").write_text(LONG, encoding="utf-8")
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return root
+def workspace(cli_workspace: Path) -> Path:
+    """A project with one long file."""
+    (cli_workspace / "long.py").write_text(LONG, encoding="utf-8")
+    return cli_workspace
 
 
 def run(workspace: Path, *arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [arguments[0], "--root", str(workspace), *arguments[1:]])
+    result = terminal.run(workspace, *arguments)
     return result.exit_code, result.stdout + result.stderr
 
 
@@ -39,8 +31,7 @@ def test_stats_of_two_sessions(workspace: Path, monkeypatch: pytest.MonkeyPatch)
     assert (code, list(workspace.iterdir())) == (0, [workspace / "long.py"]), "nothing was written"
     assert "No requests have been recorded" in text
     with CachingServer() as model:
-        for name, value in environment(model).items():
-            monkeypatch.setenv(name, value)
+        terminal.lead_to(model, monkeypatch)
         file = str(workspace / "long.py")
         assert run(workspace, "chat", "What is this?", "--file", file)[0] == 0
         assert run(workspace, "chat", "And that?", "--continue")[0] == 0
@@ -84,8 +75,7 @@ def test_stats_of_two_sessions(workspace: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_figures_are_whole_at_every_width(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with CachingServer() as model:
-        for name, value in environment(model).items():
-            monkeypatch.setenv(name, value)
+        terminal.lead_to(model, monkeypatch)
         file = str(workspace / "long.py")
         assert run(workspace, "chat", "What is this, all in all?", "--file", file)[0] == 0
     found = json.loads(run(workspace, "stats", "--json")[1])["sessions"][0]

@@ -1727,4 +1727,5 @@ export const ERRORS = {
   compaction: -32010,
   no_state: -32007,
   empty_prompt: -32006,
+  not_sendable: -32008,
 } as const;

@@ -735,6 +735,55 @@ describe('attachments and mentions', () => {
     expect((await attach([png, png], 9)).problems).toEqual([expect.stringContaining('10')]);
   });
 
+  it('names a picture that is empty, damaged or cannot be read, and takes the others', async () => {
+    const png = (name: string, size = 10): File =>
+      new File([new Uint8Array(size)], name, { type: 'image/png' });
+    const gone = png('gone.png');
+    const reading = vi.spyOn(FileReader.prototype, 'readAsDataURL').mockImplementation(function (
+      this: FileReader,
+      blob: Blob,
+    ) {
+      Object.defineProperty(this, 'result', { value: 'data:image/png;base64,AAAA' });
+      const event = new ProgressEvent('done') as ProgressEvent<FileReader>;
+      if (blob === gone) this.onerror?.(event);
+      else this.onload?.(event);
+    });
+    vi.stubGlobal('createImageBitmap', async (one: File) => {
+      if (one.name === 'damaged.png') throw new Error('no picture');
+      return { close: () => {} };
+    });
+    page = new Page();
+    await page.store.addImages([png('empty.png', 0), png('damaged.png'), gone, png('good.png')]);
+    reading.mockRestore();
+    vi.stubGlobal('createImageBitmap', undefined);
+    expect(page.store.view.images).toHaveLength(1);
+    expect(page.store.view.hints.map(({ text }) => text)).toEqual(
+      ['empty.png', 'damaged.png', 'gone.png'].map((name) => expect.stringContaining(name)),
+    );
+  });
+
+  it('gives a prompt back whose picture the server cannot send', () => {
+    page = new Page({ draft: 'What is it?', images: ['data:image/png;base64,AAAA'] });
+    page.ready();
+    page.store.send();
+    expect(page.store.view.images).toEqual([]);
+    const { ticket } = page.last('send');
+    const error = 'Nothing was sent. The picture is damaged.';
+    page.receive({
+      type: 'refused',
+      ticket,
+      code: 'not_sendable',
+      error,
+      advice: 'Attach another.',
+    });
+    expect(page.store.view).toMatchObject({
+      pending: [],
+      draft: 'What is it?',
+      images: ['data:image/png;base64,AAAA'],
+      hints: [{ level: 'error', text: `${error} Attach another.` }],
+    });
+  });
+
   it('reads data URIs of the known types only', () => {
     expect(splitDataUri('data:image/png;base64,AAAA')).toEqual({
       mediaType: 'image/png',

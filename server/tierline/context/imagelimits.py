@@ -14,24 +14,30 @@ MANY = 20
 """With more pictures than this in one request, Anthropic limits the side of each to ``MAX_SIDE``
 pixels ("Vision": image size); one picture over it makes the whole request fail."""
 MAX_SIDE = 2000
+UNSEEN = "[picture left out: this model takes no pictures]"
 MOST = 100
 """Pictures that one request may hold; the oldest beyond it are left out."""
 
 
 def limit_images(
-    messages: Sequence[PromptMessage],
+    messages: Sequence[PromptMessage], *, sees: bool = True
 ) -> tuple[tuple[PromptMessage, ...], list[str]]:
-    """The messages with each picture that the rule forbids replaced by a line that says so.
+    """The messages with each picture that may not be sent replaced by a line that says so.
 
-    Also returns the notices. Depends on the messages alone, so that a session sends the same after
-    it was resumed (BR-188); pictures inside tool results count as well.
+    Also returns the notices. ``sees``: the model takes pictures at all. Depends on the messages and
+    the model alone, so that a session sends the same after it was resumed (BR-188); pictures inside
+    tool results count as well.
     """
     pictures = [image for message in messages for image in _pictures(message)]
-    if len(pictures) <= MANY:
+    if not pictures or (sees and len(pictures) <= MANY):
         return tuple(messages), []
     oldest = len(pictures) - MOST
-    verdicts = [_verdict(image, number < oldest) for number, image in enumerate(pictures)]
-    notices = [text for text in verdicts if text]
+    verdicts = [
+        _verdict(image, number < oldest) if sees else UNSEEN
+        for number, image in enumerate(pictures)
+    ]
+    # One notice for all pictures that the model does not see: there may be many, in every request.
+    notices = [text for text in verdicts if text] if sees else [UNSEEN]
     if not notices:
         return tuple(messages), []
     rest = iter(verdicts)

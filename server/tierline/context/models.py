@@ -80,6 +80,11 @@ class ModelFacts:
     note: str = ""
 
     @property
+    def sees_images(self) -> bool:
+        """False if pictures cannot reach the model."""
+        return self.image_rule is not ImageRule.NONE
+
+    @property
     def explicit_markers(self) -> bool:
         """True if the provider caches at ``cache_control`` markers; else by automatic prefix."""
         return self.caching == "explicit"

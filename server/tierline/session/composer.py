@@ -22,6 +22,7 @@ from tierline.context.models import ModelFacts
 from tierline.context.plan import ContextPlan
 from tierline.context.prompt import Prompt
 from tierline.context.tiers.base import Arrangement
+from tierline.errors import TierlineError
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.selection import Strategy
@@ -93,13 +94,16 @@ class Composer:
 
         Raises:
             FixedPartTooLarge: what cannot be left out does not fit into the window.
-            TierlineError: no provider can be reached.
+            TierlineError: no provider can be reached; ``not_sendable`` if the first request lacks
+                a file that it must hold.
         """
         provider = await self._session.models.provider()
         await self._session.files.refresh(everything=True)
         await self._session.retrieval.prepare(turn)
         snapshot = await self._snapshot(turn, after_overflow)
         composed = await self._build(snapshot, provider)
+        if turn.rounds == 1:
+            _has_all(composed.plan, turn.must)
         self._session.retrieval.planned(turn, composed.plan, composed.context_line)
         return composed
 
@@ -351,6 +355,18 @@ class Composer:
             last_reported=_usage(report.last) if report.last else None,
             lifetime_input_tokens=report.lifetime.input_tokens,
             lifetime_output_tokens=report.lifetime.output_tokens,
+        )
+
+
+def _has_all(made: ContextPlan, keys: frozenset[str]) -> None:
+    """Raise if a file is not in a plan that must be."""
+    held = {entry.key for entry in made.included}
+    if lacking := {key for key in keys if f"file:{key}" not in held}:
+        reasons = [entry.reason for entry in made.excluded if entry.path in lacking]
+        raise TierlineError(
+            "not_sendable",
+            f"Nothing was sent. {' '.join(reasons) or ', '.join(sorted(lacking))}".strip(),
+            "Name a part of it, leave it out, or choose a model with a larger window.",
         )
 
 

@@ -108,33 +108,46 @@ class FileService:
         """Add the files that a prompt mentions with ``@path``. Returns notices for the refused."""
         notices = []
         new: list[str] = []
-        for found in mentions(text):
-            loaded = await asyncio.to_thread(self._loader.load, found.path)
+        for path, loaded in await self._mentioned(text):
             if isinstance(loaded, Loaded):
                 if not self.context.has_file(loaded.key):
                     new.append(loaded.key)
                 self._put(loaded, "mentioned by you")
-            elif str(loaded.reason) != "not_found":
-                notices.append(loaded.sentence)
+            else:
+                notices.append(f"@{path} is not sent. {loaded.sentence}")
         if self.context.get_files():
             notices += _cut((await self._changed()).files, new)
         return notices
 
-    async def withheld(self, uri: str) -> str:
-        """Why text selected in this document may not be sent; empty if it may.
+    async def refused_mentions(self, text: str) -> list[Refusal]:
+        """Why files that a prompt mentions cannot be sent; those that do not exist are prose."""
+        return [found for _, found in await self._mentioned(text) if isinstance(found, Refusal)]
+
+    async def _mentioned(self, text: str) -> list[tuple[str, Loaded | Refusal]]:
+        found = []
+        for path in (mention.path for mention in mentions(text)):
+            entry = self.context.get(self.key(path))
+            confirm = entry is not None and entry.confirmed
+            loaded = await asyncio.to_thread(self._loader.load, path, confirm=confirm)
+            if isinstance(loaded, Loaded) or loaded.reason is not Reason.NOT_FOUND:
+                found.append((path, loaded))
+        return found
+
+    async def withheld(self, uri: str) -> Refusal | None:
+        """Why text selected in this document may not be sent; None if it may.
 
         A file of secrets is refused on this route as on every other, until the user confirms it.
         """
         entry = self.context.get(self.key(uri)) if uri else None
         if not uri or (entry is not None and entry.confirmed):
-            return ""
+            return None
         found = await asyncio.to_thread(self._loader.load, uri)
         if not isinstance(found, Refusal):
-            return ""
+            return None
         path = unquote(urlsplit(uri).path)
         if found.reason is not Reason.SECRET and (kind := secret_kind(path)):
             found = refuse(path, Reason.SECRET, kind)  # it lies elsewhere, or was never saved
-        return found.sentence if found.reason is Reason.SECRET else ""
+        return found if found.reason is Reason.SECRET else None
 
     # --- reading ---------------------------------------------------------------------------------
 

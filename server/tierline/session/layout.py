@@ -142,7 +142,7 @@ def _form(
         count=counter.count,
         cache_key=snapshot.session_id,
     )
-    messages, notices = limit_images(prompt.messages)
+    messages, notices = limit_images(prompt.messages, sees=snapshot.facts.sees_images)
     prompt = evolve(prompt, messages=messages)
     if snapshot.active_group:
         prompt = strict(prompt, strategy=snapshot.strategy)

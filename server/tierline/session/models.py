@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from tierline.config import Settings
+from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
@@ -175,13 +176,16 @@ class ModelService:
     def _facts_of(self, choice: Choice | None, *, own: bool = False) -> ModelFacts:
         """``own``: the setting for the window is about the chat's model, not about this one."""
         context = self._session.settings.context
-        return self._table.facts(
+        facts = self._table.facts(
             choice.model if choice is not None else "",
             provider=choice.kind if choice is not None else "",
             max_input_tokens=None if own else context.max_input_tokens or None,
             reported_window=choice.window if choice is not None else None,
             default_window=context.default_window,
         )
+        if choice is not None and choice.kind == NAME:  # its API passes on text and calls only
+            facts = evolve(facts, image_rule=ImageRule.NONE)
+        return facts
 
     def info(self) -> p.ProviderInfo:
         """The provider in force, as clients see it."""

@@ -300,21 +300,38 @@ class Session:
         kinds = ", ".join(sorted(set(findings)))
         return clean, [f"Replaced before sending, because it looks secret: {kinds}."]
 
-    async def check_images(
-        self, images: Sequence[p.ImageInput]
-    ) -> tuple[tuple[Image, ...], list[str]]:
-        """Pictures that may be sent, and notices about those that may not."""
+    async def check_images(self, images: Sequence[p.ImageInput]) -> tuple[Image, ...]:
+        """The pictures of a prompt, ready to be sent.
+
+        Raises:
+            TierlineError: ``not_sendable`` if one of them cannot be: a prompt without what the user
+                attached would be answered as if it had been seen.
+        """
         from tierline.workspace.images import check
 
         kept: list[Image] = []
-        notices: list[str] = []
-        for given in images:
-            checked = await asyncio.to_thread(check, given.data, given.media_type)
+        refused: list[str] = []
+        for number, given in enumerate(images, 1):
+            which = f"Picture {number}" if len(images) > 1 else "The picture"
+            kind = f" ({given.media_type})" if given.media_type else ""
+            checked = await asyncio.to_thread(check, given.data, which + kind)
             if isinstance(checked, Image):
                 kept.append(checked)
             else:
-                notices.append(checked.sentence)
-        return tuple(kept), notices
+                refused.append(checked.message)
+        if refused:
+            raise TierlineError(
+                "not_sendable",
+                f"Nothing was sent. {' '.join(refused)}",
+                "Take it away or attach another picture, then send again.",
+            )
+        if kept and not self.models.facts().sees_images:
+            raise TierlineError(
+                "not_sendable",
+                f"Nothing was sent. {self.models.facts().name} takes no pictures.",
+                "Take the picture away, or choose a model that sees pictures.",
+            )
+        return tuple(kept)
 
     def budget_soon(self, *, files: bool = False) -> None:
         """Publish the budget (and the files) once things are quiet."""

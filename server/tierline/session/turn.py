@@ -43,21 +43,29 @@ class TurnRunner:
         """Groups whose turn has not begun; their prompts are in no request yet."""
         return tuple(turn.group_id for turn in self._queue)
 
-    async def send(self, params: p.ChatSendParams) -> p.ChatSendResult:
+    async def send(
+        self, params: p.ChatSendParams, must: frozenset[str] = frozenset()
+    ) -> p.ChatSendResult:
         """Write the prompt down, start its turn or queue it, and answer at once.
 
+        ``must``: keys of files without which the turn ends before anything is sent.
+
         Raises:
-            TierlineError: ``empty_prompt``; ``storage`` if the prompt could not be written (it is
-                then kept in memory, and the turn runs all the same, with a notice).
+            TierlineError: ``empty_prompt``; ``not_sendable`` if a picture or the selection may not
+                be sent; ``storage`` if the prompt could not be written (it is then kept in memory,
+                and the turn runs all the same, with a notice).
         """
         session = self._session
         text, notices = session.redact(params.text)
-        selection, _ = session.redact(params.selection)
+        selection, found = session.redact(params.selection)
+        notices += [notice for notice in found if notice not in notices]
         if selection and (withheld := await session.files.withheld(params.active_uri)):
-            selection = ""
-            notices.append(f"The selection is not sent. {withheld}")
-        images, image_notices = await session.check_images(params.images)
-        notices += image_notices
+            raise TierlineError(
+                "not_sendable",
+                f"Nothing was sent, because the selection may not be. {withheld.message}",
+                "Send the prompt without the selection, or add the file and confirm it.",
+            )
+        images = await session.check_images(params.images)
         if not visible(Text(text)) and not images:
             raise TierlineError("empty_prompt", "There is nothing to send.", "Write a prompt.")
         if await session.drafts.recover():
@@ -81,6 +89,7 @@ class TurnRunner:
             text=text,
             selection=selection,
             active_uri=params.active_uri,
+            must=must,
         )
         queued = self.current is not None or bool(self._queue) or session.compacting
         self._queue.append(turn)

@@ -28,6 +28,8 @@ class Turn:
     text: str
     selection: str = ""
     active_uri: str = ""
+    must: frozenset[str] = frozenset()
+    """Keys of files without which nothing is to be sent."""
     reply: list[str] = field(factory=list)
     blocks: list[Block] = field(factory=list)
     calls: list[ToolCall] = field(factory=list)

@@ -84,8 +84,7 @@ def check_base64(text: str, name: str = "The picture") -> LoadedImage | Refusal:
     return check_image(data, name)
 
 
-def check(data: str, media_type: str = "") -> Image | Refusal:
-    """An attached picture (base64). Its own first bytes decide the type, not ``media_type``."""
-    name = f"The picture ({media_type})" if media_type else "The picture"
+def check(data: str, name: str = "The picture") -> Image | Refusal:
+    """An attached picture (base64). Its own first bytes decide its type."""
     checked = check_base64(data, name)
     return checked.image if isinstance(checked, LoadedImage) else checked

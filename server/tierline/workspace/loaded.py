@@ -55,6 +55,9 @@ class Changes:
         return bool(self.changed or self.failed)
 
 
+_NAMED = (Reason.SECRET, Reason.IGNORED, Reason.BINARY, Reason.TOO_LARGE, Reason.IS_IMAGE)
+
+
 def skip_notices(skipped: Sequence[Refusal], over: int, added: int) -> tuple[str, ...]:
     """Sentences that say what a folder did not bring, and why."""
     notices = []
@@ -63,8 +66,10 @@ def skip_notices(skipped: Sequence[Refusal], over: int, added: int) -> tuple[str
         (Reason.IGNORED, "ignored files"),
         (Reason.BINARY, "files that are not text"),
         (Reason.TOO_LARGE, "files that are too large"),
+        (Reason.IS_IMAGE, "pictures"),
+        (None, "files that cannot be read"),
     ):
-        names = [refusal.name for refusal in skipped if refusal.reason is reason]
+        names = [r.name for r in skipped if (r.reason if r.reason in _NAMED else None) is reason]
         if names:
             shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
             notices.append(f"Skipped {what}: {shown}.")

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from attrs import evolve
 
-from lsp.conftest import environment
+from terminal import lead_to
 from tierline.lsp import protocol as p
 from tierline.session.keepalive import KeepAliveService
 from tierline.session.session import Session
@@ -50,8 +50,7 @@ async def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     monkeypatch.setenv("TIERLINE_DATA_DIR", str(tmp_path / "data"))
     running: list[Session] = []
     with CachingServer() as model:
-        for name, value in environment(model).items():
-            monkeypatch.setenv(name, value)
+        lead_to(model, monkeypatch)
 
         async def start(**cache: Any) -> tuple[Session, CachingServer, Clock]:
             ends: asyncio.Queue[p.Event] = asyncio.Queue()

@@ -21,13 +21,32 @@ export async function attach(files: readonly File[], already: number): Promise<A
     if (!isImageType(file.type)) problems.push(texts.imageType(file.name));
     else if (base64Length(file.size) > MAX_IMAGE_BASE64) problems.push(texts.imageSize(file.name));
     else if (already + dataUris.length >= MAX_IMAGES) problems.push(texts.imageCount(MAX_IMAGES));
-    else dataUris.push(await read(file));
+    else if (await isDamaged(file)) problems.push(texts.imageDamaged(file.name));
+    else {
+      try {
+        dataUris.push(await read(file));
+      } catch {
+        problems.push(texts.imageDamaged(file.name));
+      }
+    }
   }
   return { dataUris, problems: [...new Set(problems)] };
 }
 
 function base64Length(bytes: number): number {
   return 4 * Math.ceil(bytes / 3);
+}
+
+/** What the browser cannot draw, no model can see; a picture without any bytes is none. */
+async function isDamaged(file: File): Promise<boolean> {
+  if (file.size === 0) return true;
+  if (typeof createImageBitmap !== 'function') return false;
+  try {
+    (await createImageBitmap(file)).close();
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 function read(file: File): Promise<string> {

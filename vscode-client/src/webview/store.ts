@@ -181,7 +181,7 @@ export class Store {
         this.stream.push(message.event);
         return;
       case 'sent':
-        for (const notice of message.notices) this.hint('info', notice);
+        for (const notice of message.notices) this.hint('warning', notice);
         this.set({
           pending: this.current.pending.map((pending) =>
             pending.ticket === message.ticket ? { ...pending, ...pick(message) } : pending,

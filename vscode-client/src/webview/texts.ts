@@ -78,6 +78,8 @@ export const texts = {
   imageType: (name: string) => t('{0} is not a PNG, JPEG, GIF or WebP picture.', name),
   imageSize: (name: string) =>
     t('{0} is larger than 3.7 MB, which the providers do not take.', name),
+  imageDamaged: (name: string) =>
+    t('{0} is damaged or cannot be read, so it is not attached.', name),
   imageCount: (limit: number) => t('At most {0} pictures go with one prompt.', limit),
   mentions: t('Files to mention'),
   dropHere: t('Drop pictures or files here'),

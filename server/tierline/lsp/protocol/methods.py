@@ -265,4 +265,7 @@ ERRORS: tuple[ErrorCode, ...] = (
     ErrorCode(-32010, "compaction", "The history could not be compacted; it is as it was."),
     ErrorCode(-32007, "no_state", "The model's answer holds no STATE block."),
     ErrorCode(-32006, "empty_prompt", "The prompt has no visible text and no picture."),
+    ErrorCode(
+        -32008, "not_sendable", "A picture, selection or file that the user chose cannot be sent."
+    ),
 )
