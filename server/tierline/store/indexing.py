@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
 from attrs import define, frozen
 
 from tierline.context.text import well_formed
@@ -70,12 +69,11 @@ def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
             text = well_formed(full_text(entry.content))
             if not text.isascii():
                 text = unicodedata.normalize("NFC", text)
-            light = attrs.evolve(entry, content=())
             found.append(
                 Entry(
                     line.start,
                     line.end,
-                    light,
+                    _row_of(entry),
                     text,
                     index_text(text),
                     is_prompt(entry),
@@ -88,6 +86,24 @@ def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
         if end - offset >= BATCH_BYTES:
             break
     return ReadAhead(offset, end, tuple(found), skipped)
+
+
+def _row_of(message: Message) -> Message:
+    """What the tables say of a message. The rest, its content above all, would lie in memory until
+    the batch is written.
+    """
+    return Message(
+        message.id,
+        message.session_id,
+        message.group_id,
+        message.timestamp,
+        message.role,
+        content=(),
+        branch_id=message.branch_id,
+        status=message.status,
+        parsing_strategy=message.parsing_strategy,
+        tokens=message.tokens,
+    )
 
 
 class Batch:
