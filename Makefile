@@ -11,6 +11,13 @@ CLIENT_SOURCES := $(shell find vscode-client/src vscode-client/media vscode-clie
 	vscode-client/package.json vscode-client/package.nls.json vscode-client/esbuild.mjs vscode-client/README.md
 SERVER_SOURCES := $(shell find server -name '*.py' -o -name '*.toml' 2>/dev/null)
 
+# Where the environment forbids bytecode, every server of a test and of a benchmark would compile all
+# its modules again, a quarter of its start, which nobody's editor does.
+ifdef PYTHONDONTWRITEBYTECODE
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
+endif
+
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 

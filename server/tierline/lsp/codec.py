@@ -12,9 +12,10 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from pygls.protocol import default_converter
 
 from tierline.lsp import protocol
+from tierline.lsp.deferred import is_value
 from tierline.lsp.protocol import camel
 
-_OURS = {value for value in vars(protocol).values() if inspect.isclass(value) and attrs.has(value)}
+_OURS = {value for value in vars(protocol).values() if is_value(value)}
 
 
 def make_converter() -> Converter:

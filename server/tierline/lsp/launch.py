@@ -21,10 +21,13 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     The log level comes from ``TIERLINE_LOG`` (default WARNING). Protocol traffic is never logged,
     because it holds the user's code.
     """
-    # Hundreds of protocol classes are created at import, and an editor waits: see ``tidy``.
+    # Hundreds of classes are created at import, and an editor waits: see ``tidy``.
     gc.disable()
     # Before anything else is imported: what prints while it loads must not reach the client.
     stream = claim_stdout() if tcp is None else None
+    from tierline.lsp.deferred import load_lsprotocol
+
+    load_lsprotocol()
     from tierline.lsp.server import serve_stdio, serve_tcp
 
     configure_logging()
@@ -37,9 +40,9 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
 def tidy() -> None:
     """Begin to collect garbage, once ``initialize`` has been answered.
 
-    What the imports left behind, a first version of every protocol class and the source that attrs
-    generated for it, is 13 MB; finding it takes longer than the rest of the start allows. What is
-    then left stays for good and need not be looked at again.
+    The imports left megabytes behind, a first version of each value class and the source that attrs
+    generated for it; finding them takes longer than the start allows. What is then left stays for
+    good and need not be looked at again.
     """
     if gc.isenabled():
         return

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
+from tierline.lsp import deferred
+
 if TYPE_CHECKING:
     from attrs import define as define  # noqa: PLC0414  (exported)
 else:
 
     def define(cls: type) -> type:
-        """``attrs.define``, with one ``repr`` for all: a generated one for each of so many classes
-        would take a twentieth of the time in which ``initialize`` has to be answered.
+        """``attrs.define`` on first use, with one ``repr`` for all: both because ``initialize``
+        has to be answered soon.
         """
         cls.__repr__ = _shown
-        return attrs.define(cls, repr=False)
+        return deferred.define(cls, repr=False)
 
 
 PinKind: TypeAlias = Literal["sticky", "leased", "ephemeral", "none"]
