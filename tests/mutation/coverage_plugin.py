@@ -1,6 +1,7 @@
 """Which test runs which line of the packages under test, as JSON: a pytest plugin.
 
-``TIERLINE_MUTATION_MAP`` names the file to write.
+``TIERLINE_MUTATION_MAP`` names the file to write. Servers and other Python processes that a test
+starts count for that test (see ``children.py``).
 """
 
 from __future__ import annotations
@@ -14,17 +15,26 @@ from pathlib import Path
 import coverage
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[2] / "server" / "tierline"
+from mutation.children import PACKAGES
+from mutation.faults import PACKAGE, reach_children
+
 tests: list[str] = []
 seconds: list[float] = []
+"""Of the processor, so that what else the machine does counts for nothing."""
+failed: set[str] = set()
 started = time.monotonic()
 most = float(os.environ.get("TIERLINE_MUTATION_SECONDS", "inf"))
-recorder = coverage.Coverage(
-    data_file=None, source=[str(PACKAGE / name) for name in ("context", "history", "store")]
-)
+target = Path(os.environ["TIERLINE_MUTATION_MAP"])
+children = target.with_suffix(".children")
+recorder = coverage.Coverage(data_file=None, source=[str(PACKAGE / name) for name in PACKAGES])
 
 
 def pytest_configure() -> None:
+    children.mkdir(exist_ok=True)
+    for old in children.iterdir():
+        old.unlink()
+    os.environ["TIERLINE_MUTATION_CHILDREN"] = str(children)
+    reach_children()
     recorder.start()
 
 
@@ -32,26 +42,45 @@ def pytest_configure() -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     recorder.switch_context(str(len(tests)))
     tests.append(item.nodeid)
-    began = time.perf_counter()
+    began = sum(os.times()[:4])
     try:
         return (yield)
     finally:
-        seconds.append(round(time.perf_counter() - began, 3))
+        seconds.append(round(sum(os.times()[:4]) - began, 3))
         recorder.switch_context("")
         if time.monotonic() - started > most:
             item.session.shouldstop = "the time for the map is over"
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed:
+        failed.add(report.nodeid)
+
+
 def pytest_sessionfinish() -> None:
     recorder.stop()
     data = recorder.get_data()
-    found = {}
+    lines: dict[str, dict[str, set[int]]] = {}
     for file in sorted(data.measured_files()):
-        name = Path(file).relative_to(PACKAGE).as_posix()
-        found[name] = {
-            number: sorted(int(context) for context in contexts if context)
-            for number, contexts in sorted(data.contexts_by_lineno(file).items())
-        }
-    Path(os.environ["TIERLINE_MUTATION_MAP"]).write_text(
-        json.dumps({"tests": tests, "seconds": seconds, "lines": found}), encoding="utf-8"
-    )
+        found = lines.setdefault(Path(file).relative_to(PACKAGE).as_posix(), {})
+        for number, contexts in data.contexts_by_lineno(file).items():
+            found[str(number)] = {int(context) for context in contexts if context}
+    numbers = {test: number for number, test in enumerate(tests)}
+    for record in children.iterdir():
+        told = json.loads(record.read_text(encoding="utf-8"))
+        if (which := numbers.get(told["test"])) is not None:
+            for name, passed in told["lines"].items():
+                for line in passed:
+                    lines.setdefault(name, {}).setdefault(str(line), set()).add(which)
+    # A test that fails without a fault can tell nothing about one.
+    bad = {number for test, number in numbers.items() if test in failed}
+    value = {
+        "tests": tests,
+        "seconds": seconds,
+        "failed": sorted(failed),
+        "lines": {
+            name: {line: sorted(which - bad) for line, which in sorted(found.items())}
+            for name, found in lines.items()
+        },
+    }
+    target.write_text(json.dumps(value), encoding="utf-8")

@@ -2,13 +2,15 @@
 
 Operators as in the usual tools: comparison, arithmetic, Boolean, constant, negated condition, lost
 call, lost ``break`` or ``continue``, lost return value. Left out: annotations, docstrings, texts,
-and what ``raise`` says, as no test should pin those.
+lines for the log, and what ``raise`` says, as no test should pin those; unions of classes, which
+only fail; and the same fault twice (``if a == b`` negated is ``if a != b``).
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import difflib
 from collections.abc import Callable, Iterator
 
 from attrs import frozen
@@ -32,6 +34,8 @@ class Mutant:
     index: int
     line: int
     change: str
+    lines: tuple[int, int] = (0, 0)
+    """The statement, or the head of one that has a body; (0, 0) for what runs on import."""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.change}"
@@ -49,10 +53,44 @@ class Place:
 def mutants(path: str, source: str) -> list[Mutant]:
     """All faults of one file, in the order of its text."""
     tree = ast.parse(source)
+    spans = dict(_spans(tree))
     return [
-        Mutant(path, index, getattr(place.node, "lineno", 0), place.change)
+        Mutant(path, index, line_of(place.node), place.change, spans.get(id(place.node), (0, 0)))
         for index, place in enumerate(places(tree))
     ]
+
+
+def line_of(node: ast.AST) -> int:
+    """Where a node begins; 0 for one that has no place of its own."""
+    return int(getattr(node, "lineno", 0))
+
+
+def difference(source: str, mutant: Mutant) -> str:
+    """What the fault changes, as lines with - and + of the code in normal form."""
+    before = ast.unparse(ast.parse(source)).splitlines()
+    after = ast.unparse(mutate(source, mutant.index)).splitlines()
+    lines = difflib.unified_diff(before, after, n=0, lineterm="")
+    return "\n".join(line for line in lines if line[:3] not in ("---", "+++") and line[0] != "@")
+
+
+def _spans(node: ast.AST, lines: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The lines of the statement that each node of a function belongs to."""
+    inside = lines != (0, 0)
+    if isinstance(node, ast.stmt) and inside:
+        body = getattr(node, "body", None)
+        end = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+        lines = (node.lineno, max(end, node.lineno))
+    yield id(node), lines
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST):
+                continue
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                # Defaults are worked out when the function is made, on import.
+                within = name == "body" or inside
+                yield from _spans(child, (node.lineno, node.lineno) if within else (0, 0))
+            else:
+                yield from _spans(child, lines)
 
 
 def mutate(source: str, index: int) -> ast.Module:
@@ -84,18 +122,25 @@ def _walk(node: ast.AST) -> Iterator[Place]:
             continue
         if isinstance(node, ast.Raise) and name in ("exc", "cause"):
             continue
+        if name == "args" and isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            value = value[:1]  # noqa: PLW2901
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not _typing(child):
                 yield from _walk(child)
 
 
 def _typing(node: ast.AST) -> bool:
-    """True for what says only something about types, and for imports."""
+    """True for what is about types or for the log, and for imports."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return True
-    return isinstance(node, ast.Assert) or (
-        isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    )
+    match node:
+        case ast.Assert():
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "logger")))):
+            return True  # a line for the log
+    return False
 
 
 def _faults(node: ast.AST) -> Iterator[Place]:
@@ -118,7 +163,7 @@ def _faults(node: ast.AST) -> Iterator[Place]:
             yield Place(node, f"{value} -> {not value}", _set(value=not value))
         case ast.Constant(value=int(number)) | ast.Constant(value=float(number)):
             yield Place(node, f"{number} -> {number + 1}", _set(value=number + 1))
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if not _negates(test):
             negated = ast.UnaryOp(ast.Not(), test)
             yield Place(node, f"{_code(test)} negated", _set(test=negated))
         case ast.Expr(value=ast.Call()):
@@ -129,6 +174,20 @@ def _faults(node: ast.AST) -> Iterator[Place]:
             yield Place(node, "continue -> break", lambda _n: ast.Break())
         case ast.Break():
             yield Place(node, "break -> continue", lambda _n: ast.Continue())
+
+
+def _negates(test: ast.expr) -> bool:
+    """True if a fault of the condition's own already is its negation."""
+    match test:
+        case ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.Compare(
+            ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn() | ast.Is() | ast.IsNot()]
+        ):
+            return True
+        case ast.Constant(value=bool()):
+            return True
+    return False
 
 
 def _set(**fields: object) -> Callable[[ast.AST], ast.AST]:

@@ -123,8 +123,8 @@ def test_a_comparison_of_plans_gives_sizes() -> None:
 
 def test_the_vocabulary_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     store = HistoryStore(tmp_path)
-    for number in range(450):
-        store.append(store.make("user", (Text(f"unusualword{number}x"),)))
+    words = (f"unusualword{number}x" for number in range(450))
+    store.append_all([store.make("user", (Text(word),)) for word in words])
     store.index.catch_up()
     with store.index.connection() as db:
         db.execute("DELETE FROM meta WHERE key = 'vocabulary'")
@@ -141,6 +141,8 @@ def test_the_vocabulary_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
         assert extend(db, lambda: False) is True
         assert known(db) == 450
         assert expression(db, ["unusualword300"])
+        short = expression(db, ["is", "word300x"])
+        assert short == expression(db, ["word300x"]), "too short to decide; the others do"
         assert extend(db, lambda: False) is True, "nothing is left"
     store.close()
 

@@ -210,9 +210,9 @@ def _trim(text: str, budget: int, count: Callable[[str], int]) -> str:
     if lines:
         return "\n".join(lines).strip()
     for limit in (budget * 4, budget * 3, budget * 2, budget):
-        short = clip(text, limit).rsplit(None, 1)[0]
-        if short and count(short) <= budget:
-            return short
+        short = clip(text, limit).rsplit(None, 1)
+        if short and count(short[0]) <= budget:
+            return short[0]
     return ""
 
 

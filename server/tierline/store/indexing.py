@@ -280,14 +280,16 @@ class Batch:
                 view = timeline(replayed, session_id=session_id, branch=other.id)
                 shown_ids |= {m.id for m in view.visible()} - own
         first: tuple[int, str] | None = None
+        times: list[str] = []
         for seq, entry in entries:
             if isinstance(entry, Message):
                 visible = entry.id in shown_ids
                 self.db.execute(
                     "UPDATE message SET dropped = ? WHERE seq = ?", (int(not visible), seq)
                 )
-                if visible and first is None:
-                    first = (seq, entry.role)
+                if visible:
+                    first = first or (seq, entry.role)
+                    times.append(entry.timestamp)
         row["message_count"] = len(shown_ids)
         row["title"], row["branch"] = well_formed(now.title), well_formed(now.branch)
         row["deleted"] = int(now.deleted)
@@ -296,6 +298,7 @@ class Batch:
                 "SELECT substr(content, 1, 400) FROM message WHERE seq = ?", (first[0],)
             ).fetchone()[0]
             row["preview"], row["first_role"] = preview(text), first[1]
+            row["started"], row["updated"] = times[0], times[-1]
 
 
 _VISIBILITY = frozenset(

@@ -142,6 +142,11 @@ def test_giant_values_cannot_be_made(store: HistoryStore) -> None:
     assert "too big" in answer.error
 
 
+def test_a_query_of_many_thousand_characters_is_refused(store: HistoryStore) -> None:
+    assert query_db(store.index, f"SELECT '{'x' * 15_000}'").error == ""
+    assert "too large" in query_db(store.index, f"SELECT '{'x' * 25_000}'").error
+
+
 def test_query_sees_what_was_written_a_moment_ago(store: HistoryStore) -> None:
     store.append(store.make("user", "just now"))
     answer = query_db(store.index, "SELECT content FROM messages ORDER BY id DESC LIMIT 1")
