@@ -115,8 +115,13 @@ def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
         f"{one.written_tokens:,}" if one.reported else unknown,
         f"{100 * one.hit_rate:.0f} %" if one.reported else unknown,
         money(one.cost) if one.priced else unknown,
-        money(one.saved) if one.priced else unknown,
+        saved(one.saved) if one.priced else unknown,
     ]
+
+
+def saved(dollars: float) -> str:
+    """What the cache has saved, in words where writing it has cost more so far."""
+    return money(dollars) if dollars >= 0 else "not yet"
 
 
 def money(dollars: float) -> str:
@@ -139,6 +144,7 @@ def _notes(found: p.Stats) -> list[str]:
             f"Keep-alive: {alive.requests:,} requests for {money(alive.cost)}, "
             f"which averted {money(alive.saved)}."
         )
+    notes += _losses(found)
     if total.beside:
         notes.append(
             f"{total.beside:,} requests of Tierline's own, such as summaries, are in the cost."
@@ -149,4 +155,20 @@ def _notes(found: p.Stats) -> list[str]:
     if total.priced < total.requests:
         notes.append(f"{total.requests - total.priced:,} requests without known prices.")
     notes.append("Saved: against the same requests without any cache, by the table's prices.")
+    return notes
+
+
+def _losses(found: p.Stats) -> list[str]:
+    """Where the cache has cost more than it has given back, what that is."""
+    losing = [one for one in found.sessions if one.priced and one.saved < 0]
+    if not losing:
+        return []
+    alive = any(one.keep_alive.requests for one in losing)
+    what = "Cache writes and keep-alive have" if alive else "Cache writes have"
+    where = "this session" if len(found.sessions) == 1 else f"{len(losing):,} sessions"
+    where = "1 session" if len(losing) == 1 < len(found.sessions) else where
+    loss = money(-sum(one.saved for one in losing))
+    notes = [f"{what} cost {loss} more in {where} than they have saved so far."]
+    if len(found.sessions) > 1 and found.total.saved < 0:
+        notes.append(f"In all sessions together that is {money(-found.total.saved)} more.")
     return notes

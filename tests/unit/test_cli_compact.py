@@ -10,8 +10,9 @@ from typer.testing import Result
 
 import terminal
 from tierline.store.sessions import HistoryStore
+from tierline.store.usage import UsageStore
 from wire.choosing import ChoosingServer
-from wire.scripts import o_error
+from wire.scripts import o_error, o_reply
 
 NOTES = "Open: parse apples and pears in src/pears.py."
 
@@ -72,6 +73,23 @@ def test_with_the_providers_model(workspace: Path, monkeypatch: pytest.MonkeyPat
         done = json.loads(run(workspace, "--json").stdout)
         assert (done["case"], done["summary"]) == ("summarize", NOTES)
         assert NOTES in context(workspace)[0]
+
+
+def test_a_summary_is_in_the_cost_at_the_price_of_the_model_that_wrote_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``stats`` says that requests of Tierline's own are in the cost."""
+    monkeypatch.setenv("TIERLINE_COMPACTION_MODEL", "gpt-4o-mini")
+    with ChoosingServer("openai", lambda *_: o_reply(NOTES)) as server:
+        use(server, monkeypatch)
+        assert run(workspace).exit_code == 0
+        bodies = [request.body for request in server.requests]
+        assert {body["model"] for body in bodies} == {"gpt-4o-mini"}
+    rows = UsageStore(workspace / ".tierline" / "usage.sqlite3").all()
+    assert [(row.kind, row.model) for row in rows] == [("beside", "gpt-4o-mini")] * len(bodies)
+    # The reply reports 100 tokens in, 64 of them from the cache, and 5 out.
+    each = (36 * 0.15 + 64 * 0.075 + 5 * 0.6) / 1e6
+    assert [row.cost for row in rows] == [pytest.approx(each)] * len(bodies)
 
 
 def test_a_failure_is_told_and_changes_nothing(

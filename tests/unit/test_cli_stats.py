@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import terminal
-from tierline.cli_stats import money
+from tierline.cli_stats import _notes, money
+from tierline.lsp import protocol as p
 from wire.caching import CachingServer
 
 LONG = "".join(f"def function_{n}() -> int:\n    return {n}\n\n\n" for n in range(300))
@@ -88,6 +89,50 @@ def test_figures_are_whole_at_every_width(workspace: Path, monkeypatch: pytest.M
         assert ("input: " in text) == (width <= 80)
         text = run(workspace, "stats", "--turns")[1]
         assert figures[0] in text, f"turns at {width}"
+
+
+INPUT, OUTPUT = 3e-6, 15e-6
+"""Dollars per token of Claude Sonnet 4.5."""
+
+
+def test_what_is_saved_follows_from_the_providers_prices(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loopback's cache knows prices of its own: a read costs a tenth of the input, a write 1.25
+    times it, or twice for an hour (context-engine.md, section 6b). First a session only writes.
+    """
+    losses = []
+    with CachingServer() as model:
+        terminal.lead_to(model, monkeypatch)
+        file = str(workspace / "long.py")
+        for words in (["--file", file], ["--continue"], ["--continue"]):
+            assert run(workspace, "chat", f"Question {words}?", *words)[0] == 0
+            paid = sum(outcome.cost for outcome in model.outcomes) * INPUT
+            saved = sum(outcome.total for outcome in model.outcomes) * INPUT - paid
+            total = json.loads(run(workspace, "stats", "--json")[1])["total"]
+            assert total["saved"] == pytest.approx(saved, abs=1e-5)
+            assert total["cost"] == pytest.approx(paid + total["outputTokens"] * OUTPUT, abs=1e-5)
+            text = run(workspace, "stats")[1]
+            assert "-$" not in text
+            losing = "Cache writes have cost $" in text
+            assert losing == ("not yet" in text) == (saved < 0)
+            losses.append(losing)
+    assert losses[0] and not losses[-1]
+
+
+def test_what_several_sessions_lost_is_said_of_each_and_of_all() -> None:
+    def of(*amounts: float) -> p.Stats:
+        sessions = [p.SessionStats(str(n), saved=a, priced=1) for n, a in enumerate(amounts)]
+        return p.Stats(sessions, p.SessionStats("", saved=sum(amounts), priced=len(amounts)))
+
+    assert not [note for note in _notes(of(2, 0)) if "have cost" in note]
+    (note,) = [note for note in _notes(of(2, -0.5)) if "have cost" in note]
+    assert note == "Cache writes have cost $0.5000 more in 1 session than they have saved so far."
+    found = of(1, -2, -3)
+    found.sessions[1].keep_alive.requests = 1
+    first, second = _notes(found)[:2]
+    assert first.startswith("Cache writes and keep-alive have cost $5.00 more in 2 sessions")
+    assert second == "In all sessions together that is $4.00 more."
 
 
 @pytest.mark.parametrize(

@@ -157,13 +157,17 @@ describe('the charts in the viewer', () => {
 
   it('are pictures with words, followed by a table of the same figures', () => {
     document.body.append(root);
-    const requests = [request('a'), request('b', { readTokens: -1, cost: null, saved: null })];
+    const requests = [
+      request('a'),
+      request('b', { readTokens: -1, cost: null, saved: null }),
+      request('c', { saved: -0.0012 }),
+    ];
     act(() => render(<Charts requests={requests} post={(one) => sent.push(one)} />, root));
     const drawings = [...root.querySelectorAll('figure svg')];
     expect(drawings).toHaveLength(4);
     for (const drawing of drawings) {
       expect(drawing.getAttribute('role')).toBe('img');
-      expect(drawing.getAttribute('aria-label')).toContain('2 turns');
+      expect(drawing.getAttribute('aria-label')).toContain('3 turns');
     }
     const rows = [...root.querySelectorAll('tbody tr')].map((row) =>
       [...row.children].map((cell) => cell.textContent),
@@ -171,6 +175,7 @@ describe('the charts in the viewer', () => {
     expect(rows).toEqual([
       ['1', '1,000', '10 %', '600', '60 %', '50', '$0.0100', '$0.0200'],
       ['2', '1,000', '10 %', '–', '–', '50', '–', '–'],
+      ['3', '1,000', '10 %', '600', '60 %', '50', '$0.0100', 'cost $0.0012 more'],
     ]);
     for (const button of root.querySelectorAll<HTMLElement>('.exports button')) button.click();
     expect(sent).toEqual([

@@ -40,5 +40,5 @@ async def ask(session: Session, question: str, *, max_output_tokens: int) -> str
                     usage = event
     except ProviderError as error:
         raise TierlineError(error.code, error.message, error.advice) from error
-    await session.cache.beside(provider, usage)
+    await session.cache.beside(provider, facts, usage)
     return "".join(said)

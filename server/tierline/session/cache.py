@@ -128,11 +128,13 @@ class CacheService:
         self.store.add(evolve(row, kind=KEEP_ALIVE))
         self._before[session_id] = evolve(before, shape=before.shape.kept_alive(at))
 
-    async def beside(self, provider: Provider, usage: Usage) -> None:
-        """A request of Tierline's own was answered; it costs money and leaves the cache alone."""
+    async def beside(self, provider: Provider, facts: ModelFacts, usage: Usage) -> None:
+        """A request of Tierline's own was answered; it costs money and leaves the cache alone.
+
+        ``facts``: of the model that was asked, which need not be the chat's.
+        """
         if usage.input_tokens is None:
             return
-        facts = self._session.models.facts()
         found = Attribution(
             Outcome.UNKNOWN,
             Cause.NONE,

@@ -25,7 +25,7 @@ from tierline.history.summarise import (
     request_text,
     transcript,
 )
-from tierline.providers.base import ProviderError, Stop, TextDelta
+from tierline.providers.base import ProviderError, Stop, TextDelta, Usage
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -139,6 +139,7 @@ class Summariser:
         request = provider.render(strict(prompt, strategy=provider.strategy))
         answer: list[str] = []
         size = 0
+        usage = Usage()
         async with aclosing(provider.stream(request)) as events:
             async for event in events:
                 if isinstance(event, TextDelta):
@@ -146,10 +147,13 @@ class Summariser:
                     size += len(event.text)
                     if size > limit:
                         break
+                elif isinstance(event, Usage):
+                    usage = event
                 elif isinstance(event, Stop) and event.reason == "incomplete":
                     raise ProviderError(
                         "network",
                         "The connection closed before the summary was complete.",
                         "It is tried again later.",
                     )
+        await self.session.cache.beside(provider, facts, usage)
         return "".join(answer)

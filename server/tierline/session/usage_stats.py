@@ -80,6 +80,7 @@ def _averted(before: StoredRequest, request: StoredRequest, facts: Facts) -> flo
     if request.at - before.at <= LIFETIMES["5m"]:
         return 0.0
     prices = facts(request.model, request.provider).prices_for(request.input)
+    # The shorter lifetime's price is the lower one, so that too little is claimed, not too much.
     return (request.read or 0) * max(prices.write_5m - prices.read, 0.0) / 1_000_000
 
 

@@ -90,7 +90,7 @@ function Table({ turns }: { turns: readonly TurnFigures[] }): JSX.Element {
                 <td class="number">{rate === null ? '–' : percent(rate)}</td>
                 <td class="number">{exact(turn.output)}</td>
                 <td class="number">{turn.cost === null ? '–' : money(turn.cost)}</td>
-                <td class="number">{turn.saved === null ? '–' : money(turn.saved)}</td>
+                <td class="number">{savedOf(turn.saved)}</td>
               </tr>
             );
           })}
@@ -98,4 +98,10 @@ function Table({ turns }: { turns: readonly TurnFigures[] }): JSX.Element {
       </table>
     </section>
   );
+}
+
+/** What the cache saved; in words where it has cost more so far. */
+function savedOf(amount: number | null): string {
+  if (amount === null) return '–';
+  return amount < 0 ? words.lost(money(-amount)) : money(amount);
 }

@@ -22,6 +22,7 @@ export const words = {
   rate: (rate: string) => t('{0} read from the cache', rate),
   spent: (amount: string) => t('{0} spent', amount),
   savedBy: (amount: string) => t('{0} saved against no cache', amount),
+  lost: (amount: string) => t('cost {0} more', amount),
   moreBy: (amount: string) => t('cost {0} more than with no cache', amount),
   kept: (count: number, cost: string, saved: string) =>
     t('keep-alive: {0}, {1} paid, {2} averted', words.requests(count), cost, saved),
