@@ -7,7 +7,7 @@ differs; 2 for wrong arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -93,7 +93,7 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
 
     rows: list[dict[str, Any]] = []
     if (root / FOLDER).is_dir():  # looking must not leave a folder behind
-        store = HistoryStore(root.resolve())
+        store = HistoryStore(root.resolve(), looking=True)
         try:
             listed = store.list_sessions(limit)
         except (OSError, TierlineError) as error:
@@ -161,7 +161,7 @@ def query(
     if not (root / FOLDER).is_dir():  # looking must not leave a folder behind
         say("There is no history in this workspace yet. Name the folder with --root.", "red")
         raise typer.Exit(EXIT_PROBLEM)
-    store = HistoryStore(root.resolve())
+    store = HistoryStore(root.resolve(), looking=True)
     try:
         answer = query_db(store.index, sql)
     finally:
@@ -257,6 +257,7 @@ def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
     """The workspace's plan store, None if there is none and that is fine; it is never created."""
     from tierline.store.plans import PlanStore
     from tierline.store.sessions import FOLDER
+    from tierline.store.unseen import Unseen
 
     path = root.resolve() / FOLDER / "plans.sqlite3"
     if not path.exists():
@@ -269,11 +270,8 @@ def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
             raise typer.Exit(EXIT_PROBLEM)
         yield None
         return
-    store = PlanStore(path)
-    try:
+    with Unseen() as unseen, closing(PlanStore(unseen.copy(path))) as store:
         yield store
-    finally:
-        store.close()
 
 
 # --- printing ------------------------------------------------------------------------------------

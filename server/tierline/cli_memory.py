@@ -93,7 +93,8 @@ def build(
     """Print the context that would be sent now. Nothing is sent."""
     from tierline.lsp import protocol as p
 
-    found = in_session(root, lambda s: s.plans.show(p.PlanParams(prompt=prompt)), strategy=strategy)
+    params = p.PlanParams(prompt=prompt)
+    found = in_session(root, lambda s: s.plans.show(params), strategy=strategy, looking=True)
     if as_json:
         print_json(found)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,23 +69,23 @@ def collect(root: Path, session: str = "") -> p.Stats:
     from tierline.session.counting import make_counters
     from tierline.session.usage_stats import stats as sums
     from tierline.store.sessions import FOLDER, HistoryStore
+    from tierline.store.unseen import Unseen
     from tierline.store.usage import UsageStore
 
     home = root / FOLDER
     titles: dict[str, str] = {}
     rows = []
     if (home / "usage.sqlite3").exists():  # looking must not leave a folder behind
-        store = UsageStore(home / "usage.sqlite3")
-        history = HistoryStore(root)
-        try:
+        with (
+            Unseen() as unseen,
+            closing(UsageStore(unseen.copy(home / "usage.sqlite3"))) as store,
+            closing(HistoryStore(root, looking=True)) as history,
+        ):
             rows = store.all()
             if session:
                 wanted = cli_tables.chosen(session, (row.session_id for row in rows))
                 rows = [row for row in rows if row.session_id == wanted]
             titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
-        finally:
-            store.close()
-            history.close()
     table = make_counters(home).table
     return sums(rows, lambda name, kind: table.facts(name, provider=kind), titles)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,6 @@ from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 from wire.servers import WireServer
 
-DERIVED = ("index.sqlite3", "plans.sqlite3-", "usage.sqlite3-", "symbols.sqlite3")
-"""SQLite's own files beside these come and go; the index follows the log."""
 SHOWING = [
     ["budget"],
     ["budget", "--json"],
@@ -28,8 +28,29 @@ SHOWING = [
     ["memo", "list"],
     ["memo", "search", "port"],
     ["url", "list"],
-    ["doctor", "--quick"],
+    ["doctor"],
+    ["replay", "plan_"],
 ]
+WRITER = """
+import sys, time
+from pathlib import Path
+from tierline.store.plans import PlanStore
+from tierline.store.sessions import HistoryStore
+from tierline.store.usage import UsageStore
+
+root = Path(sys.argv[1])
+home = root / ".tierline"
+stores = [PlanStore(home / "plans.sqlite3"), UsageStore(home / "usage.sqlite3")]
+for store in stores:
+    table = "plan" if store is stores[0] else "request"
+    store.run(lambda db: db.execute(f"UPDATE {table} SET session_id = session_id"), lambda: 0)
+history = HistoryStore(root)
+history.append(history.make("user", "written by a server that lives"))
+history.index.catch_up()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+"""Stands for a server that has written and not carried its writing over yet."""
 
 
 @pytest.fixture
@@ -37,11 +58,15 @@ def workspace(cli_workspace: Path) -> Path:
     return cli_workspace
 
 
-def files(root: Path) -> dict[str, str]:
+def files(root: Path) -> dict[str, tuple[str, int]]:
+    """Hash and time of every file, those of SQLite included."""
     return {
-        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        str(path.relative_to(root)): (
+            hashlib.sha256(path.read_bytes()).hexdigest(),
+            path.stat().st_mtime_ns,
+        )
         for path in root.rglob("*")
-        if path.is_file() and not path.name.startswith(DERIVED)
+        if path.is_file()
     }
 
 
@@ -83,9 +108,39 @@ def test_showing_writes_nothing(
     assert files(workspace) == before
 
 
+@pytest.mark.parametrize("words", SHOWING, ids=" ".join)
+def test_showing_leaves_a_living_servers_files_alone_and_sees_what_it_wrote(
+    workspace: Path, model: WireServer, words: list[str]
+) -> None:
+    assert run(workspace, "chat", "hi").exit_code == 0
+    command = [sys.executable, "-c", WRITER, str(workspace)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None and server.stdout.readline() == b"ready\n"
+        before = files(workspace)
+        assert {"-wal", "-shm"} <= {name[-4:] for name in before}, "the server has them open"
+        result = run(workspace, *words)
+        after = files(workspace)
+        assert server.stdin is not None
+        server.stdin.close()
+        assert server.wait(30) == 0
+    assert after == before
+    assert result.exit_code == 0, result.output
+    if words in (["sessions"], ["stats"]):
+        assert "written by a server" in result.stdout
+
+
+def test_a_damaged_database_is_left_to_the_server(workspace: Path, model: WireServer) -> None:
+    assert run(workspace, "chat", "hi").exit_code == 0
+    for name in ("plans", "usage", "index", "retrieval"):
+        (workspace / ".tierline" / f"{name}.sqlite3").write_bytes(b"no database at all" * 99)
+    before = files(workspace)
+    for words in SHOWING:
+        run(workspace, *words)
+        assert files(workspace) == before, words
+
+
 def test_a_store_that_only_looks_refuses_to_write(tmp_path: Path) -> None:
-    store = HistoryStore(tmp_path)
-    store.read_only = True
+    store = HistoryStore(tmp_path, looking=True)
     with pytest.raises(StorageError, match="look at it only"):
         store.append(store.make("user", "hello"))
     store.close()

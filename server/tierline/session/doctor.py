@@ -35,6 +35,7 @@ from tierline.providers.choose import (
 from tierline.providers.gguf import find_model
 from tierline.session.counting import make_counters
 from tierline.store.files import inspect
+from tierline.store.unseen import Unseen
 from tierline.tokenizers import encoder
 
 Status: TypeAlias = Literal["ok", "note", "warning", "failure"]
@@ -262,9 +263,17 @@ def databases(home: Path) -> Iterator[Check]:
             yield Check(area, name, "ok", "not made yet")
             continue
         try:
-            uri = f"{file.resolve().as_uri()}?mode=ro"
-            with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=2)) as db:
+            with (
+                Unseen() as unseen,
+                contextlib.closing(sqlite3.connect(unseen.copy(file))) as db,
+            ):
                 verdict = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except OSError as error:
+            yield Check(
+                area, name, "warning", f"it cannot be copied to be looked at: {error.strerror}",
+                "Check its permissions and the room in the folder for temporary files.",
+            )  # fmt: skip
+            continue
         except sqlite3.Error as error:
             verdict = str(error)
         whole = verdict == "ok"

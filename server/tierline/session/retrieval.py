@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve, field, frozen
@@ -71,9 +70,9 @@ class Suggestion:
 class RetrievalService:
     """Used from the event loop's thread, but for ``automatic``."""
 
-    def __init__(self, session: Session, home: Path) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self.store = RetrievalStore(home / "retrieval.sqlite3")
+        self.store = RetrievalStore(session.database("retrieval"))
         self.reader = CardReader(session.loader)
         self.holdings = Holdings()
         self.phase = Phase()

@@ -49,6 +49,7 @@ from tierline.session.urls import UrlService
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
 from tierline.store.sessions import HistoryStore
+from tierline.store.unseen import Unseen
 from tierline.store.usage import UsageStore
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
@@ -78,6 +79,7 @@ class Session:
     ) -> None:
         """``looking``: nothing is written, no unfinished reply is taken up, nothing is indexed."""
         self.looking = looking
+        self._unseen = Unseen()
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
         self.settings, self._problems = config.load(self.home.parent, editor_settings)
@@ -95,8 +97,8 @@ class Session:
             self.home.parent,
             redact=self._clean if self.settings.privacy.redact_persisted else None,
             on_notice=lambda found: self._later(found.code, found.text),
+            looking=looking,
         )
-        store.read_only = looking
         self.counters = make_counters(self.home)
         self.loader = loader = Loader(
             self.roots,
@@ -106,11 +108,11 @@ class Session:
         self.conversation = Conversation(store)
         self.drafts = DraftService(self)
         self.models = ModelService(self, self.counters.table, editor)
-        self.composer = Composer(self, PlanStore(self.home / "plans.sqlite3"))
+        self.composer = Composer(self, PlanStore(self.database("plans")))
         self.files = FileService(self, loader, self.composer.file_tokens)
         self.urls = UrlService(self)
         self.plans = PlanService(self, self.composer.store)
-        usage = UsageStore(self.home / "usage.sqlite3")
+        usage = UsageStore(self.database("usage"))
         self.cache = CacheService(self, usage)
         self.keep_alive = KeepAliveService(self)
         self.churn = ChurnService(self)
@@ -120,9 +122,9 @@ class Session:
         self.history = HistoryService(self)
         self.memos = MemoService(self)
         self.symbols = SymbolService(self, progress)
-        self.retrieval = RetrievalService(self, self.home)
+        self.retrieval = RetrievalService(self)
         self.pins = PinService(self)
-        self.meaning = Meaning(self.settings.memory, self.home / "vectors.sqlite3")
+        self.meaning = Meaning(self.settings.memory, self.database("vectors"))
         self.memory = MemoryService(self)
         self.capsules = CapsuleService(self)
         self.compaction = CompactionService(self)
@@ -182,6 +184,7 @@ class Session:
         self.composer.close()
         self.retrieval.close()
         self.conversation.store.close()
+        self._unseen.close()
 
     def abandon(self) -> None:
         """There was no time for ``close``: what would outlive this process is ended by force."""
@@ -287,6 +290,11 @@ class Session:
             self._loop.call_soon_threadsafe(self.notice, "warning", text, code)
 
     # --- for the parts ---------------------------------------------------------------------------
+
+    def database(self, name: str) -> Path:
+        """Where a SQLite file of the workspace is; whoever only looks gets a copy."""
+        path = self.home / f"{name}.sqlite3"
+        return self._unseen.place(path) if self.looking else path
 
     def notice(self, level: Any, text: str, code: str = "") -> None:
         """Tell the user."""

@@ -34,6 +34,7 @@ from tierline.store.index import BULK_BYTES, CatchUp, Index, Progress, SessionSu
 from tierline.store.log import HistoryLog
 from tierline.store.redaction import Redact, redact_event, redact_message
 from tierline.store.search import Query, SearchResult, search, search_messages
+from tierline.store.unseen import Unseen
 
 FOLDER = ".tierline"
 NO_HISTORY = frozenset({"memos.jsonl", "capsules.jsonl"})
@@ -76,11 +77,19 @@ class HistoryStore:
         clock: Callable[[], float] = time.time,
         randomness: Callable[[int], bytes] = os.urandom,
         log_name: str = "history.jsonl",
+        looking: bool = False,
     ) -> None:
-        """``root`` is the workspace's folder; ``clock`` gives seconds since 1970."""
+        """``root`` is the workspace's folder; ``clock`` gives seconds since 1970.
+
+        ``looking``: nothing is written. Whoever tries gets a StorageError, and the chat goes on in
+        memory; the index catches up with the log in a copy.
+        """
         self.folder = root / FOLDER
         self.log = HistoryLog(self.folder / log_name)
-        self.index = Index(self.log, self.folder / "index.sqlite3")
+        self.read_only = looking
+        self._unseen = Unseen()
+        index = self.folder / "index.sqlite3"
+        self.index = Index(self.log, self._unseen.place(index) if looking else index)
         self.images = ImageStore(self.folder / "images")
         self.drafts = Drafts(self.folder, redact)
         self._redact = redact
@@ -90,8 +99,6 @@ class HistoryStore:
         self._lock = threading.RLock()
         self._known: _Known | None = None
         self._session = ""
-        self.read_only = False
-        """Nothing is written: whoever tries gets a StorageError, and the chat goes on in memory."""
 
     # --- ids and the current session -------------------------------------------------------------
 
@@ -335,6 +342,7 @@ class HistoryStore:
     def close(self) -> None:
         """Close the index and let go of the drafts."""
         self.index.close()
+        self._unseen.close()
         self.drafts.close()
 
     # --- the work --------------------------------------------------------------------------------

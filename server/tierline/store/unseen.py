@@ -1,0 +1,125 @@
+"""SQLite files for those who only look: copies, so that the files themselves stay untouched.
+
+Even a connection that only reads makes, writes or removes the ``-wal`` and ``-shm`` files beside a
+database in WAL mode (SQLite's documentation, "Write-Ahead Logging", section 5). So what only looks
+gets a copy in a folder of its own, readable by the user alone.
+
+A live server may write meanwhile. Committed pages go into the WAL first, and from there into the
+file; what has been carried over stays in the WAL until that is begun anew, with new salts in its
+header. So a file that is copied first, and its WAL after it, agree as long as the header is the
+same before and after, whatever was appended or carried over in between. Without a WAL the file
+itself must not have changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TypeAlias
+
+log = logging.getLogger(__name__)
+
+_HEADER_BYTES = 32
+"""Of a WAL: magic, version, page size, checkpoint number, two salts, two checksums."""
+_TRIES = 100
+_WAIT_SECONDS = 0.02
+_State: TypeAlias = tuple[object, ...]
+
+
+class Unseen:
+    """Copies of SQLite files, gone when it is closed.
+
+    Not for a process that has one of the files open itself: closing a file lets go of the locks
+    that SQLite holds on it ("How To Corrupt An SQLite Database File", section 2.2).
+    """
+
+    def __init__(self, between: Callable[[], None] = lambda: None) -> None:
+        """``between`` is called after each step of copying, for tests."""
+        self._between = between
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Unseen:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the copies. Close the databases in them first."""
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def copy(self, path: Path) -> Path:
+        """A copy of the database as it is now, under the same name; if there is no such file, where
+        it would be.
+
+        Raises:
+            sqlite3.OperationalError: it is written to without a pause.
+            OSError: it cannot be read, or there is no room for the copy.
+        """
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="tierline-", ignore_cleanup_errors=True
+            )
+        to = Path(self._folder.name) / path.name
+        for _ in range(_TRIES):
+            if not path.exists():
+                return to
+            with suppress(FileNotFoundError):  # another process ended or began a WAL meanwhile
+                before = _state(path)
+                self._take(path, to)
+                if _state(path) == before:
+                    return to
+            time.sleep(_WAIT_SECONDS)
+        raise sqlite3.OperationalError(f"{path.name} is being written to all the time")
+
+    def place(self, path: Path) -> Path:
+        """The same for what can do without: where nothing could be copied, there is no file."""
+        try:
+            return self.copy(path)
+        except (OSError, sqlite3.Error) as error:
+            log.warning("%s is not looked at: %s", path, error)
+            assert self._folder is not None
+            return Path(self._folder.name) / "none" / path.name
+
+    def _take(self, path: Path, to: Path) -> None:
+        for suffix in ("", "-journal", "-wal"):
+            there, here = _beside(path, suffix), _beside(to, suffix)
+            if there.exists():
+                shutil.copyfile(there, here)
+            else:
+                here.unlink(missing_ok=True)
+            self._between()
+
+
+def _state(path: Path) -> _State:
+    """What does not change as long as the file, copied before its WAL, agrees with it."""
+    with suppress(FileNotFoundError), _beside(path, "-wal").open("rb") as stream:
+        if header := stream.read(_HEADER_BYTES):
+            return (header,)
+    return tuple(_figures(_beside(path, suffix)) for suffix in ("", "-journal"))
+
+
+def _figures(path: Path) -> _State:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return ()
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
