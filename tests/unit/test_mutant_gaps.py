@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from histories import msg, turn
+from histories import msg
 from planning import file, limits, system
 from tierline.context.assemble import _Builder, _totals
 from tierline.context.blocks import Text
@@ -17,7 +17,6 @@ from tierline.context.retrieval.holdings import Holdings
 from tierline.context.tiers.base import Arrangement, Piece, Sent, Tier
 from tierline.history.actions import window
 from tierline.history.extract import digest
-from tierline.history.selection import group_count
 from tierline.history.state import closes, extract
 from tierline.history.summarise import _fit, _pack
 from tierline.history.truncation import TruncationSettings
@@ -73,11 +72,6 @@ def test_limits_of_tool_results_may_be_zero_and_not_below() -> None:
         TruncationSettings(**{name: 0})
         with pytest.raises(ValueError, match=">= 0"):
             TruncationSettings(**{name: -1})
-
-
-def test_turns_are_counted() -> None:
-    assert group_count([*turn(1), *turn(2)]) == 2
-    assert group_count([]) == 0
 
 
 def test_removing_by_the_store_tells_what_went(tmp_path: Path) -> None:

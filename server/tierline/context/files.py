@@ -194,11 +194,6 @@ class FileContext:
         )
         return entry
 
-    def list_failed(self, key: str, refusal: Refusal, **facts: Any) -> FileEntry:
-        """List a file that cannot be sent (after a restart, say) so that it is not lost."""
-        self._entries.setdefault(key, FileEntry(key, **facts))
-        return self.fail(key, refusal)
-
     def shed(self, keys: Iterable[str], detail: str = "", sentence: str = "") -> list[FileEntry]:
         """Mark files that the budget left out of the next request; unknown keys are skipped.
         ``sentence`` takes the place of the usual one.

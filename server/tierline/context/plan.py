@@ -18,7 +18,6 @@ from tierline.context.enforce import (
     Dropped,
     Selection,
     emergency_truncate,
-    history_tokens,
     shed_files,
     shed_rest,
 )
@@ -227,11 +226,6 @@ def plan(
         retrieval_set=retrieval_set,
         notices=tuple(notices),
     )
-
-
-def plan_history_tokens(candidates: Iterable[Item]) -> int:
-    """What the compaction trigger is held against: the conversation among the candidates."""
-    return history_tokens(candidates)
 
 
 def explain(plan: ContextPlan, key: str) -> str:

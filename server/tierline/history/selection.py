@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
-from tierline.history.groups import Group, groups
+from tierline.history.groups import groups
 from tierline.history.messages import Message
 
 Search = Callable[[Sequence[str]], Sequence[str]]
@@ -145,17 +145,6 @@ def _long_enough(word: str) -> bool:
 def _only(messages: Iterable[Message], chosen: Iterable[str]) -> tuple[Message, ...]:
     keep = set(chosen)
     return tuple(m for m in messages if m.group_id in keep or m.role == "system")
-
-
-def group_count(messages: Iterable[Message]) -> int:
-    """How many turns there are."""
-    return len(groups(messages))
-
-
-def newest(messages: Iterable[Message], count: int) -> tuple[Group, ...]:
-    """The last ``count`` turns (the command ``list N``), oldest first."""
-    turns = groups(messages)
-    return turns[-count:] if count > 0 else turns
 
 
 FILLER_PHRASES = re.compile(

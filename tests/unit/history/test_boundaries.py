@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.segment_metrics import f1, pk, text_tiling, window_diff
 from histories import msg, turn
+from tierline.context.blocks import Image, Text, ToolResult, ToolUse
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary, unsure
 from tierline.history.boundaries.local import FEATURES, WEIGHTS, detect, gaps, segment
 from tierline.history.boundaries.model import MAX_MESSAGES, format_messages, newest, parse
@@ -152,3 +154,55 @@ def test_text_tiling_finds_an_obvious_valley() -> None:
         for t in ("cat milk", "cat milk fur", "cat fur", "car wheel", "car wheel road", "car road")
     ]
     assert text_tiling(texts, block=2) == [3]
+
+
+def test_the_model_sees_what_was_called_and_what_came_of_it() -> None:
+    call = ToolUse("c", "read_file", {"path": "a.py"})
+    result = ToolResult("c", (Text("x = 1"), Image("image/png", "aGk=")))
+    shown = format_messages([msg(0, "assistant", (Text("See: "), call)), msg(1, "user", (result,))])
+    assert shown == "[0] ASSISTANT: See: \n(calls read_file)\n\n[1] USER: (result) x = 1"
+    exact = format_messages([msg(0, "user", "x" * 10)], max_chars=10)
+    assert exact == "[0] USER: " + "x" * 10, "nothing is cut, so nothing says so"
+
+
+@pytest.mark.parametrize(
+    ("answer", "index", "confidence"),
+    [
+        ('{"boundary_index": "3", "confidence": "0.9"}', 3, 0.9),
+        ('{"boundary_index": 3.0, "confidence": 1}', 3, 1.0),
+        ('{"boundary_index": 3.5, "confidence": 1}', None, 0.0),
+        ('{"boundary_index": true, "confidence": 1}', None, 0.0),
+        ('{"boundary_index": "three", "confidence": 1}', None, 0.0),
+        ('{"boundary_index": 3, "confidence": true}', None, 0.0),
+        ('{"boundary_index": 3, "confidence": "high"}', None, 0.0),
+        ('{"boundary_index": 3, "confidence": NaN}', None, 0.0),
+        ('{"boundary_index": 3, "confidence": 7}', 3, 1.0),
+        ('{"boundary_index": 3, "confidence": -1}', 3, 0.0),
+        ('{"boundary_index": 3}', 3, 0.0),
+        ('{"boundary_index": 0, "confidence": 1}', 0, 1.0),
+        ('{"boundary_index": 9, "confidence": 1}', 9, 1.0),
+        ('{"boundary_index": 10, "confidence": 1}', None, 0.0),
+        ('{"boundary_index": -1, "confidence": 1}', None, 0.0),
+        ('Here you are: {"boundary_index": 3, "confidence": 0.9,} as asked.', 3, 0.9),
+        ('Like {"this": 1}', None, 0.0),
+        ("[3, 0.9]", None, 0.0),
+        ("boundary_index: 4, confidence: 0.5", 4, 0.5),
+        ("{'boundary_index': none, 'confidence': 0.5", None, 0.0),
+        ("boundary_index = 4", 4, 0.0),
+    ],
+)
+def test_answers_are_read_leniently_and_never_guessed(
+    answer: str, index: int | None, confidence: float
+) -> None:
+    found = parse(answer, 10)
+    assert (found.boundary_index, found.confidence) == (index, confidence)
+
+
+def test_reason_and_summary_come_along_cut_to_a_bound() -> None:
+    said = {"boundary_index": 3, "confidence": 1, "boundary_reason": "r" * 400}
+    whole = parse(json.dumps({**said, "summary": "s" * 3_000}), 10)
+    assert (whole.boundary_reason, whole.summary) == ("r" * 300, "s" * 2_000)
+    torn = parse('{"boundary_index": 3, "boundary_reason": "other \\"files\\"", "conf', 10)
+    assert torn.boundary_reason == 'other \\"files\\"'
+    odd = parse('{"boundary_index": 3, "boundary_reason": 7, "summary": null}', 10)
+    assert (odd.boundary_reason, odd.summary) == ("", "")

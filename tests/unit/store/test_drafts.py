@@ -58,6 +58,7 @@ def test_a_draft_grows_by_what_is_new_and_reads_back_whole(tmp_path: Path) -> No
     draft.write("One two 😀 three", [thought, call], 0.9)
     (path,) = files(tmp_path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     records = [json.loads(line) for line in path.read_text().splitlines()]
     assert [r["text"] for r in records if "text" in r] == ["One ", "two 😀", " three"]
     found = read(path)

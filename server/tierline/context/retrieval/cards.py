@@ -12,8 +12,6 @@ from tierline.context.retrieval.symbol import Symbol, module_of
 CARD_PREFIX = "card:"
 SNIPPET_LINES = 5
 """Lines of a card's snippet (seed 003, "Symbol Card")."""
-EXCERPT_LINES = 30
-"""Lines of a touchpoint's excerpt (seed 003, "Candidate Touchpoints")."""
 MAX_LINE = 200
 
 

@@ -45,11 +45,6 @@ class Logged:
     path: str = ""
     since: int = 0
 
-    @property
-    def is_update(self) -> bool:
-        """True for an update of a document."""
-        return self.kind is not Kind.ITEM
-
 
 @frozen
 class End:
