@@ -51,10 +51,11 @@ def results_path(package: str, seed: int) -> Path:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The results in a file, one for each line."""
+    """The results in a file, one for each line; of two for one fault, the later."""
     if not path.is_file():
         return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return list({(r["place"], r["index"]): r for r in rows}.values())
 
 
 def judge(mutant: Mutant, known: dict[str, Any], seconds: float) -> Verdict:
@@ -151,7 +152,7 @@ def main() -> int:
             drawn = [m for m in all_mutants(package) if f"{m.path}:{m.line}" in arguments.only]
         else:
             drawn = sample(package, arguments.count, arguments.seed)[part - 1 :: parts]
-        done = {(r["place"], r["index"]) for r in read(path)}
+        done = {(r["place"], r["index"]) for r in read(path) if r["tests"]}
         for mutant in drawn:
             if (f"{mutant.path}:{mutant.line}", mutant.index) in done and not arguments.only:
                 continue

@@ -38,6 +38,7 @@ LEFT_OUT = [
         "faults_kill", "faults_network", "fuzz_messages", "load", "responsiveness", "no_network",
         "leaving", "lifecycle")),
 ]  # fmt: skip
+FEW = 3
 SERVED = ("tests/lsp/", "tests/bugcases/")
 """Tests that mostly wait for a server: tried after all others."""
 
@@ -85,26 +86,31 @@ def tests_for(mutant: Mutant, known: dict[str, Any]) -> list[tuple[str, float]]:
     """The tests that pass the statement, with their seconds: those of the package first, those
     with a server last, and the quick ones before the slow ones.
 
-    For what runs on import, those that use the module, or else the package.
+    Where hardly any do, because it runs on import or its result is kept for the next caller, those
+    that use the module follow, or else the package.
     """
     lines: dict[str, dict[str, list[int]]] = known["lines"]
     by_line = lines.get(mutant.path, {})
     first, last = mutant.lines
-    if first:
-        which = {t for line in range(first, last + 1) for t in by_line.get(str(line), ())}
-    else:
-        which = {t for some in by_line.values() for t in some}
+    passing = {t for line in range(first, last + 1) for t in by_line.get(str(line), ())}
+    which = set(passing)
+    if len(which) < FEW:
+        which |= {t for some in by_line.values() for t in some}
+    if len(which) < FEW:
         package = mutant.path.split("/")[0] + "/"
-        which = which or {
+        which |= {
             t for file, found in lines.items() if file.startswith(package)
             for some in found.values() for t in some
         }  # fmt: skip
-    tests = [(str(known["tests"][t]), float(known["seconds"][t])) for t in which]
     own = "tests/unit/" + mutant.path.split("/")[0]
-    return sorted(
-        set(tests),
-        key=lambda test: (test[0].startswith(SERVED), not test[0].startswith(own), test[1]),
-    )
+
+    def order(number: int) -> tuple[bool, bool, bool, float]:
+        name = known["tests"][number]
+        far = not name.startswith(own)
+        return name.startswith(SERVED), number not in passing, far, known["seconds"][number]
+
+    tests = [(known["tests"][t], float(known["seconds"][t])) for t in sorted(which, key=order)]
+    return list(dict(tests).items())
 
 
 def portions(tests: list[tuple[str, float]], seconds: float) -> list[list[tuple[str, float]]]:

@@ -74,7 +74,7 @@ def clip_end(text: str, limit: int) -> str:
         return ""
     if len(text) <= limit:
         return well_formed(text)
-    text = well_formed(text[-(limit + 1) :])
+    text = well_formed(text[-(limit + _LONGEST_CLUSTER) :])
     place = max(len(text) - limit, 0)
     ceiling = min(place + _LONGEST_CLUSTER, len(text))
     start = place

@@ -113,6 +113,14 @@ def test_what_cannot_leave_and_does_not_fit_is_an_error_that_names_it() -> None:
     assert "tools" in error.advice
 
 
+def test_what_fits_exactly_is_neither_shed_nor_an_error() -> None:
+    exact = Selection([system(300), prompt(500)])
+    assert shed_rest(exact, limits(900, output=100)) == []
+    over = Selection([system(300), prompt(500), file("a.py", 1)])
+    assert len(shed_rest(over, limits(900, output=100))) == 1
+    assert shed_keys(over) == ["file:a.py"] and over.tokens == 800
+
+
 def test_a_cut_file_that_does_not_fit_is_named_with_its_true_size() -> None:
     cut = evolve(file("big.py", 2_000), whole_tokens=30_000)
     (notice,) = shed_files(Selection([cut, prompt(10)]), limits(1_000, output=50))

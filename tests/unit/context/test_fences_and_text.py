@@ -66,6 +66,14 @@ def test_flags_in_a_row_are_cut_between_flags() -> None:
     assert [clip(flags, n) for n in range(7)] == [
         "", "", "🇩🇪", "🇩🇪", "🇩🇪🇫🇷", "🇩🇪🇫🇷", flags,
     ]  # fmt: skip
+    assert [clip_end(flags, n) for n in range(7)] == [
+        "", "", "🇮🇹", "🇮🇹", "🇫🇷🇮🇹", "🇫🇷🇮🇹", flags,
+    ]  # fmt: skip
+
+
+def test_halves_of_characters_are_joined_before_anything_is_cut() -> None:
+    halves = "\ud83d\ude0b" * 10
+    assert clip(halves, 15) == clip_end(halves, 15) == "😋" * 10
 
 
 def test_an_endless_chain_of_marks_is_cut_all_the_same() -> None:

@@ -414,6 +414,18 @@ def test_a_cut_stays_where_it_is_while_the_counter_is_calibrated() -> None:
     assert "cut" not in files.to_items(counter, max_tokens=1000)[0].text
 
 
+def test_the_size_of_a_cut_file_is_known_without_cutting_it() -> None:
+    files = context(a_py="".join(f"line {n} of the file\n" for n in range(2000)))
+    (entry,) = files.entries()
+    assert files.cut_tokens(entry, Words(), 300) == 300, "the limit, as long as nothing was cut"
+    (item,) = files.to_items(Words(), max_tokens=300)
+    assert files.cut_tokens(entry, Words(), 300) == item.tokens < 300
+    assert files.cut_tokens(entry, Words(), 100) == 100, "never more than the limit"
+    files.put("a.py", file_text("word " * 2000))
+    (changed,) = files.entries()
+    assert files.cut_tokens(changed, Words(), 300) == 300, "another text was cut"
+
+
 def test_unchanged_files_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     files = context(a_py="one\n", b_py="two\n")
     before = files.to_items(Words())

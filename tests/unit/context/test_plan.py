@@ -163,6 +163,20 @@ def test_an_item_whose_dependency_is_absent_stays_out() -> None:
     assert "file:a.py" in made.excluded[0].reason
 
 
+def test_an_item_whose_dependency_is_there_is_in_and_one_behind_a_missing_one_is_not() -> None:
+    delta = Item("delta:a.py", Section.FILES, "d", 10, depends=("file:a.py",))
+    made = plan([file("a.py", 10), delta], limits())
+    assert {entry.key for entry in made.included} == {"file:a.py", "delta:a.py"}
+    assert made.includes("delta:a.py") and not made.includes("delta:b.py")
+    note = Item("note:a.py", Section.FILES, "n", 10, depends=("delta:a.py",))
+    alone = plan([delta, note], limits())
+    assert alone.included == () and not alone.includes("delta:a.py")
+    assert [(entry.key, entry.code) for entry in alone.excluded] == [
+        ("delta:a.py", "dependency"),
+        ("note:a.py", "dependency"),
+    ]
+
+
 def test_history_is_truncated_only_if_compaction_failed() -> None:
     """Seed 004, Layer 2: "If compaction fails AND history exceeds"."""
     history = [atom(n, 100) for n in range(10)]

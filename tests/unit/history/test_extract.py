@@ -148,3 +148,15 @@ def test_long_and_odd_texts_take_no_time(piece: str) -> None:
         [msg(0, "user", text), msg(1, "assistant", text)], budget_tokens=500, count=count
     )
     assert time.process_time() - begun < 3
+
+
+def test_facts_of_a_short_reply_are_kept_and_those_of_a_listing_are_not() -> None:
+    said = "The server listens on port 6390."
+    asked = msg(0, "user", "Where does it listen?")
+    newest = [msg(n, "user", "Go on.") for n in range(3, 11)]
+    short = digest([asked, msg(1, "assistant", said), *newest])
+    assert short.of(Kind.FACT)[0] == said
+    none = digest([asked, msg(1, "assistant", "It just listens."), *newest])
+    assert none.of(Kind.FACT) == short.of(Kind.FACT)[1:]
+    long = digest([asked, msg(1, "assistant", said + " It does so well." * 300), *newest])
+    assert said not in long.of(Kind.FACT)

@@ -99,6 +99,10 @@ def test_words_that_matter_are_kept() -> None:
     )
 
 
+def test_a_single_letter_is_nothing_to_search_for_but_a_character_may_be() -> None:
+    assert search_words("x y in 表 zz") == ("表", "zz")
+
+
 def test_subset_rule_restricts_recency_to_what_was_found() -> None:
     """Seed 001: "the recency list is filtered to prioritize recent groups also found"."""
     kept = ranked(talk(9), 3, query="header", search=lambda _: ["g2", "g1"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -192,6 +193,8 @@ def test_003_145_to_149_a_card_has_path_module_snippet_doc_and_attributes() -> N
     assert "@cached" in text and "#[cfg(test)]" in text
     assert "line3" in text and "line4" not in text, "up to 5 lines"
     assert "(46 more lines)" in text
+    assert render(evolve(CARD, end=15), lines[:6]).count("(1 more line)\n") == 1
+    assert "more line" not in render(evolve(CARD, end=14), lines[:5])
     assert "Why: matches entry." in text
 
 

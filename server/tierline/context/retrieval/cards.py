@@ -89,7 +89,7 @@ def render(card: Card, lines: Sequence[str], *, most: int = SNIPPET_LINES) -> st
         rest = card.end - card.line + 1 - len(body)
         parts += [fence, text, fence]
         if rest > 0:
-            parts.append(f"({rest} more lines)")
+            parts.append(f"({rest} more {'line' if rest == 1 else 'lines'})")
     if card.why:
         parts.append(f"Why: {card.why}.")
     return "\n".join(parts)
