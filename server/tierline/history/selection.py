@@ -56,6 +56,21 @@ def select(
     return ranked(messages, size, query=query, search=search, semantic=semantic)
 
 
+def until(messages: Iterable[Message], active: str, waiting: Iterable[str] = ()) -> list[Message]:
+    """What has been said up to the turn that is being answered, and in it.
+
+    Prompts that wait for their own turn, and what another window has added since, come later: with
+    them the newest group would not be the one that is to be answered. Without an active group, or
+    if it was taken back meanwhile, only ``waiting`` groups are left out.
+    """
+    said = list(messages)
+    order = list(dict.fromkeys(m.group_id for m in said))
+    later = set(waiting) - {active}
+    if active in order:
+        later.update(order[order.index(active) + 1 :])
+    return [m for m in said if m.group_id not in later or m.role == "system"]
+
+
 def window(
     messages: Sequence[Message], size: int, *, chunk: int | None = None
 ) -> tuple[Message, ...]:

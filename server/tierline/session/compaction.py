@@ -36,6 +36,7 @@ from tierline.history.timeline import Summary, summary_message
 from tierline.history.truncation import truncate
 from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
+from tierline.session.ordering import in_order
 from tierline.session.summariser import Summariser
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ class CompactionService:
                 ) from None
             raise
 
+    @in_order
     async def undo(self, params: p.CompactionUndoParams) -> p.State:
         """Take back a compaction: what it stood for is sent again, word for word."""
         session = self._session
@@ -251,17 +253,18 @@ class CompactionService:
             return self._nothing(work, planned)
         written = await summariser.summary(planned) if planned.case is Case.SUMMARIZE else ""
         text = planned.text(written)
-        now = session.conversation.timeline()
-        if not self._unchanged(work, planned):
-            return self._nothing(work, Outline(Case.NONE, "The conversation changed meanwhile."))
         card = Summary("", "", text, frozenset(planned.covers))
-        if text and work.size([summary_message(now.session_id, card)]) >= planned.zone_tokens:
+        if text and work.size([summary_message(work.place[0], card)]) >= planned.zone_tokens:
             if planned.case is Case.TRUNCATE:
                 return self._nothing(work, NOTHING)
             raise SummaryProblem("longer", "The summary was no shorter than what it replaces.")
         action = actions.summarise(text, planned.covers, planned.case, planned.keeps)
-        if problem := await session.conversation.act(action):
-            raise TierlineError("storage", problem, "The history is as it was.")
+        async with session.conversation.changes:
+            if not self._unchanged(work, planned):
+                meanwhile = "The conversation changed meanwhile."
+                return self._nothing(work, Outline(Case.NONE, meanwhile))
+            if problem := await session.conversation.act(action):
+                raise TierlineError("storage", problem, "The history is as it was.")
         return await self._finish(work, planned, text)
 
     async def _finish(self, work: _Work, planned: Outline, text: str) -> p.CompactionResult:

@@ -25,7 +25,7 @@ from tierline.context.tiers.base import Arrangement
 from tierline.errors import TierlineError
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
-from tierline.history.selection import Strategy
+from tierline.history.selection import Strategy, until
 from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
 from tierline.session.anchor import note_items
@@ -234,13 +234,8 @@ class Composer:
             smaller = max(1, int(limits.max_input_tokens * AFTER_OVERFLOW))
             limits = evolve(limits, max_input_tokens=smaller)
         tools = session.tools.specs()
-        hidden = set(session.turns.queued_groups)
         active = turn.group_id if turn else ""
-        messages = [
-            m
-            for m in session.conversation.context()
-            if m.group_id == active or m.group_id not in hidden
-        ]
+        messages = until(session.conversation.context(), active, session.turns.queued_groups)
         messages += [pending] if pending is not None else []
         selection = selection_of(session.strategy, session.window)
         memory = None

@@ -32,6 +32,8 @@ class Conversation:
 
     def __init__(self, store: HistoryStore) -> None:
         self.store = store
+        self.changes = asyncio.Lock()
+        """Held by a request that changes the conversation (:mod:`tierline.session.ordering`)."""
         self._notes: dict[str, str] = {}
         self._unsaved: list[Message | Event] = []
         self._lines: dict[str, str] = {}

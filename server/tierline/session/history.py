@@ -15,6 +15,7 @@ from tierline.history.parser import text_of
 from tierline.history.timeline import Timeline
 from tierline.lsp import protocol as p
 from tierline.session import reading
+from tierline.session.ordering import in_order
 from tierline.store.index import SessionSummary
 from tierline.store.plans import StoredPlan
 from tierline.store.query_db import VIEWS, cell, query_db
@@ -37,10 +38,12 @@ class HistoryService:
 
     # --- sessions --------------------------------------------------------------------------------
 
+    @in_order
     async def new(self, _params: p.NoParams) -> p.State:
         """Begin a new session; files and pins stay as they are."""
         return await self._open("", "new session")
 
+    @in_order
     async def load(self, params: p.SessionParams) -> p.State:
         """Continue another session, with its files and pins."""
         known = await asyncio.to_thread(self._store.list_sessions)
@@ -59,6 +62,7 @@ class HistoryService:
             ],
         )
 
+    @in_order
     async def recover(self, params: p.RecoverParams) -> p.RecoverResult:
         """Take over what is good of another log file in the folder; it is not changed."""
         known = {report.path.name: report.path for report in self._store.other_files()}
@@ -78,6 +82,7 @@ class HistoryService:
         now = await asyncio.to_thread(self._store.timeline, wanted)
         return p.SessionMessages(wanted, self._shown(now.visible(), now))
 
+    @in_order
     async def delete(self, params: p.SessionParams) -> p.SessionListResult:
         """Take a session out of every list and search."""
         self._idle()
@@ -144,6 +149,7 @@ class HistoryService:
         chosen = shown[-params.limit :] if params.limit > 0 else shown
         return p.GroupListResult([_group(g, now.hidden.get(g.id, "")) for g in chosen])
 
+    @in_order
     async def undo(self, params: p.UndoParams) -> p.State:
         """Take back the newest turn, a queued prompt first; or everything after a turn."""
         queued = self._session.turns.queued_groups
@@ -156,29 +162,34 @@ class HistoryService:
             await self._session.turns.settled()
         return await self._act(actions.undo(self._conversation.timeline(), to=params.to), "undo")
 
+    @in_order
     async def remove(self, params: p.GroupParams) -> p.State:
         """Remove a turn from everything that is sent, shown or searched."""
         self._idle()
         now = self._conversation.timeline()
         return await self._act(actions.remove(now, self._group(params)), "turn removed")
 
+    @in_order
     async def drop(self, params: p.GroupParams) -> p.State:
         """Hide a turn; ``restore`` brings it back."""
         self._idle()
         now = self._conversation.timeline()
         return await self._act(actions.drop(now, self._group(params)), "turn dropped")
 
+    @in_order
     async def restore(self, params: p.GroupParams) -> p.State:
         """Bring a hidden turn back; the one hidden last when none is named."""
         self._idle()
         now = self._conversation.timeline()
         return await self._act(actions.restore(now, params.group_id), "turn restored")
 
+    @in_order
     async def window(self, params: p.WindowParams) -> p.HistoryStatus:
         """Set the rolling window; it holds for this session."""
         await self._record(actions.window(params.size))
         return await self.status(p.NoParams())
 
+    @in_order
     async def strategy(self, params: p.StrategyParams) -> p.HistoryStatus:
         """Choose the selection; it holds for this session."""
         await self._record(actions.strategy(params.name))
@@ -186,6 +197,7 @@ class HistoryService:
 
     # --- branches --------------------------------------------------------------------------------
 
+    @in_order
     async def fork(self, params: p.ForkParams) -> p.State:
         """Begin a branch at a message and go there; files and pins are inherited by copy."""
         self._idle()
@@ -194,6 +206,7 @@ class HistoryService:
         now = self._conversation.timeline()
         return await self._act(actions.switch(now, str(made.data["branch"])), "fork")
 
+    @in_order
     async def switch(self, params: p.BranchParams) -> p.State:
         """Go to another branch."""
         self._idle()
@@ -299,10 +312,7 @@ class HistoryService:
         self._session.budget_soon(files=True)
 
     def _idle(self) -> None:
-        if self._session.turns.current is not None:
-            raise TierlineError(
-                "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
-            )
+        self._session.turns.require_idle()
 
     def _shown(self, messages: Iterable[Message], now: Timeline) -> list[p.ChatMessage]:
         return list(self._conversation.all_shown(messages, now).values())

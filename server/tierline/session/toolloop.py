@@ -11,9 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -35,6 +34,7 @@ from tierline.providers.base import (
 )
 from tierline.session import turncost
 from tierline.session.callrows import results_of, shown_text
+from tierline.session.ordering import whole
 from tierline.session.reflection import request_data
 from tierline.session.turnstate import Turn
 from tierline.tools.registry import Output
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 LIMIT_NOTICE = (
     "The reply was cut at the output limit of {limit} tokens. Ask it to go on, or raise "
@@ -99,9 +98,9 @@ class Rounds:
             message = await whole(self._record(turn, composed, strategy))
             stop = turn.stop or Stop("incomplete")
             if not turn.calls:
-                return self._finished(turn, message)
+                return self.finished(turn, message)
             if not await self._answer_calls(turn, message, stop):
-                return self._finished(turn, message)
+                return self.finished(turn, message)
 
     async def complete_earlier(self, running: str = "") -> None:
         """Calls that never got a result, because their process ended: say so. Those of the turn
@@ -260,7 +259,8 @@ class Rounds:
             word = stop.raw or stop.reason
             tell("info", f"The provider ended the reply with “{word}”.", stop.reason)
 
-    def _finished(self, turn: Turn, message: Message) -> p.TurnFinished:
+    def finished(self, turn: Turn, message: Message) -> p.TurnFinished:
+        """The end of a turn whose last reply is this message."""
         incomplete = message.status is Status.INTERRUPTED
         return p.TurnFinished(
             turn.group_id,
@@ -391,14 +391,3 @@ class Rounds:
             milliseconds=milliseconds,
         )
         session.bus.publish(p.ToolChanged(turn.group_id, row))
-
-
-async def whole(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end even if cancelled meanwhile: half a record is worse than a late stop."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        if not task.done():
-            await asyncio.wait([task])
-        raise

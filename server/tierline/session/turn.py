@@ -13,8 +13,9 @@ from tierline.history.messages import Status
 from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.session import turncost
+from tierline.session.ordering import whole
 from tierline.session.reflection import cut_data
-from tierline.session.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds, whole
+from tierline.session.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
 from tierline.session.turnstate import Turn
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ class TurnRunner:
                 be sent; ``storage`` if the prompt could not be written (it is then kept in memory,
                 and the turn runs all the same, with a notice).
         """
+        async with self._session.conversation.changes:
+            return await self._send(params)
+
+    async def _send(self, params: p.ChatSendParams) -> p.ChatSendResult:
         session = self._session
         text, notices = session.redact(params.text)
         selection, found = session.redact(params.selection)
@@ -99,8 +104,12 @@ class TurnRunner:
         )
 
     async def cancel(self, params: p.ChatCancelParams) -> p.ChatCancelResult:
-        """Stop a running or queued turn. What has streamed is kept and marked as interrupted."""
+        """Stop a running or queued turn, the one whose turn it is when none is named. What has
+        streamed is kept and marked as interrupted. Asked again, it goes on stopping.
+        """
         wanted = params.turn_id
+        if not wanted and self.current is None and self._queue:
+            wanted = self._queue[0].group_id
         for turn in list(self._queue):
             if turn.group_id == wanted:
                 self._queue.remove(turn)
@@ -109,21 +118,43 @@ class TurnRunner:
         turn_now = self.current
         if turn_now is None or wanted not in ("", turn_now.group_id):
             return p.ChatCancelResult(cancelled=False, turn_id=wanted)
+        if not turn_now.cancelled and self._task is not None:
+            self._task.cancel()  # once: a second time would end the worker, and who waits with it
         turn_now.cancelled = True
-        if self._task is not None:
-            self._task.cancel()
         return p.ChatCancelResult(cancelled=True, turn_id=turn_now.group_id)
 
     async def retry(self, params: p.ChatRetryParams) -> p.ChatSendResult:
-        """Drop the reply (or what there is of it) to the last or the named prompt and ask again."""
-        if self.current is not None:
-            raise TierlineError("conflict", "A reply is still streaming.", "Stop it first.")
+        """Drop the reply (or what there is of it) to the last or the named prompt and ask again.
+
+        Raises:
+            TierlineError: ``conflict`` while a prompt is on its way; ``not_found``.
+        """
+        async with self._session.conversation.changes:
+            return await whole(self._retry(params))
+
+    async def _retry(self, params: p.ChatRetryParams) -> p.ChatSendResult:
+        self.require_idle()
         prompt = await self._session.conversation.prepare_retry(params.group_id)
         turn = Turn(group_id=prompt.group_id, message_id=prompt.id, text=_text(prompt.content))
         self._session.bus.publish(p.StateChanged(reason="retry"))
         self._queue.append(turn)
         self._wake()
         return p.ChatSendResult(turn_id=turn.group_id, message_id=prompt.id)
+
+    def require_idle(self) -> None:
+        """Raises:
+        TierlineError: ``conflict`` while a reply streams or a prompt waits.
+        """
+        if self.current is not None:
+            raise TierlineError(
+                "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
+            )
+        if self._queue:
+            raise TierlineError(
+                "conflict",
+                "A prompt waits to be sent.",
+                "Stop it first, or wait for the end of its reply.",
+            )
 
     async def complete_earlier(self) -> None:
         """At the start: calls of a process that was ended have no result, and get none any more."""
@@ -162,7 +193,7 @@ class TurnRunner:
             try:
                 await self._run(turn)
             except asyncio.CancelledError:
-                await asyncio.shield(self._interrupted(turn))
+                await whole(self._interrupted(turn))
                 if self._closing or not turn.cancelled:
                     raise
             except Exception:
@@ -179,15 +210,26 @@ class TurnRunner:
         try:
             finished = await self._rounds.run(turn)
         except (TierlineError, ProviderError) as error:
-            await self._failed(turn, error.code, error.message, error.advice)
+            await whole(self._failed(turn, error.code, error.message, error.advice))
         except EmptyReplyError:
-            await self._failed(turn, *EMPTY_REPLY)
+            await whole(self._failed(turn, *EMPTY_REPLY))
         else:
-            await whole(self._session.reflection.ended(turn, finished.outcome))
-            self._session.bus.publish(finished)
+            await whole(self._ended(turn, finished))
+
+    async def _ended(self, turn: Turn, finished: p.TurnFinished, code: str = "") -> None:
+        """Write down how the turn went, then tell the clients. Nothing follows."""
+        await self._session.reflection.ended(turn, finished.outcome, code)
+        turn.over = True
+        self._session.bus.publish(finished)
 
     async def _interrupted(self, turn: Turn) -> None:
-        await self._finish(turn, "interrupted", "Stopped.")
+        if turn.over:
+            return
+        if turn.recorded and turn.message is not None and not turn.calls:
+            # The reply was whole before it could be stopped.
+            await self._ended(turn, self._rounds.finished(turn, turn.message))
+        else:
+            await self._finish(turn, "interrupted", "Stopped.")
 
     async def _failed(self, turn: Turn, code: str, message: str, advice: str) -> None:
         await self._finish(turn, "error", f"{message} {advice}".strip(), code, message, advice)
@@ -226,20 +268,18 @@ class TurnRunner:
             await self._rounds.close_calls(turn, why)
             await session.drafts.drop(turn)
             session.conversation.no_reply(turn.group_id, note)
-        await session.reflection.ended(turn, outcome, code)
-        session.bus.publish(
-            p.TurnFinished(
-                turn.group_id,
-                outcome,
-                message=shown,
-                usage=turncost.total(turn.usages),
-                last=turncost.last(turn.usages),
-                code=code,
-                error=error,
-                advice=advice,
-                cache=turn.cache,
-            )
+        finished = p.TurnFinished(
+            turn.group_id,
+            outcome,
+            message=shown,
+            usage=turncost.total(turn.usages),
+            last=turncost.last(turn.usages),
+            code=code,
+            error=error,
+            advice=advice,
+            cache=turn.cache,
         )
+        await self._ended(turn, finished, code)
 
     async def _paid(self, turn: Turn) -> None:
         """A request that was cut off is paid for: in the turn's sum and its reflection."""

@@ -37,6 +37,8 @@ class Turn:
     stop: Stop | None = None
     malformed: int = 0
     cancelled: bool = False
+    over: bool = False
+    """True once clients were told of its end."""
     rounds: int = 0
     """Requests so far, the present one included."""
     recorded: bool = False

@@ -15,6 +15,7 @@ from tierline.history.selection import (
     ranked,
     search_words,
     select,
+    until,
     window,
 )
 from tierline.store.group_search import GroupSearch
@@ -61,6 +62,17 @@ def test_window_slides_in_chunks_so_that_the_prefix_survives() -> None:
 
 def test_window_of_one_is_the_current_group() -> None:
     assert chosen(window(talk(5), 1)) == ["g5"]
+
+
+def test_what_comes_later_than_the_turn_is_not_part_of_it() -> None:
+    """Queued prompts, and the turns of another window, also between a turn's own messages."""
+    first, mine, theirs = turn("g1"), turn("g2"), turn("g3")
+    mixed = [*first, mine[0], *theirs, *mine[1:]]
+    assert until(mixed, "g2") == [*first, *mine]
+    assert until(mixed, "g3") == mixed
+    assert until(mixed, "", ["g3"]) == [*first, *mine]
+    assert until(mixed, "gone", ["g3", "gone"]) == [*first, *mine]
+    assert until([*mixed, msg("system", "note", group="g4")], "g2")[-1].role == "system"
 
 
 def test_fusion_is_reciprocal_rank_with_bm25_weighing_more() -> None:

@@ -1,0 +1,54 @@
+"""Requests that change the conversation: one at a time, in the order in which they came.
+
+Each of them waits for the disk somewhere in its middle. Without an order, a prompt could be written
+into one session and answered in another, a prompt that names a large file would come behind the
+ones that were sent after it, and two clicks on Retry would ask twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+T = TypeVar("T")
+Params = TypeVar("Params")
+Service = TypeVar("Service", bound="HasSession")
+
+
+class HasSession(Protocol):
+    """A service of a session."""
+
+    _session: Session
+
+
+def in_order(
+    method: Callable[[Service, Params], Coroutine[Any, Any, T]],
+) -> Callable[[Service, Params], Awaitable[T]]:
+    """Run a service's method when its turn has come, and then to its end.
+
+    A client that cancels it while it waits undoes it; later it is done whole, and clients hear of
+    it. No method in order may call another one: it would wait for itself.
+    """
+
+    @wraps(method)
+    async def run(self: Service, params: Params) -> T:
+        async with self._session.conversation.changes:
+            return await whole(method(self, params))
+
+    return run
+
+
+async def whole(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end even if cancelled meanwhile: half a record is worse than a late stop."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            await asyncio.wait([task])
+        raise
