@@ -66,13 +66,13 @@ def test_window_of_one_is_the_current_group() -> None:
 
 def test_what_comes_later_than_the_turn_is_not_part_of_it() -> None:
     """Queued prompts, and the turns of another window, also between a turn's own messages."""
-    first, mine, theirs = turn("g1"), turn("g2"), turn("g3")
+    first, mine, theirs = turn(1), turn(2), turn(3)
     mixed = [*first, mine[0], *theirs, *mine[1:]]
     assert until(mixed, "g2") == [*first, *mine]
     assert until(mixed, "g3") == mixed
     assert until(mixed, "", ["g3"]) == [*first, *mine]
     assert until(mixed, "gone", ["g3", "gone"]) == [*first, *mine]
-    assert until([*mixed, msg("system", "note", group="g4")], "g2")[-1].role == "system"
+    assert until([*mixed, msg(90, "system", "note", group="g4")], "g2")[-1].role == "system"
 
 
 def test_fusion_is_reciprocal_rank_with_bm25_weighing_more() -> None:
