@@ -57,9 +57,9 @@ class TurnRunner:
                 and the turn runs all the same, with a notice).
         """
         async with self._session.conversation.changes:
-            return await self._send(params)
+            return await self._send(params, must)
 
-    async def _send(self, params: p.ChatSendParams) -> p.ChatSendResult:
+    async def _send(self, params: p.ChatSendParams, must: frozenset[str]) -> p.ChatSendResult:
         session = self._session
         text, notices = session.redact(params.text)
         selection, found = session.redact(params.selection)
