@@ -130,10 +130,9 @@ def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
             folder = folder_of(folder[:-1])
     by_depth = sorted(folders, key=lambda f: (f.count("/"), f))
     shown = set(by_depth[:most])
-    deepest = max((f.count("/") for f in shown), default=0)
     if len(by_depth) > most:  # whole levels only, unless the first one is too long by itself
-        complete = {f for f in shown if f.count("/") < deepest}
-        shown = complete or shown
+        level = by_depth[most].count("/")
+        shown = {f for f in shown if f.count("/") < level} or shown
     lines = [f"{'  ' * (f.count('/') - 1)}{f.rstrip('/').rpartition('/')[2]}/"
              for f in sorted(shown)]  # fmt: skip
     if len(shown) < len(folders):
