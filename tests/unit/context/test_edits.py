@@ -97,6 +97,22 @@ def test_a_difference_in_blanks_is_shown_and_not_guessed() -> None:
     assert "\treturn 1  " in found.reason
 
 
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_blanks_are_passed_over_wherever_the_place_is(at: int) -> None:
+    lines = ["\ta  b", "a b", "c\td", "e"]
+    wanted = "".join(f"{line.replace(chr(9), ' ')} \n" for line in lines[at : at + 2])
+    found = misfit("\n".join(lines), (wanted, "x"))
+    assert f"Lines {at + 1} to {at + 2} differ from it only in blanks" in found.reason
+
+
+def test_many_equal_lines_are_no_reason_to_wait() -> None:
+    """Search and file in step for 500 lines at each of 60,000 places."""
+    text, search = "    needle = 1\n" * 60_000, "    needle = 1\n" * 500 + "no"
+    before = time.process_time()
+    assert misfit(text, (search, "x")).code == "not_found"
+    assert time.process_time() - before < 2, "once it took more than half a minute"
+
+
 def test_a_stale_block_is_answered_with_the_similar_place() -> None:
     text = "".join(f"line {n}\n" for n in range(50)) + "def total(items):\n    return sum(items)\n"
     found = misfit(text, ("def total(items):\n    return len(items)\n", "x"))

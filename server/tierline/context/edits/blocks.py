@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import re
 from collections.abc import Iterable, Sequence
 
 from attrs import frozen
@@ -152,14 +151,12 @@ def _near(text: str, search: str) -> str:
 
 
 def _same_but_blanks(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    bare = [_bare(line) for line in wanted]
-    if not any(bare):
+    if not any(bare := [_bare(line) for line in wanted]):
         return None
-    first = bare[0]
-    for at, line in enumerate(lines[: len(lines) - len(bare) + 1]):
-        if _bare(line) == first and [_bare(x) for x in lines[at : at + len(bare)]] == bare:
-            return at
-    return None
+    # As one text: a search line by line is quadratic where lines are alike.
+    whole = "\n".join(["", *map(_bare, lines), ""])
+    at = whole.find("\n".join(["", *bare, ""]))
+    return None if at < 0 else whole.count("\n", 0, at)
 
 
 def _most_similar(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
@@ -181,7 +178,7 @@ def _most_similar(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def _bare(line: str) -> str:
-    return re.sub(r"\s+", "", line)
+    return "".join(line.split())
 
 
 def _shown(lines: Sequence[str]) -> str:
