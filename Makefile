@@ -43,7 +43,7 @@ package: $(VSIX) ## build the extension into dist/tierline.vsix
 
 $(VSIX): $(VENV)/.installed vscode-client/node_modules/.installed $(CLIENT_SOURCES) $(SERVER_SOURCES)
 	@echo "== Extension package"
-	rm -rf vscode-client/bundled/*.whl build
+	rm -rf vscode-client/bundled/*.whl
 	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w vscode-client/bundled .
 	cd vscode-client && npm run --silent package
 	@touch $@

@@ -1,19 +1,23 @@
 """Runs every check in order, prints a table, and ends with one plain line that sums up the tests.
 
-All stages run even if an early one fails, so that one run shows everything that is wrong.
+All stages run even if an early one fails, so that one run shows everything that is wrong. Checks
+that keep one core busy run two at a time; tests have the machine to themselves.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CLIENT = ROOT / "vscode-client"
@@ -37,6 +41,9 @@ class Stage:
     seconds: float = 0.0
     ok: bool = False
     env: dict[str, str] = field(default_factory=dict)
+    beside: bool = False
+    """Needs one core, and minds nobody else on the other."""
+    output: str = ""
 
 
 def stages() -> list[Stage]:
@@ -48,25 +55,29 @@ def stages() -> list[Stage]:
     def pytest(*arguments: str) -> list[str]:
         return [PYTHON, "-m", "pytest", "-q", "--durations=8", *arguments]
 
+    def check(name: str, command: list[str], **more: Any) -> Stage:
+        return Stage(name, command, beside=True, **more)
+
     quick = ["tests/unit", "tests/property", "tests/wire", "tests/bugcases"]
     return [
-        Stage("ruff check", tool("ruff", "check", ".")),
-        Stage("ruff format", tool("ruff", "format", "--check", ".")),
-        Stage("mypy strict", tool("mypy")),
-        Stage("import contracts", tool("lint-imports", "--no-cache")),
-        Stage("client lint", ["npm", "run", "--silent", "lint"], cwd=CLIENT),
-        Stage("client types", ["npm", "run", "--silent", "typecheck"], cwd=CLIENT),
+        check("mypy strict", tool("mypy")),
+        check("ruff check", tool("ruff", "check", ".")),
+        check("ruff format", tool("ruff", "format", "--check", ".")),
+        check("client lint", ["npm", "run", "--silent", "lint"], cwd=CLIENT),
+        check("client types", ["npm", "run", "--silent", "typecheck"], cwd=CLIENT),
+        check("import contracts", tool("lint-imports", "--no-cache")),
+        check("documentation", ["make", "docs"], group="slow"),
+        check("dependency audit", [PYTHON, "tools/audit.py", "--where-offered"], group="slow"),
         Stage("client units", ["npm", "run", "--silent", "test"], "vitest", cwd=CLIENT),
         Stage("python tests", pytest("-n", "2", "-m", "not model", *quick), "pytest"),
+        # Neighbours share fixtures, and whoever is done first takes over from the other.
         Stage(
             "language server",
-            pytest("-n", "2", "--dist", "loadfile", "tests/lsp", "-m", "not model"),
+            pytest("-n", "2", "--dist", "worksteal", "tests/lsp", "-m", "not model"),
             "pytest",
             "slow",
         ),
         Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
-        Stage("documentation", ["make", "docs"], group="slow"),
-        Stage("dependency audit", [PYTHON, "tools/audit.py", "--where-offered"], group="slow"),
         Stage("extension package", ["make", "package"], group="e2e"),
         Stage("VS Code", pytest("tests/e2e"), "pytest", "e2e"),
         Stage("other editors", pytest("tests/editors"), "pytest", "e2e"),
@@ -75,7 +86,8 @@ def stages() -> list[Stage]:
 
 def run(stage: Stage) -> None:
     """Run one stage and read its counts."""
-    print(f"\n━━ {stage.name} " + "━" * (66 - len(stage.name)), flush=True)
+    if not stage.beside:
+        head(stage)
     started = time.monotonic()
     report = RESULTS / f"{re.sub(r'[^a-z]+', '-', stage.name.lower())}.xml"
     report.unlink(missing_ok=True)
@@ -85,13 +97,15 @@ def run(stage: Stage) -> None:
     elif stage.kind == "vitest":
         command += ["--", "--reporter=default", "--reporter=junit", f"--outputFile.junit={report}"]
     try:
-        code = subprocess.run(
+        done = subprocess.run(
             command, cwd=stage.cwd, env={**os.environ, **stage.env}, check=False,
-            stdin=subprocess.DEVNULL,
-        ).returncode  # fmt: skip
+            stdin=subprocess.DEVNULL, text=True, encoding="utf-8", errors="replace",
+            stdout=subprocess.PIPE if stage.beside else None,
+            stderr=subprocess.STDOUT if stage.beside else None,
+        )  # fmt: skip
+        code, stage.output = done.returncode, done.stdout or ""
     except OSError as error:
-        print(f"could not run: {error}")
-        code = 1
+        code, stage.output = 1, f"could not run: {error}\n"
     stage.seconds = time.monotonic() - started
     if stage.kind != "check":
         count(stage, report)
@@ -100,6 +114,23 @@ def run(stage: Stage) -> None:
     stage.ok = code == 0
     if not stage.ok and stage.kind != "check" and stage.failed == 0:
         stage.failed = 1  # it broke before, or after, its tests
+    if stage.output and not stage.beside:
+        print(stage.output, end="")
+
+
+def run_beside(some: list[Stage]) -> None:
+    """Run checks two at a time; each is shown whole when it is through."""
+    with ThreadPoolExecutor(2) as pool:
+        running = {pool.submit(run, stage): stage for stage in some}
+        for future in as_completed(running):
+            future.result()
+            head(running[future])
+            print(running[future].output, end="", flush=True)
+
+
+def head(stage: Stage) -> None:
+    """The line above a stage's output."""
+    print(f"\n━━ {stage.name} " + "━" * (66 - len(stage.name)), flush=True)
 
 
 def count(stage: Stage, report: Path) -> None:
@@ -124,8 +155,12 @@ def main() -> int:
     wanted = "fast" if arguments.fast else arguments.only
     chosen = [stage for stage in stages() if wanted in (None, stage.group)]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for stage in chosen:
-        run(stage)
+    for beside, some in itertools.groupby(chosen, lambda stage: stage.beside):
+        if beside:
+            run_beside(list(some))
+        else:
+            for stage in some:
+                run(stage)
     print("\n━━ summary " + "━" * 59)
     for stage in chosen:
         counts = f"{stage.passed} passed" if stage.kind != "check" else ""

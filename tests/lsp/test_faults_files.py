@@ -20,7 +20,8 @@ from bugcases.bodies import violations
 from lsp.conftest import environment
 from lsp.pipe import SERVE, Pipe
 from lsp.project import make_project
-from wire.servers import WireServer
+from wire.scripts import o_reply
+from wire.servers import WireServer, wire_server
 
 DERIVED = ("index", "symbols")
 """Made anew from the log, or from the files."""
@@ -46,10 +47,14 @@ needs_modes = pytest.mark.skipif(
 )
 
 
-def prepared(workspace: Path, model: WireServer) -> Path:
-    """A workspace in which all files are there. Returns its ``.tierline``."""
-    make_project(workspace)
-    with Pipe(workspace, env=env(model)) as pipe:
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace in which all files are there. Each test gets a copy."""
+    workspace = make_project(tmp_path_factory.mktemp("ready") / "work")
+    with (
+        wire_server("openai", [o_reply("One ", "two ", "three.")]) as model,
+        Pipe(workspace, env=env(model)) as pipe,
+    ):
         pipe.initialize()
         turn(pipe, "How does parse_query work?")
         pipe.request("tierline/history/search", {"query": "parse_query"})
@@ -59,7 +64,14 @@ def prepared(workspace: Path, model: WireServer) -> Path:
     home = workspace / ".tierline"
     for name in (*DERIVED, *KEPT):
         assert (home / f"{name}.sqlite3").is_file(), name
-    return home
+    return workspace
+
+
+@pytest.fixture
+def home(ready: Path, workspace: Path) -> Path:
+    """The ``.tierline`` of a workspace in which all files are there."""
+    shutil.copytree(ready, workspace, dirs_exist_ok=True)
+    return workspace / ".tierline"
 
 
 def env(model: WireServer) -> dict[str, str]:
@@ -143,8 +155,9 @@ def spoil(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["empty", "garbage", "NULs", "truncated", "newer", "folder"])
-def test_databases_that_are_none_at_start(workspace: Path, model: WireServer, how: str) -> None:
-    home = prepared(workspace, model)
+def test_databases_that_are_none_at_start(
+    workspace: Path, home: Path, model: WireServer, how: str
+) -> None:
     for name in (*DERIVED, *KEPT):
         spoil(home / f"{name}.sqlite3", how)
     before = {n: (home / f"{n}.sqlite3").read_bytes() for n in KEPT if how == "newer"}
@@ -179,8 +192,7 @@ def test_databases_that_are_none_at_start(workspace: Path, model: WireServer, ho
 
 
 @needs_modes
-def test_files_that_may_not_be_read(workspace: Path, model: WireServer) -> None:
-    home = prepared(workspace, model)
+def test_files_that_may_not_be_read(workspace: Path, home: Path, model: WireServer) -> None:
     for path in home.glob("*.sqlite3*"):
         path.chmod(0)
     command = (*MODES, *SERVE) if os.geteuid() == 0 else SERVE
@@ -229,9 +241,8 @@ def test_tierlines_folder_is_a_file(workspace: Path, model: WireServer) -> None:
 
 
 @pytest.mark.parametrize("how", ["empty", "garbage", "NULs", "folder"])
-def test_the_log_is_none(workspace: Path, model: WireServer, how: str) -> None:
+def test_the_log_is_none(workspace: Path, home: Path, model: WireServer, how: str) -> None:
     """What is in its place stays; the new conversation is behind it, or in memory."""
-    home = prepared(workspace, model)
     log = home / "history.jsonl"
     spoil(log, how)
     size = 0 if how in ("empty", "folder") else log.stat().st_size
@@ -254,17 +265,16 @@ def test_the_log_is_none(workspace: Path, model: WireServer, how: str) -> None:
         leave(pipe)
 
 
-@pytest.mark.parametrize("name", ["memos.jsonl", "capsules.jsonl", "calibration.json"])
 @pytest.mark.parametrize("how", ["empty", "garbage", "NULs", "folder"])
-def test_other_files_are_none(workspace: Path, model: WireServer, name: str, how: str) -> None:
-    home = prepared(workspace, model)
-    spoil(home / name, how)
+def test_other_files_are_none(workspace: Path, home: Path, model: WireServer, how: str) -> None:
+    for name in ("memos.jsonl", "capsules.jsonl", "calibration.json"):
+        spoil(home / name, how)
     with Pipe(workspace, env=env(model)) as pipe:
         pipe.initialize()
         everything(pipe)
         turn(pipe, "What does the build need?")
         saved: Any = pipe.answer(pipe.post("tierline/memo/save", {"content": "It needs cmake."}))
-        if name == "memos.jsonl" and how == "folder":
+        if how == "folder":
             assert "memos.jsonl" in saved["error"]["message"], saved
         else:
             listed = pipe.request("tierline/memo/list")["memos"]
@@ -274,8 +284,7 @@ def test_other_files_are_none(workspace: Path, model: WireServer, name: str, how
 
 
 @needs_modes
-def test_the_log_may_not_be_read(workspace: Path, model: WireServer) -> None:
-    home = prepared(workspace, model)
+def test_the_log_may_not_be_read(workspace: Path, home: Path, model: WireServer) -> None:
     log = home / "history.jsonl"
     whole = log.read_bytes()
     log.chmod(0)
