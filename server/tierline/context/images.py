@@ -127,8 +127,9 @@ def image_tokens(image: Image, rule: ImageRule) -> int:
 
 def dimensions(image: Image) -> tuple[int, int] | None:
     """Width and height in pixels: as given, else read from the data; None if neither is known."""
-    if image.width and image.height and image.width > 0 and image.height > 0:
-        return image.width, image.height
+    width, height = image.width or 0, image.height or 0
+    if width > 0 and height > 0:
+        return width, height
     head = image.data[:_HEAD]
     try:
         data = base64.b64decode(head[: len(head) // 4 * 4])

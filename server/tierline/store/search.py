@@ -105,7 +105,7 @@ def search(index: Index, query: Query, *, seconds: float = 1.5) -> SearchResult:
         tail = _Scan(index.log, query, offset, deadline)
         known = {h.id for h in hits}
         fresh = [h for h in tail.hits if h.id not in known]
-        hits = fresh + [h for h in hits if (h.session_id, h.group_id) not in tail.hidden]
+        hits = fresh + [h for h in hits if not tail.hides(h.session_id, h.group_id)]
         complete = complete and tail.complete
     complete = complete and state.behind <= TAIL_BYTES
     return SearchResult(tuple(hits[: query.limit]), not complete)
@@ -204,11 +204,12 @@ class _Found:
 
 
 class _Scan:
-    """Reads the log from a byte offset on. ``hits`` are newest first, hidden groups left out."""
+    """Reads the log from a byte offset on. ``hits`` are newest first, without what is hidden."""
 
     def __init__(self, log: HistoryLog, query: Query, offset: int, deadline: float) -> None:
         self.complete = True
-        self.hidden: set[tuple[str, str]] = set()
+        self._hidden: set[tuple[str, str]] = set()
+        self._deleted: set[str] = set()
         entries: dict[str, list[Message | Event]] = {}
         found: list[Message] = []
         for line in log.read(offset):
@@ -226,18 +227,21 @@ class _Scan:
                 and query.matches(well_formed(full_text(entry.content)))
             ):
                 found.append(entry)
-        deleted: set[str] = set()
         for session, known in entries.items():
             now = timeline(known, session_id=session)
-            self.hidden |= {(session, group) for group in now.hidden}
+            self._hidden |= {(session, group) for group in now.hidden}
             if now.deleted:
-                deleted.add(session)
+                self._deleted.add(session)
         unique = {m.id: m for m in reversed(found)}
         self.hits = [
             _hit(m, well_formed(full_text(m.content)), query)
             for m in unique.values()
-            if (m.session_id, m.group_id) not in self.hidden and m.session_id not in deleted
+            if not self.hides(m.session_id, m.group_id)
         ]
+
+    def hides(self, session: str, group: str) -> bool:
+        """True if the group was taken back, or its session deleted, in what was read."""
+        return (session, group) in self._hidden or session in self._deleted
 
 
 def _hit(message: Message, text: str, query: Query) -> Hit:

@@ -160,3 +160,17 @@ def test_facts_of_a_short_reply_are_kept_and_those_of_a_listing_are_not() -> Non
     assert none.of(Kind.FACT) == short.of(Kind.FACT)[1:]
     long = digest([asked, msg(1, "assistant", said + " It does so well." * 300), *newest])
     assert said not in long.of(Kind.FACT)
+
+
+def test_a_fix_belongs_to_the_error_only_for_a_few_prompts() -> None:
+    broken = msg(0, "user", "It crashes with `KeyError: 'user_id'` at start.")
+    fixed = "I fixed it by checking the session first."
+
+    def errors(prompts_between: int) -> tuple[str, ...]:
+        between = [msg(n, "user", "Now rename the parser.") for n in range(1, prompts_between + 1)]
+        reply = msg(20, "assistant", fixed)
+        newest = [msg(n, "user", "Go on.") for n in range(21, 29)]
+        return digest([broken, *between, reply, *newest]).of(Kind.ERROR)
+
+    assert "checking the session" in str(errors(0)) and "checking the session" in str(errors(3))
+    assert "KeyError" in str(errors(4)) and "checking the session" not in str(errors(4))

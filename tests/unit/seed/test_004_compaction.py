@@ -217,6 +217,11 @@ def test_high_confidence_boundary_near_the_verbatim_window_truncates() -> None:
     messages = history(10)
     start = verbatim_start(messages, SETTINGS, size)
     assert outline(messages, SETTINGS, size, TopicBoundary(start, "", 0.5)).case is Case.TRUNCATE
+    short = [*turn(1, "one " * 200, "ok"), *turn(2), *turn(3)]
+    (second,) = (place for place, message in enumerate(short) if message.group_id == "g2"
+                 and message.role == "user")  # fmt: skip
+    early = outline(short, SETTINGS, size, TopicBoundary(second, "new", 0.9))
+    assert (early.case, early.reason) == (Case.TRUNCATE, "new"), "as early as the second turn"
     before = TopicBoundary(start - 1, "", 1.0)
     assert outline(messages, SETTINGS, size, before).case is Case.SUMMARIZE  # 004:277
 

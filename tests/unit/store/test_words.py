@@ -1,0 +1,31 @@
+"""Queries as the word index is asked them."""
+
+from __future__ import annotations
+
+from tierline.store.words import MAX_WORDS, contains, index_text, match_any, match_tokens
+from tierline.store.words import query_words as words
+
+
+def test_a_query_is_its_words_each_once_and_not_endless() -> None:
+    assert words("  Straße STRASSE foo\tfoo ") == ("strasse", "foo")
+    assert len(words(" ".join(f"w{n}" for n in range(99)))) == MAX_WORDS
+    assert contains("In der STRASSE", words("straße")) and not contains("street", words("straße"))
+
+
+def test_each_part_of_each_word_must_be_there() -> None:
+    assert match_tokens(("foo.bar", "baz"), prefix=False) == '"foo" AND "bar" AND "baz"'
+    assert match_tokens(("foo.bar", "baz"), prefix=True) == '"foo" AND "bar"* AND "baz"*'
+    assert match_tokens(("ab", "foo", "foo"), prefix=True) == '"ab" AND "foo"*', "too short to grow"
+    assert match_tokens(("...",), prefix=True) == ""
+    assert match_tokens(('"x" OR y*',), prefix=False) == '"x" AND "OR" AND "y"', "never syntax"
+
+
+def test_runs_of_characters_are_pairs_and_what_is_glued_to_them_is_apart() -> None:
+    assert index_text("plain") == "plain"
+    assert index_text("数据库x").split() == ["数据", "据库", "库", "x"]
+    assert match_tokens(("数据",), prefix=False) == '"数据" AND "据"'
+
+
+def test_any_word_will_do_for_ranking() -> None:
+    assert match_any(["foo", "a.b", "…"]) == '"foo" OR ("a" AND "b")'
+    assert match_any([]) == ""
