@@ -93,7 +93,7 @@ class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user 
         super().__init__(
             "fixed_part_too_large",
             f"What must be sent needs {needed:,} tokens, but there is room for {room:,}: {named}"
-            + (f" and {rest} smaller parts." if rest > 0 else "."),
+            + (f" and {rest} smaller {'part' if rest == 1 else 'parts'}." if rest > 0 else "."),
             f"Shorten {_advice(self.parts)}, or choose a model with a larger window.",
         )
 

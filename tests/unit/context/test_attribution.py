@@ -233,3 +233,19 @@ def test_the_bill() -> None:
 )  # fmt: skip
 def test_durations(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+def test_what_is_neither_read_nor_written_is_left_over() -> None:
+    now = sent("system:head", "file:a.py=1", "file:b.py=1*", "history:1*", at=1010)
+    found = attribute(BEFORE, now, Figures(2100, 5, 2000, 60), EXPLICIT)
+    assert (found.input, found.uncached) == (2100, 40)
+    alone = attribute(BEFORE, now, Figures(2100, 5, 2000), EXPLICIT)
+    assert alone.uncached == 100, "nothing was said to be written"
+
+
+def test_headings_come_and_go_without_being_a_cause() -> None:
+    """They change with what they stand by, which is what the user should read of."""
+    before = sent("system:head", "heading:files=1", "file:a.py=1*")
+    now = sent("system:head", "heading:files=2", "file:a.py=2*", at=1010)
+    found = attribute(before, now, Figures(1500, 5, 0, 0), EXPLICIT)
+    assert (found.cause, found.item) == (Cause.EDITED, "file:a.py")

@@ -113,6 +113,16 @@ def test_what_cannot_leave_and_does_not_fit_is_an_error_that_names_it() -> None:
     assert "tools" in error.advice
 
 
+@pytest.mark.parametrize(("parts", "said"), [(4, "."), (5, " and 1 smaller part."), (7, " and 3 ")])
+def test_the_error_names_the_four_largest_and_counts_the_rest(parts: int, said: str) -> None:
+    items = [system(100 + n, f"system:{n}") for n in range(parts)]
+    with pytest.raises(FixedPartTooLarge) as caught:
+        shed_rest(Selection(items), limits(200, output=20))
+    assert caught.value.message.partition(": ")[2].count("(10") == 4
+    _, _, rest = caught.value.message.rpartition(")")
+    assert rest.startswith(said)
+
+
 def test_what_fits_exactly_is_neither_shed_nor_an_error() -> None:
     exact = Selection([system(300), prompt(500)])
     assert shed_rest(exact, limits(900, output=100)) == []

@@ -42,7 +42,9 @@ def test_text_around_and_between_files_is_skipped() -> None:
 )
 def test_a_path_cannot_pass_for_something_else(path: str, shown: str) -> None:
     assert render_path(path) == shown
-    assert parse_fenced(render_file(path, "t\n", "note"))[0].path == path
+    (back,) = parse_fenced(render_file(path, "t\n", "note"))
+    assert (back.path, back.note) == (path, "note")
+    assert parse_fenced(render_file(path, "t\n"))[0].note == ""
 
 
 def test_languages_by_extension() -> None:

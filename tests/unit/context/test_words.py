@@ -48,3 +48,20 @@ def test_names_that_too_many_files_have_name_none() -> None:
     few = corpus(*(f"pkg{n}/models.py" for n in range(12)))
     assert len(_paths_named(few, "see models.py")) == 12
     assert _paths_named(corpus("a.b"), "a.b") == [], "so short a name is chance"
+
+
+def test_a_word_says_more_in_a_short_file_and_more_if_few_have_it() -> None:
+    made = Corpus()
+    files = {"short.py": "lattice", "long.py": "lattice " + "filler word " * 300,
+             "often.py": "lattice lattice lattice", "none.py": "nothing"}  # fmt: skip
+    for path, said in files.items():
+        file = SourceFile(path, "python", 9, words=said)
+        made.put(file, document(file))
+    (word,) = terms_of_names([("lattice", 1)])
+    scores = made.search({word: 1.0})
+    by_path = {path: scores.get(number, 0.0) for path, number in made.by_path.items()}
+    assert by_path["often.py"] > by_path["short.py"] > by_path["long.py"] > 0 == by_path["none.py"]
+    (rare,) = terms_of_names([("nothing", 1)])
+    assert max(made.search({rare: 1.0}).values()) > by_path["short.py"]
+    assert made.search({}) == {} and made.search({"absent": 1.0}) == {}
+    assert Corpus().search({word: 1.0}) == {}

@@ -65,3 +65,28 @@ def test_what_cannot_be_done_is_said_with_advice(command: Callable[[], Action]) 
 
 def test_title_is_one_line() -> None:
     assert actions.rename("a\n b  c").data == {"title": "a b c"}
+
+
+def test_a_state_knows_its_group_and_the_message_that_it_ended_if_there_is_one() -> None:
+    assert actions.state("Goal: x", "g1", "m1").data == {
+        "text": "Goal: x", "group": "g1", "message": "m1"
+    }  # fmt: skip
+    assert actions.state("Goal: x").data == {"text": "Goal: x", "group": ""}
+
+
+def test_compaction_and_compression_name_what_is_there() -> None:
+    assert actions.compress(NOW).data == {"after": "g3"}
+    with pytest.raises(TierlineError, match="no turn"):
+        actions.compress(timeline([]))
+    covers = [event(90, "summary", covers=["g1"], text="one"),
+              event(91, "summary", covers=["g3"], text="two")]  # fmt: skip
+    now = timeline([*turn(1), *turn(3), *covers])
+    assert actions.unsummarise(now).data == {"summaries": ["e91"]}, "the newest by default"
+    assert actions.unsummarise(now, "e90").data == {"summaries": ["e90"]}
+    with pytest.raises(TierlineError, match="no compaction e1"):
+        actions.unsummarise(now, "e1")
+    with pytest.raises(TierlineError, match="no compaction to undo"):
+        actions.unsummarise(NOW)
+    with pytest.raises(TierlineError, match="no strategy best"):
+        actions.strategy("best")
+    assert actions.strategy("ranked").data == {"name": "ranked"}

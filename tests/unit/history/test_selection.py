@@ -41,6 +41,11 @@ def test_window_keeps_the_last_groups_in_order() -> None:
     assert chosen(window(talk(9), 3, chunk=1)) == ["g7", "g8", "g9"]
 
 
+def test_a_small_window_slides_every_turn() -> None:
+    for size in range(1, 8):
+        assert [len(chosen(window(talk(n), size))) for n in (size, size + 1, 20)] == [size] * 3
+
+
 def test_window_keeps_groups_whole() -> None:
     history = (*turn(1), *tool_turn(2, ["a", "b"]), *turn(3))
     assert window(history, 2, chunk=1) == history[2:]

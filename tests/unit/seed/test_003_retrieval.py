@@ -198,6 +198,16 @@ def test_003_145_to_149_a_card_has_path_module_snippet_doc_and_attributes() -> N
     assert "Why: matches entry." in text
 
 
+def test_a_card_says_its_signature_and_its_doc_once() -> None:
+    signature, doc = CARD.signature, f"        # {CARD.doc}"
+    bare = render(CARD, [])
+    assert bare.count(signature) == 1 and bare.count(f"“{CARD.doc}”") == 1 and "more" not in bare
+    body = render(CARD, [f"    {signature}:", doc])
+    assert body.count(signature) == 1 and body.count(CARD.doc) == 1 and "“" not in body
+    other = render(CARD, ["    pass"])
+    assert other.count(signature) == 1 and f"“{CARD.doc}”" in other
+
+
 def test_003_168_a_touchpoint_shows_up_to_30_lines() -> None:
     lines = [f"line{n}" for n in range(60)]
     text = render(CARD, lines, most=LIMITS[ContextMode.HEAVY].card_lines)

@@ -93,6 +93,18 @@ def test_a_living_process_keeps_its_drafts_and_a_dead_one_does_not(tmp_path: Pat
     assert left(tmp_path) == [] and not (tmp_path / "drafts").exists()
 
 
+def test_company_is_another_process_that_lives(tmp_path: Path) -> None:
+    own, other = Drafts(tmp_path, redact), Drafts(tmp_path, redact)
+    begin(own).write("Mine", [], 0)
+    assert not own.company(), "one's own drafts are no company"
+    begin(other).write("Theirs", [], 0)
+    assert own.company() and other.company()
+    other.close()
+    assert not own.company(), "a draft that is left behind is none either"
+    assert len(files(tmp_path)) == 2
+    own.close()
+
+
 def test_the_system_lets_go_of_a_killed_process(tmp_path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; from tierline.store.drafts import *\n"
