@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MAX_SESSIONS = 4
+"""Sessions whose newest request is remembered."""
 MAX_REPORTS = 16
 
 
@@ -126,7 +128,7 @@ class CacheService:
         paid = bill(found, facts, before.shape.ttl)
         row = views.row(found, paid, session_id, "", at, provider, before.shape.model)
         self.store.add(evolve(row, kind=KEEP_ALIVE))
-        self._before[session_id] = evolve(before, shape=before.shape.kept_alive(at))
+        self._remember(session_id, evolve(before, shape=before.shape.kept_alive(at)))
 
     async def beside(self, provider: Provider, facts: ModelFacts, usage: Usage) -> None:
         """A request of Tierline's own was answered; it costs money and leaves the cache alone.
@@ -275,7 +277,7 @@ class CacheService:
         items = rows_to_json(_rows(composed, now, seen.end, before.items))
         report = views.report(found, paid, now, composed.arrangement)
         report.turn_id, report.plan_id = turn_id, composed.plan.plan_id
-        self._before[session_id] = Before(now, tuple(items))
+        self._remember(session_id, Before(now, tuple(items)))
         row = views.row(found, paid, session_id, turn_id, now.at, now.provider, now.model)
         detail = {"report": views.report_to_json(report), "shape": now.to_json(), "items": items}
         self.store.add(evolve(row, plan_id=report.plan_id, detail=detail))
@@ -296,17 +298,26 @@ class CacheService:
 
     def _known(self, session_id: str) -> Before:
         """The request before, from memory or, after a restart, from disk."""
-        if session_id not in self._before:
+        found = self._before.get(session_id)
+        if found is None:
             rows = self.store.last(session_id)
             detail = rows[0].detail if rows else {}
             known = Shape.from_json(detail.get("shape"))
             if known is not None:
                 known = known.kept_alive(self.store.kept_alive(session_id))
             items = detail.get("items")
-            self._before[session_id] = Before(
-                known, tuple(items) if isinstance(items, list) else ()
-            )
-        return self._before[session_id]
+            found = Before(known, tuple(items) if isinstance(items, list) else ())
+            self._remember(session_id, found)
+        return found
+
+    def _remember(self, session_id: str, found: Before) -> None:
+        """A request has some KB for each of its messages, and sessions come and go: a few are kept,
+        the others are read from disk when they are asked for.
+        """
+        self._before.pop(session_id, None)
+        self._before[session_id] = found
+        while len(self._before) > MAX_SESSIONS:
+            self._before.pop(next(iter(self._before)), None)
 
     def _next(
         self, composed: Composed, facts: ModelFacts, session_id: str, newest: StoredRequest | None

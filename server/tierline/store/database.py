@@ -17,6 +17,10 @@ log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 2.0
 WRITE = "BEGIN IMMEDIATE"
+CACHE_KIB = 512
+"""Pages that a connection keeps in memory. SQLite's own 2 MB for each file fill with use and are never
+given back; what is read again is in the system's cache.
+"""
 _T = TypeVar("_T")
 
 
@@ -103,6 +107,7 @@ class Database:
                 raise NewerVersionError
             _write_ahead(db)
             db.execute("PRAGMA synchronous = NORMAL")
+            db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
                 transaction(db, self._create, WRITE)
         except BaseException:

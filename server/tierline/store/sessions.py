@@ -24,6 +24,7 @@ from tierline.history.actions import Action
 from tierline.history.branches import Comparison, compare
 from tierline.history.codec import decode, encode
 from tierline.history.events import Event, EventKind
+from tierline.history.kept import Kept
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.timeline import Timeline, timeline
 from tierline.store import files, records
@@ -57,8 +58,13 @@ class _Known:
     offset: int
     identity: int = 0
     """Of the file that the offset belongs to."""
-    entries: list[Message | Event] = field(factory=list)
+    kept: Kept = field(factory=Kept)
     timeline: Timeline | None = None
+
+    @property
+    def entries(self) -> list[Message | Event]:
+        """What the timeline is made of."""
+        return self.kept.entries
 
 
 class HistoryStore:
@@ -379,7 +385,7 @@ class HistoryStore:
             kept = [self._prepared(e) for e in known.entries] if known is not None else []
             self.log.append([encode(e) for e in kept])
             if known is not None:
-                known.offset, known.entries, known.timeline = 0, [], None
+                known.offset, known.kept, known.timeline = 0, Kept(), None
                 known.identity = 0
                 self._refresh(known)
         self._notice(
@@ -416,7 +422,7 @@ class HistoryStore:
             return
         size, identity = self.log.size(), self.log.identity()
         if size < known.offset or (known.identity and identity != known.identity):
-            known.offset, known.entries, known.timeline = 0, [], None  # replaced or edited
+            known.offset, known.kept, known.timeline = 0, Kept(), None  # replaced or edited
         known.identity = identity
         if size > known.offset:
             known.offset = self._read_into(known, known.offset, None)
@@ -431,7 +437,7 @@ class HistoryStore:
                 continue
             entry = decode(line.record)
             if entry is not None:
-                known.entries.append(
+                known.kept.add(
                     self.images.restore_all(entry) if isinstance(entry, Message) else entry
                 )
                 known.timeline = None

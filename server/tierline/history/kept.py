@@ -1,0 +1,93 @@
+"""What of a session's entries is kept in memory while the session is open.
+
+Messages are kept whole, for every request is made of them. An event is kept as long as something
+can still follow from it: of the settings that are written anew as a whole (files and pins, web
+pages, scratchpad) the newest one, of what only the index shows (reflections) the packed text. What
+is left out changes nothing in the timeline, which a property test holds; the log has all of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+from attrs import define, field
+
+from tierline.history.events import Event, EventKind
+from tierline.history.messages import Message
+from tierline.history.timeline import MAIN
+
+WHOLE = frozenset({EventKind.FILES, EventKind.URLS, EventKind.SCRATCHPAD})
+"""Kinds of which each event says everything: the newest one counts."""
+UNREAD = frozenset({EventKind.REFLECTION})
+"""Kinds that the timeline does not look at."""
+REMEMBERED = 1_000
+"""Ids of events that were left out, so that one which a log has twice is known again."""
+
+
+class Packed(Mapping[str, Any]):
+    """An event's data as JSON text, a tenth of what its objects take. Read again at each use."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._text = json.dumps(dict(data), separators=(",", ":")).encode()
+
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self._text)
+        return data
+
+    def __getitem__(self, name: str) -> Any:
+        return self._data()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data())
+
+    def __len__(self) -> int:
+        return len(self._data())
+
+
+@define
+class Kept:
+    """A session's entries in the order of its log, without those that have been overtaken."""
+
+    entries: list[Message | Event] = field(factory=list)
+    _ids: set[str] = field(factory=set)
+    _newest: dict[str, Event] = field(factory=dict)
+    """Kind to its event among the entries, if that may be left out once another one comes."""
+    _branches: set[str] = field(factory=lambda: {MAIN})
+    _gone: deque[str] = field(factory=lambda: deque(maxlen=REMEMBERED))
+
+    def add(self, entry: Message | Event) -> None:
+        """The log's next entry."""
+        if entry.id in self._ids or entry.id in self._gone:
+            return  # of the same id the first one counts
+        self._ids.add(entry.id)
+        self.entries.append(self._taken_in(entry))
+
+    def _taken_in(self, entry: Message | Event) -> Message | Event:
+        known = entry.branch_id in self._branches
+        self._branches.add(entry.branch_id)
+        if isinstance(entry, Message):
+            return entry
+        if entry.kind == EventKind.FORK:
+            self._branches.add(str(entry.data.get("branch")))
+        if entry.kind in UNREAD:
+            return attrs.evolve(entry, data=Packed(entry.data))
+        if entry.kind in WHOLE:
+            self._overtake(entry.kind)
+            if known:  # otherwise the branch is there because of it
+                self._newest[entry.kind] = entry
+        return entry
+
+    def _overtake(self, kind: str) -> None:
+        before = self._newest.pop(kind, None)
+        if before is None:
+            return
+        backwards = range(len(self.entries) - 1, -1, -1)
+        del self.entries[next(n for n in backwards if self.entries[n] is before)]
+        self._ids.discard(before.id)
+        self._gone.append(before.id)

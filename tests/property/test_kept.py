@@ -1,0 +1,68 @@
+"""What is left out of memory changes nothing in a conversation, and does not grow with use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from histories import event, msg
+from tierline.history.codec import encode
+from tierline.history.events import Event, EventKind
+from tierline.history.kept import Kept
+from tierline.history.messages import Message
+from tierline.history.timeline import timeline
+
+BRANCHES = st.sampled_from(["main", "b", "c"])
+DATA: dict[str, Any] = {
+    EventKind.FILES: st.lists(st.sampled_from(["a.py", "b.py"]), max_size=2).map(
+        lambda files: {"files": files}
+    ),
+    EventKind.URLS: st.just({"urls": ["https://example.org/"]}) | st.just({}),
+    EventKind.SCRATCHPAD: st.text("xy", max_size=3).map(lambda text: {"text": text}),
+    EventKind.REFLECTION: st.text(max_size=3).map(lambda text: {"group": "g1", "calls": [text]}),
+    EventKind.FORK: BRANCHES.map(lambda name: {"branch": name, "at": "m1"}) | st.just({}),
+    EventKind.SWITCH: BRANCHES.map(lambda name: {"branch": name}),
+    EventKind.DROP: st.just({"groups": ["g1"]}),
+    EventKind.RESTORE: st.just({"groups": ["g1"]}),
+    EventKind.DELETE: st.just({}),
+}
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> Message | Event:
+    """Ids repeat, also between messages and events; so do branches that nobody made."""
+    number = draw(st.integers(0, 25))
+    if draw(st.integers(0, 3)) == 0:
+        made: Message | Event = msg(number, "user", "text", group=f"g{number % 3}")
+    else:
+        kind = draw(st.sampled_from(sorted(DATA)))
+        made = event(number, kind, **draw(DATA[kind]))
+    return attrs.evolve(made, id=f"n{number}", branch_id=draw(BRANCHES))
+
+
+@settings(max_examples=400)
+@given(st.lists(entries(), max_size=40))
+def test_the_timeline_is_that_of_the_whole_log(log: list[Message | Event]) -> None:
+    kept = Kept()
+    for entry in log:
+        kept.add(entry)
+    now, whole = timeline(kept.entries), timeline(log)
+    assert attrs.evolve(now, duplicates=0) == attrs.evolve(whole, duplicates=0)
+    for branch in ("b", "c"):
+        seen, all_of_it = (timeline(e, branch=branch) for e in (kept.entries, log))
+        assert seen.messages == all_of_it.messages
+    known = {entry.id: encode(entry) for entry in reversed(log)}
+    assert all(encode(entry) == known[entry.id] for entry in kept.entries), "as it was written"
+
+
+def test_ten_thousand_toggles_of_a_pin_are_one_entry() -> None:
+    kept = Kept()
+    kept.add(msg(1, "user", "text"))
+    for number in range(10_000):
+        kept.add(event(number, EventKind.FILES, files=[{"path": "a.py", "pin": number % 2}]))
+        kept.add(event(number - 1, EventKind.FILES, files=[]))  # the one before, once more
+    assert [entry.id for entry in kept.entries] == ["m1", "e9999"]
+    assert timeline(kept.entries).files == ({"path": "a.py", "pin": 1},)
