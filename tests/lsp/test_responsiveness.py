@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from bugcases.fixtures import build, case, expect
 from lsp.pipe import Pipe, frame, hook
@@ -132,3 +135,36 @@ def test_br_020_other_requests_are_answered_while_an_endless_word_is_counted(
             worst = max(worst, time.monotonic() - before)
             time.sleep(0.01)
         assert 1000 * worst < wanted["other_request_ms_max"]
+
+
+def loop_seconds(pid: int) -> float:
+    """Processor time of a process's first thread, which runs the event loop (Linux)."""
+    text = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text("ascii")
+    return int(text.split()[0]) / 1e9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread's own time is asked of Linux")
+def test_a_prompt_of_5_mb_does_not_keep_the_others_waiting(workspace: Path) -> None:
+    """Secrets, links, mentions and what to retrieve are looked for beside the loop, or in the
+    prompt's ends. Time of the processor, as the machine may be busy with other things.
+    """
+    text = "".join(f"{n} some words of a prompt, a.b@c = f({n});\n" for n in range(130_000))
+    assert len(text) > 5_000_000
+    with Pipe(workspace, env={"OPENAI_API_KEY": "nobody"}) as pipe:
+        pipe.initialize()
+        pipe.request("tierline/budget/get")
+        before = loop_seconds(pipe.process.pid)
+        long = pipe.post("tierline/chat/send", {"text": text})
+        short = pipe.post("tierline/chat/send", {"text": "And this?"})
+        between = 0
+        while not [m for m in pipe.messages if m.get("id") == long]:
+            pipe.request("tierline/mode/set", {"mode": "light"})
+            between += 1
+            time.sleep(0.1)  # so that they themselves take no time worth mentioning
+        assert between > 1
+        ends = {pipe.answer(number)["result"]["turnId"] for number in (long, short)}
+        pipe.until(lambda: ends <= {e["turnId"] for e in pipe.events("turnFinished")}, 120)
+        assert loop_seconds(pipe.process.pid) - before < 0.8, "it was 1.7 s, and is 0.2"
+        assert pipe.stderr == ""
+        shown = [m["text"] for m in pipe.request("tierline/state/get")["messages"]]
+        assert shown == [text, "And this?"], "in the order in which they were sent"

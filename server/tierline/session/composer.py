@@ -267,7 +267,7 @@ class Composer:
             selection=selection,
             memory=memory,
             window=session.window,
-            query=turn.text if turn else "",
+            query=turn.searched if turn else "",
             search=self._search,
             meaning=session.meaning,
             cache=settings.cache,
@@ -297,8 +297,9 @@ class Composer:
         if turn is None or session.mode == "off":
             return ()
         count = session.counters.counter(session.models.facts()).count
-        memos = session.memos.relevant(turn.text) if session.settings.memory.inject_memos else []
-        return (*memo_items(memos, count), *session.capsules.items(turn.text, count))
+        about = turn.searched
+        memos = session.memos.relevant(about) if session.settings.memory.inject_memos else []
+        return (*memo_items(memos, count), *session.capsules.items(about, count))
 
     async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
         counter = self._session.counters.counter(snapshot.facts)

@@ -16,6 +16,7 @@ from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.lsp import protocol as p
+from tierline.session.aside import LONG, aside
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions
 from tierline.workspace.secretfiles import secret_kind
@@ -51,6 +52,8 @@ class FileService:
         self._loader = loader
         self._tokens = tokens
         self._stale: set[str] = set()
+        self._counted: dict[str, str] = {}
+        """Texts whose tokens are known, by key."""
         self.order = asyncio.Lock()
         self.context = FileContext()
         self.tiers: dict[str, str] = {}
@@ -96,7 +99,7 @@ class FileService:
     async def listed(self, _params: p.NoParams) -> p.FilesResult:
         """The context as it is now, read afresh where something changed."""
         await self.refresh()
-        return p.FilesResult(files=self.infos())
+        return p.FilesResult(files=await self.shown())
 
     @_in_order
     async def clear(self, _params: p.NoParams) -> p.FilesResult:
@@ -125,7 +128,8 @@ class FileService:
 
     async def _mentioned(self, text: str) -> list[tuple[str, Loaded | Refusal]]:
         found = []
-        for path in (mention.path for mention in mentions(text)):
+        mentioned = await aside(text, mentions, text)
+        for path in dict.fromkeys(mention.path for mention in mentioned):
             entry = self.context.get(self.key(path))
             confirm = entry is not None and entry.confirmed
             loaded = await asyncio.to_thread(self._loader.load, path, confirm=confirm)
@@ -165,8 +169,15 @@ class FileService:
         entry = self.context.get(self.key(reference))
         return self._info(entry) if entry is not None else None
 
-    def infos(self) -> list[p.FileInfo]:
-        """All listed files."""
+    async def shown(self) -> list[p.FileInfo]:
+        """All listed files. What has not been counted is counted in a thread; the first of all
+        reads the vocabulary.
+        """
+        entries = self.context.entries()
+        new = [e for e in entries if self._counted.get(e.key) is not e.text]
+        if new and (not self._counted or sum(len(e.text) for e in new) > LONG):
+            await asyncio.to_thread(lambda: [self._tokens(entry) for entry in new])
+        self._counted = {e.key: e.text for e in entries}
         return [self._info(entry) for entry in self.context.entries()]
 
     # --- changes ---------------------------------------------------------------------------------
@@ -264,7 +275,7 @@ class FileService:
 
     async def _changed(self) -> p.FilesResult:
         await self._session.conversation.act(actions.files(self.context.snapshot()))
-        infos = self.infos()
+        infos = await self.shown()
         self._session.bus.publish(p.FilesChanged(files=infos))
         self._session.budget_soon()
         return p.FilesResult(files=infos)

@@ -94,7 +94,7 @@ class MemoryService:
         """The conversation as levels. Only a turn retrieves: a preview has no prompt."""
         forced = [Compress(g) for g in self._session.conversation.timeline().compressed]
         found = await asyncio.to_thread(
-            self._work, list(messages), forced, turn.text if turn else "", max_input_tokens
+            self._work, list(messages), forced, turn.searched if turn else "", max_input_tokens
         )
         if turn is not None and turn is self._session.turns.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)

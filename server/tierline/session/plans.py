@@ -128,6 +128,7 @@ def _stored_info(stored: StoredPlan, *, entries: bool) -> p.PlanInfo:
 def _info(
     plan: ContextPlan, session_id: str, turn_id: str, created: str, sha256: str, *, entries: bool
 ) -> p.PlanInfo:
+    groups = ((True, plan.included), (False, plan.excluded)) if entries else ()
     listed = [
         p.PlanEntryInfo(
             key=entry.key,
@@ -138,7 +139,7 @@ def _info(
             code=str(entry.code),
             reason=entry.reason,
         )
-        for included, group in ((True, plan.included), (False, plan.excluded))
+        for included, group in groups
         for entry in group
     ]
     return p.PlanInfo(
@@ -150,5 +151,5 @@ def _info(
         mode=str(plan.mode),  # type: ignore[arg-type]
         total_tokens=sum(entry.tokens for entry in plan.included),
         request_sha256=sha256,
-        entries=listed if entries else [],
+        entries=listed,
     )

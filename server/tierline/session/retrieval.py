@@ -110,7 +110,7 @@ class RetrievalService:
         found, self._touchpoints, self.phase = await self._retrieved(turn, mode)
         if self.phase.cluster != before:
             self._prompts.clear()
-        self._prompts = [*self._prompts, turn.text][-BACKGROUND:]
+        self._prompts = [*self._prompts, turn.searched][-BACKGROUND:]
         self.holdings.begin_turn(self.phase.task)
         self._current = found
         self.holdings.offer(c.card.key for c in found.included)
@@ -127,7 +127,7 @@ class RetrievalService:
     ) -> tuple[RetrievalSet, tuple[Item, ...], Phase]:
         answer = await self._ask(turn) if mode is not ContextMode.OFF else None
         rarity: Mapping[str, float] = (answer or {}).get("rarity", {})
-        phase = self.phase.next(turn.text, rarity=lambda word: rarity.get(word, 1.0))
+        phase = self.phase.next(turn.searched, rarity=lambda word: rarity.get(word, 1.0))
         counter = self._session.counters.counter(self._session.models.facts())
         files, held = self._files(), frozenset(self._held_keys())
         found, items = await asyncio.to_thread(
@@ -138,7 +138,7 @@ class RetrievalService:
     async def _ask(self, turn: Turn) -> Mapping[str, Any] | None:
         files = self._session.files
         return await self._session.symbols.rank(
-            text=turn.text,
+            text=turn.searched,
             context=list(files.paths()),
             edited=self._session.symbols.edited[:10],
             active=files.key(turn.active_uri) if turn.active_uri else "",

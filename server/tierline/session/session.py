@@ -16,6 +16,7 @@ from tierline.lsp import protocol as p
 from tierline.providers.editor_port import EditorPort
 from tierline.session import slash
 from tierline.session.anchor import Anchor
+from tierline.session.aside import aside
 from tierline.session.cache import CacheService
 from tierline.session.capsules import CapsuleService
 from tierline.session.churn import ChurnService
@@ -217,13 +218,14 @@ class Session:
         await self.files.refresh()
         await self.edits.refresh()
         budget = (await self.composer.preview()).budget
+        files = await self.files.shown()
         turn = self.turns.current
         return p.State(
             seq=self.bus.seq,
             session_id=self.conversation.session_id,
             branch=self.conversation.branch,
             messages=self.conversation.shown(),
-            files=self.files.infos(),
+            files=files,
             budget=budget,
             mode=self.mode,
             provider=self.models.info(),
@@ -308,6 +310,10 @@ class Session:
         kinds = ", ".join(sorted(set(findings)))
         return clean, [f"Replaced before sending, because it looks secret: {kinds}."]
 
+    async def redacted(self, text: str) -> tuple[str, list[str]]:
+        """As ``redact``; a long text does not keep others waiting."""
+        return await aside(text, self.redact, text)
+
     async def check_images(self, images: Sequence[p.ImageInput]) -> tuple[Image, ...]:
         """The pictures of a prompt, ready to be sent.
 
@@ -377,7 +383,7 @@ class Session:
         except Exception:
             log.exception("The budget could not be counted")
             return
-        infos = self.files.infos()
+        infos = await self.files.shown()
         if files or infos != self._shown:
             self._shown = infos
             self.bus.publish(p.FilesChanged(infos))

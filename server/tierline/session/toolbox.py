@@ -103,7 +103,7 @@ class ToolService:
         text = well_formed(output.text)
         if len(text) > MAX_RESULT:
             text = clip(text, MAX_RESULT) + "\n[cut: the result was too long to keep]"
-        clean, _ = self._session.redact(text)
+        clean, _ = await self._session.redacted(text)
         output = Output(clean, output.error, output.images, output.note, output.facts)
         return output, round(1000 * (time.monotonic() - began))
 

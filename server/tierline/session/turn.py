@@ -61,8 +61,8 @@ class TurnRunner:
 
     async def _send(self, params: p.ChatSendParams, must: frozenset[str]) -> p.ChatSendResult:
         session = self._session
-        text, notices = session.redact(params.text)
-        selection, found = session.redact(params.selection)
+        text, notices = await session.redacted(params.text)
+        selection, found = await session.redacted(params.selection)
         notices += [notice for notice in found if notice not in notices]
         if selection and (withheld := await session.files.withheld(params.active_uri)):
             raise TierlineError(

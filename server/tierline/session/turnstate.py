@@ -13,6 +13,7 @@ from tierline.history.messages import Message
 from tierline.history.state import StreamFilter
 from tierline.lsp import protocol as p
 from tierline.providers.base import Stop, ToolCall, Usage
+from tierline.session.aside import both_ends
 
 
 @define
@@ -66,6 +67,11 @@ class Turn:
     began: float = field(factory=time.time)
     asked: float = 0.0
     """When the turn, and its present request, began; seconds since the epoch."""
+
+    @property
+    def searched(self) -> str:
+        """What of the prompt says what it is about."""
+        return both_ends(self.text)
 
     @property
     def partial(self) -> str:

@@ -15,6 +15,7 @@ from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.lsp import protocol as p
+from tierline.session.aside import aside
 from tierline.session.consents import visible_text
 from tierline.workspace.urls import fetch
 from tierline.workspace.urls.cache import FOLDER, CachedPage, PageCache
@@ -125,7 +126,7 @@ class UrlService:
         if session.settings.context.pasted_links == "never":
             return
         found = []
-        for link in links(turn.text):
+        for link in await aside(turn.text, links, turn.text):
             try:
                 url = parse(link).url
             except UrlRefused:

@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 2.0
 WRITE = "BEGIN IMMEDIATE"
 CACHE_KIB = 512
-"""Pages that a connection keeps in memory. SQLite's own 2 MB for each file fill with use and are never
-given back; what is read again is in the system's cache.
+"""Pages that a connection keeps in memory. SQLite's own 2 MB for each file fill with use and are
+never given back; what is read again is in the system's cache.
 """
 _T = TypeVar("_T")
 
