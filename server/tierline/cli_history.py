@@ -89,7 +89,8 @@ def plans(
 @app.command()
 def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -> None:
     """List the sessions of a workspace, the one used last first."""
-    from tierline.store.sessions import FOLDER, HistoryStore
+    from tierline.folder import FOLDER
+    from tierline.store.sessions import HistoryStore
 
     rows: list[dict[str, Any]] = []
     if (root / FOLDER).is_dir():  # looking must not leave a folder behind
@@ -155,8 +156,9 @@ def query(
     as_json: _Json = False,
 ) -> None:
     """Read the history with SQL, as the model does with its tool query_db."""
+    from tierline.folder import FOLDER
     from tierline.store.query_db import VIEWS, cell, query_db
-    from tierline.store.sessions import FOLDER, HistoryStore
+    from tierline.store.sessions import HistoryStore
 
     if not (root / FOLDER).is_dir():  # looking must not leave a folder behind
         say("There is no history in this workspace yet. Name the folder with --root.", "red")
@@ -255,8 +257,8 @@ def _find(store: PlanStore, given: str) -> StoredPlan:
 @contextmanager
 def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
     """The workspace's plan store, None if there is none and that is fine; it is never created."""
+    from tierline.folder import FOLDER
     from tierline.store.plans import PlanStore
-    from tierline.store.sessions import FOLDER
     from tierline.store.unseen import Unseen
 
     path = root.resolve() / FOLDER / "plans.sqlite3"

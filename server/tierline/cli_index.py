@@ -31,7 +31,8 @@ _BATCH_SECONDS = 120.0
 @index.command("history")
 def index_history(root: _Root = Path(), as_json: _Json = False) -> None:
     """Build the search index over the history anew, from the log."""
-    from tierline.store.sessions import FOLDER, HistoryStore
+    from tierline.folder import FOLDER
+    from tierline.store.sessions import HistoryStore
 
     log = root / FOLDER / "history.jsonl"
     if not log.is_file():
@@ -92,7 +93,7 @@ def index_symbols(
 @index.command("meaning")
 def index_meaning(root: _Root = Path(), as_json: _Json = False) -> None:
     """Embed every turn of the history that is not embedded yet, with the model on this machine."""
-    from tierline.store.sessions import FOLDER
+    from tierline.folder import FOLDER
 
     if not (root / FOLDER / "history.jsonl").is_file():
         raise _nothing("There is no history in this workspace yet.")

@@ -228,8 +228,8 @@ def memo_delete(
 
 def memory_lines(root: Path) -> list[str]:
     """The memory section of ``tierline stats``; empty if the workspace has no conversation."""
+    from tierline.folder import FOLDER
     from tierline.lsp import protocol as p
-    from tierline.store.sessions import FOLDER
 
     if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
         return []

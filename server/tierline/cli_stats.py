@@ -66,9 +66,10 @@ def stats(
 
 def collect(root: Path, session: str = "") -> p.Stats:
     """The statistics of a workspace; empty where there are none."""
+    from tierline.folder import FOLDER
     from tierline.session.counting import make_counters
     from tierline.session.usage_stats import stats as sums
-    from tierline.store.sessions import FOLDER, HistoryStore
+    from tierline.store.sessions import HistoryStore
     from tierline.store.unseen import Unseen
     from tierline.store.usage import UsageStore
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:
     """The newest turns of a workspace, of one session or of all."""
+    from tierline.folder import FOLDER
     from tierline.session.reflection import read
-    from tierline.store.sessions import FOLDER, HistoryStore
+    from tierline.store.sessions import HistoryStore
 
     if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
         return []

@@ -42,8 +42,8 @@ def url_add(
 @url.command("list")
 def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
     """List the pages of the newest session's context."""
+    from tierline.folder import FOLDER
     from tierline.lsp import protocol as p
-    from tierline.store.sessions import FOLDER
 
     pages: list[p.UrlInfo] = []
     if (root / FOLDER).is_dir():  # looking must not leave a folder behind

@@ -170,6 +170,7 @@ def test_br159_deleted_sessions_are_in_no_search_and_no_rebuild(tmp_path: Path) 
 def test_br159_replaced_log_is_noticed_even_if_it_has_grown(tmp_path: Path) -> None:
     store, _ = three_sessions(tmp_path)
     assert len(words(store)) == 3
+    (tmp_path / "other").mkdir()
     other = HistoryStore(tmp_path / "other")
     for number in range(9):
         other.append(other.make("user", f"common foreign {number}"))
@@ -200,6 +201,7 @@ def test_br161_what_another_process_has_just_written_is_found_at_once(tmp_path: 
 def test_br161_session_that_was_copied_in_is_found_at_once(tmp_path: Path) -> None:
     store, _ = three_sessions(tmp_path)
     assert len(words(store)) == 3
+    (tmp_path / "other").mkdir()
     other, _ = three_sessions(tmp_path / "other")
     with store.log.path.open("ab") as log:
         log.write(other.log.path.read_bytes())

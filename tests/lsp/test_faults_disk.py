@@ -5,6 +5,7 @@ Issue 10, item 2. Each through a real server; the sentences are those that the e
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import resource
@@ -26,6 +27,10 @@ from wire.servers import WireServer
 FULL = "The disk is full: the message was not written to history.jsonl."
 FREE = "Free some space, then send again; earlier messages are intact."
 READ_ONLY = "The folder of history.jsonl is read-only: the message was not written."
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJg"
+    "gg=="
+)
 WRITABLE = "Make the .tierline folder writable; until then the chat lives in memory only."
 
 
@@ -175,6 +180,66 @@ def test_the_folder_is_deleted_while_the_server_runs(workspace: Path, model: Wir
     with Pipe(workspace, env=environment(model)) as pipe:
         pipe.initialize()
         assert prompts(pipe) == ["First", "Second", "Third", "Fourth"]
+
+
+GONE = (
+    "The folder work is gone: the message was not written. It is not made again. Put it back, then "
+    "send again: the chat lives in memory only until then."
+)
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved away"])
+def test_the_workspace_is_deleted_while_the_server_runs(
+    workspace: Path, model: WireServer, how: str
+) -> None:
+    """It does not come back, the chat goes on, and all of it is written once there is a folder."""
+    make_project(workspace)
+    env = {**environment(model), "TIERLINE_SYMBOLS_ENABLED": "true"}
+    elsewhere = workspace.with_name("elsewhere")
+    with Pipe(workspace, env=env) as pipe:
+        pipe.initialize()
+        name = "src/a.py"
+        pipe.request("tierline/files/add", {"path": name})
+        turn(pipe, "First")
+        if how == "deleted":
+            delete(workspace)
+        else:
+            workspace.rename(elsewhere)
+        told = turn(pipe, "Second")
+        assert [t for t in told if "written" in t] == [GONE] * len(told) and told
+        image = {"data": PICTURE, "mediaType": "image/png"}
+        pipe.request("tierline/chat/send", {"text": "Third", "images": [image]})
+        pipe.until(lambda: len(pipe.events("turnFinished")) == 3)
+        for method in (
+            *("plan/list", "stats/get", "history/listSessions", "memo/list", "budget/get"),
+            *("symbols/reindex", "files/list"),
+        ):
+            with contextlib.suppress(AssertionError):  # each may say that it cannot
+                pipe.request(f"tierline/{method}")
+        pipe.post("tierline/memo/save", {"content": "Remember this.", "scope": "project"})
+        pipe.post("tierline/files/remove", {"path": name})
+        assert prompts(pipe) == ["First", "Second", "Third"]
+        assert not workspace.exists(), "nothing has made it again"
+        if how == "deleted":
+            workspace.mkdir()
+        else:
+            elsewhere.rename(workspace)
+        turn(pipe, "Fourth")
+        leave(pipe)
+    with Pipe(workspace, env=env) as pipe:
+        pipe.initialize()
+        assert prompts(pipe) == ["First", "Second", "Third", "Fourth"]
+
+
+def test_a_workspace_that_is_deleted_stays_away_at_the_end(
+    workspace: Path, model: WireServer
+) -> None:
+    with Pipe(workspace, env=environment(model)) as pipe:
+        pipe.initialize()
+        turn(pipe, "First")
+        delete(workspace)
+        leave(pipe)
+        assert not workspace.exists()
 
 
 NAMES = ("index", "plans", "usage", "symbols", "retrieval")

@@ -15,6 +15,7 @@ from tierline.config import default_user_file
 from tierline.context.calibration import Calibration
 from tierline.context.counting import CountCache, TokenCounter
 from tierline.context.models import ModelFacts, ModelTable
+from tierline.folder import make
 from tierline.tokenizers import encoder
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class Counters:
         state = {name: value.to_json() for name, value in self._calibrations.items()}
         partial = self._file.with_suffix(".partial")
         try:
-            partial.parent.mkdir(parents=True, exist_ok=True)
+            make(partial.parent)
             partial.write_text(json.dumps(state), encoding="utf-8")
             os.replace(partial, self._file)  # noqa: PTH105
         except OSError as error:

@@ -13,6 +13,8 @@ from pathlib import Path
 from threading import RLock
 from typing import TypeVar
 
+from tierline.folder import make
+
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 2.0
@@ -95,7 +97,7 @@ class Database:
         return otherwise()
 
     def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make(self.path.parent)
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         os.close(os.open(self.path, os.O_RDWR))  # its errors say more than SQLite's

@@ -31,6 +31,7 @@ import filelock
 from attrs import asdict, fields, frozen
 
 from tierline.context.blocks import Block
+from tierline.folder import make
 from tierline.history.codec import encode_content
 from tierline.history.parser import MessageParser
 from tierline.store.errors import StorageError
@@ -253,7 +254,7 @@ class Drafts:
     def _take(self, owner: str) -> filelock.BaseFileLock | None:
         """The lock of a process; None while that process lives."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make(self.folder)
             lock = filelock.FileLock(
                 self.folder / f"{owner}.lock", mode=0o600, thread_local=False, blocking=False
             )

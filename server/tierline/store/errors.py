@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tierline.errors import TierlineError
+from tierline.folder import lost_workspace
 
 
 class StorageError(TierlineError):
@@ -13,3 +16,16 @@ class StorageError(TierlineError):
 
     def __init__(self, message: str, advice: str) -> None:
         super().__init__("storage", message, advice)
+
+
+def workspace_gone(path: Path, what: str) -> StorageError | None:
+    """What to tell if ``what`` could not be written to one of our files because its workspace was
+    deleted or moved away; None if that is not so.
+    """
+    lost = lost_workspace(path)
+    if lost is None:
+        return None
+    return StorageError(
+        f"The folder {lost.name} is gone: {what} was not written. It is not made again.",
+        "Put it back, then send again: the chat lives in memory only until then.",
+    )

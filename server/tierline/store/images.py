@@ -15,8 +15,9 @@ from pathlib import Path
 import attrs
 
 from tierline.context.blocks import Block, Image, ToolResult
+from tierline.folder import make
 from tierline.history.messages import Message
-from tierline.store.errors import StorageError
+from tierline.store.errors import StorageError, workspace_gone
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 _TYPES = {
@@ -98,7 +99,7 @@ class ImageStore:
     def _write(self, path: Path, raw: bytes) -> None:
         """Write beside the target and rename, so that no half of an image is ever there."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make(self.folder)
             fd, temporary = tempfile.mkstemp(dir=self.folder, prefix=".new-")  # mode 0600
             try:
                 with os.fdopen(fd, "wb") as stream:
@@ -111,7 +112,7 @@ class ImageStore:
                     Path(temporary).unlink()
                 raise
         except OSError as error:
-            raise StorageError(
+            raise workspace_gone(path, "the message") or StorageError(
                 f"The picture could not be stored: {error.strerror or error}.",
                 "Check the space and permissions of the .tierline folder, then attach it again.",
             ) from error

@@ -23,7 +23,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import filelock
 from attrs import field, frozen
 
-from tierline.store.errors import StorageError
+from tierline.folder import make
+from tierline.store.errors import StorageError, workspace_gone
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """Longer lines are skipped piecewise, so that a NUL-filled gigabyte cannot exhaust memory."""
@@ -171,7 +172,7 @@ class HistoryLog:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make(self.path.parent)
             self._lock.acquire()
         except filelock.Timeout as error:
             raise StorageError(
@@ -287,6 +288,8 @@ def _write_error(path: Path, error: OSError | NotImplementedError) -> StorageErr
             f"The disk is full: the message was not written to {path.name}.",
             "Free some space, then send again; earlier messages are intact.",
         )
+    if (gone := workspace_gone(path, "the message")) is not None:
+        return gone
     if number in (errno.EACCES, errno.EPERM) and path.is_file() and os.access(path.parent, os.W_OK):
         return StorageError(
             f"The message was not written: the permissions of {path.name} do not allow it.",

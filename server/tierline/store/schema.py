@@ -8,6 +8,8 @@ import secrets
 import sqlite3
 from pathlib import Path
 
+from tierline.folder import make
+
 VERSION = 3
 """Raised whenever the meaning of a table changes; an index of another version is built anew."""
 
@@ -70,7 +72,7 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
     """
     if not path.exists():
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make(path.parent)
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as error:  # a read-only folder: whoever asks can do without the index

@@ -19,6 +19,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from tierline.context.blocks import Block, Text
+from tierline.folder import FOLDER, make
 from tierline.history import actions, ids
 from tierline.history.actions import Action
 from tierline.history.branches import Comparison, compare
@@ -37,7 +38,6 @@ from tierline.store.redaction import Redact, redact_event, redact_message
 from tierline.store.search import Query, SearchResult, search, search_messages
 from tierline.store.unseen import Unseen
 
-FOLDER = ".tierline"
 NO_HISTORY = frozenset({"memos.jsonl", "capsules.jsonl"})
 """Our other files of records beside the log: no damaged histories."""
 
@@ -401,7 +401,7 @@ class HistoryStore:
         ignore = self.folder / ".gitignore"
         with contextlib.suppress(OSError):
             if not ignore.exists():
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make(self.folder)
                 ignore.write_text("*\n", encoding="utf-8")
 
     def _load(self, session_id: str) -> _Known:

@@ -161,6 +161,8 @@ def test_tool_call_returns_text_and_whether_it_failed(store: HistoryStore) -> No
 
 
 def test_works_in_a_folder_with_an_odd_name(tmp_path: Path) -> None:
-    store = HistoryStore(tmp_path / "50% of #1? é")
+    root = tmp_path / "50% of #1? é"
+    root.mkdir()
+    store = HistoryStore(root)
     store.append(store.make("user", "x"))
     assert query_db(store.index, "SELECT content FROM messages").rows == (("x",),)

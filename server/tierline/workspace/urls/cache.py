@@ -11,9 +11,12 @@ import json
 import os
 import re
 import threading
+from pathlib import Path
 
 import attrs
 from attrs import frozen
+
+from tierline.folder import make
 
 FOLDER = "urls"
 _FORMAT = 1
@@ -73,7 +76,7 @@ class PageCache:
         value = {"format": _FORMAT, **attrs.asdict(page)}
         path = os.path.join(self._folder, f"{page.id}.json")
         with self._lock:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make(Path(self._folder))
             partial = f"{path}.partial"
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
