@@ -16,7 +16,7 @@ from benchmarks.cache_plot import bars, lines
 from benchmarks.report import grid
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/tiers.md")
+PAGES = ("README.md", "docs/tiers.md", "docs/retrieval.md")
 PLACE = re.compile(r"(?<=<!-- measured: )(\w+)( -->\n).*?(?=<!-- /measured -->)", re.DOTALL)
 POLICIES = {"fixed": "fixed order", "counter": "counter", "log_structured": "log-structured"}
 COUNTER = "counter_over_log_structured_edit_heavy"
@@ -130,8 +130,45 @@ def _local(results: Runs) -> str:
     )
 
 
+def commits_table(figures: Mapping[str, Any]) -> str:
+    """Share of commits with a touched file among the first five / ten, by source and ranking."""
+    rankings = ("ranked map", "map, edited", "in the prompt", "BM25", "random")
+    rows = [
+        [row["source"], row["commits"], row["files"] or "",
+         *(f"{row[f'{name} hit@5']:.2f} / {row[f'{name} hit@10']:.2f}" for name in rankings)]
+        for row in figures["by_source"]
+    ]  # fmt: skip
+    heads = ("ranked map", "knowing the last ten files touched", "in the prompt's cards",
+             "BM25 over paths and contents", "chance")  # fmt: skip
+    return grid(("source", "commits", "files", *heads), rows)
+
+
+def _commits(results: Runs) -> str:
+    told = results["retrieval_commits"]
+    shown = {"ranked_map": "the map", "map,_edited": "the map with edits", "BM25": "BM25",
+             "random": "chance"}  # fmt: skip
+    five, ten = (
+        ", ".join(f"{told[key][f'recall@{k}']:.2f} for {name}" for key, name in shown.items())
+        for k in (5, 10)
+    )
+    return "\n".join((
+        _filled(
+            f"{told['commits']} commits of {told['sources']} repositories in one run: this one, "
+            "and the upstream commits that Debian source packages carry as patches. Each cell: "
+            "share of commits with a touched file among the first five / ten."
+        ),
+        commits_table(told),
+        _filled(f"Mean share of touched files among the first five: {five}; the first ten: {ten}."),
+    ))  # fmt: skip
+
+
 def _filled(sentences: str) -> str:
     return textwrap.fill(sentences, 105, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
-QUOTES: Mapping[str, Callable[[Runs], str]] = {"gains": _gains, "cost": _cost, "local": _local}
+QUOTES: Mapping[str, Callable[[Runs], str]] = {
+    "gains": _gains,
+    "cost": _cost,
+    "local": _local,
+    "commits": _commits,
+}

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.commit_sources import MAX_TOUCHED, Commit, GitHistory, PatchSeries
+from benchmarks.quotes import commits_table
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.rank import Blend, Query, rank_files
 from tierline.context.retrieval.words import query_terms, terms
@@ -212,7 +213,7 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     options = parser.parse_args(list(arguments))
     blend = Blend(**options.blend)
     everything: list[dict[str, Any]] = []
-    table: list[dict[str, Any]] = []
+    by_source: list[dict[str, Any]] = []
 
     def take(name: str, source: Iterable[Commit], tree: Path) -> None:
         rows, took = measure(source, tree, blend)
@@ -221,7 +222,7 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
         if not rows:
             return
         everything.extend({"source": name, **row} for row in rows)
-        table.append(_row(name, rows, max(r["files"] for r in rows)))
+        by_source.append(_row(name, rows, max(r["files"] for r in rows)))
         print(name, len(rows), summary(rows)["ranked map"], took, file=sys.stderr)
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -250,10 +251,15 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     figures = summary(everything)
     return {
         "commits": len(everything),
-        "sources": len(table),
+        "sources": len(by_source),
         **{name.replace(" ", "_"): values for name, values in figures.items()},
-        "by_source": [*table, _row("all", everything, 0)],
+        "by_source": [*by_source, _row("all", everything, 0)],
     }
+
+
+def table(figures: dict[str, Any]) -> str:
+    """Sources by rankings, as Markdown."""
+    return commits_table(figures)
 
 
 def _row(name: str, rows: Sequence[dict[str, Any]], files: int) -> dict[str, Any]:
