@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from lsp.conftest import Start
 from tierline.lsp import protocol as p
-from wire.scripts import a_reply
+from wire.scripts import a_reply, o_reply
 from wire.servers import wire_server
 
 LONG = "".join(f"def function_{n}() -> int:\n    return {n}\n\n\n" for n in range(300))
@@ -88,7 +90,7 @@ async def test_a_file_that_is_cut_says_so_wherever_it_is_shown(
         pinned = await editor.ask("files/pin", p.FileParams(path="src/big.py"))
         await editor.ask("files/add", p.FileParams(path="src/a.py"))
         assert len(pinned.notices) == 1
-        assert pinned.notices[0].startswith("src/big.py: Only the first 500 of its ")
+        assert pinned.notices[0].startswith("src/big.py: Only the first ")
         await editor.chat("What is alpha?")
         assert "function_299" not in json.dumps(model.bodies[-1])
         small, big = (await editor.ask("files/list")).files
@@ -107,6 +109,32 @@ async def test_a_file_that_is_cut_says_so_wherever_it_is_shown(
         sent = await editor.ask("chat/send", p.ChatSendParams(text="What is in @src/big.py ?"))
         await editor.finished(sent.turn_id)
         assert [n for n in sent.notices if n.startswith("src/big.py: Only the first")]
+
+
+@pytest.mark.parametrize("how", ["pin", "mention", "restart"])
+async def test_the_first_notice_of_a_cut_has_the_figures_of_the_plan(
+    start: Start, workspace: Path, how: str
+) -> None:
+    (workspace / "src" / "big.py").write_text(LONG, encoding="utf-8")
+    with wire_server("openai", [o_reply("Yes.")] * 3) as model:
+        editor = await start(model, context={"maxFileTokens": 500})
+        if how == "mention":
+            asked = p.ChatSendParams(text="What is in @src/big.py ?")
+            sent = await editor.ask("chat/send", asked)
+            (said,) = sent.notices
+            await editor.finished(sent.turn_id)
+        else:
+            (said,) = (await editor.ask("files/pin", p.FileParams(path="src/big.py"))).notices
+        if how == "restart":
+            await editor.chat("What is it?")
+            await editor.stop()
+            editor = await start(model, context={"maxFileTokens": 500})
+            (listed,) = (await editor.ask("files/list")).files
+            said = f"src/big.py: {listed.reason}"
+        plan = await editor.ask("plan/get", p.PlanParams())
+        (entry,) = [entry for entry in plan.entries if entry.key == "file:src/big.py"]
+        assert said.startswith(f"src/big.py: Only the first {entry.tokens:,} of its ")
+        assert entry.tokens < 500, "a cut ends with a line, so the limit is not the figure"
 
 
 async def test_a_file_that_cannot_fit_even_cut_is_listed_with_its_true_size(

@@ -21,7 +21,7 @@ from tierline.context.fileentry import (
     tidy_key,
     to_record,
 )
-from tierline.context.filerender import Counts, Renderings
+from tierline.context.filerender import Counts, Rendered, Renderings
 from tierline.context.filetext import FileText, file_text
 from tierline.context.items import Item, Pin, Section
 from tierline.context.refusals import Reason, Refusal, refuse
@@ -310,7 +310,7 @@ class FileContext:
         for entry in self.entries():
             if entry.state is not FileState.OK:
                 continue
-            rendered, tokens, whole = self._renderings.get(entry, counter, max_tokens)
+            rendered, tokens, whole = self.rendered(entry, counter, max_tokens)
             items.append(
                 Item(
                     key=KEY_PREFIX + entry.key,
@@ -326,6 +326,12 @@ class FileContext:
                 )
             )
         return items
+
+    def rendered(
+        self, entry: FileEntry, counter: Counts, max_tokens: int
+    ) -> tuple[Rendered, int, int]:
+        """A file as it is sent, its tokens, and those of the whole file."""
+        return self._renderings.get(entry, counter, max_tokens)
 
     def cut_tokens(self, entry: FileEntry, counter: Counts, max_tokens: int) -> int:
         """Tokens that are sent of a file which has more than ``max_tokens``."""

@@ -204,8 +204,7 @@ class CacheService:
         rows = await asyncio.to_thread(self.store.last, session_id)
         if params.which == "last":
             return self._last(rows[0] if rows else None, facts)
-        await self._session.files.refresh(everything=True)
-        composed = await self._session.composer.preview()
+        composed = await self._session.composer.preview(everything=True)
         return await asyncio.to_thread(
             self._next, composed, facts, session_id, rows[0] if rows else None
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -107,11 +108,12 @@ class Composer:
         self._session.retrieval.planned(turn, composed.plan, composed.context_line)
         return composed
 
-    async def preview(self, prompt: str = "") -> Composed:
+    async def preview(self, prompt: str = "", *, everything: bool = False) -> Composed:
         """The next request as it would be sent now, without a prompt or with this one, which is
-        written down nowhere.
+        written down nowhere. Files that may have changed are read again; all of them if
+        ``everything``.
         """
-        await self._session.files.settled()
+        await self._session.files.refresh(everything=everything)
         await self._session.retrieval.attach()
         if not prompt.strip():
             return await self._build(await self._snapshot(None, False), None)
@@ -209,6 +211,20 @@ class Composer:
             return whole, ""
         sent = self._session.files.context.cut_tokens(entry, counter, limit)
         return sent, cut_sentence(sent, whole, limit)
+
+    def measure(self, keys: Iterable[str]) -> None:
+        """Cut what of these files is to be cut, so that ``file_tokens`` is exact before the first
+        plan. Blocking; a cut is kept, so that the plan need not make it again.
+        """
+        facts = self._session.models.facts()
+        counter = self._session.counters.counter(facts)
+        limit = self._session.settings.context.max_file_tokens
+        if limit > facts.max_input_tokens:
+            return
+        files = self._session.files.context
+        for entry in map(files.get, keys):
+            if entry is not None and entry.state is FileState.OK:
+                files.rendered(entry, counter, limit)
 
     def tokens_of(self, key: str) -> int:
         """Tokens of an item in the last plan; 0 if it is not in it."""

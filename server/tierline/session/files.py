@@ -99,6 +99,7 @@ class FileService:
     async def listed(self, _params: p.NoParams) -> p.FilesResult:
         """The context as it is now, read afresh where something changed."""
         await self.refresh()
+        await asyncio.to_thread(self._session.composer.measure, self.paths())
         return p.FilesResult(files=await self.shown())
 
     @_in_order
@@ -118,6 +119,7 @@ class FileService:
                 self._put(loaded, "mentioned by you")
             else:
                 notices.append(f"@{path} is not sent. {loaded.sentence}")
+        await asyncio.to_thread(self._session.composer.measure, new)
         if self.context.get_files():
             notices += _cut((await self._changed()).files, new)
         return notices
@@ -258,6 +260,7 @@ class FileService:
         if pin is not None:
             for key in keys:
                 self.context.set_pin(key, pin)
+        await asyncio.to_thread(self._session.composer.measure, keys)
         result = await self._changed()
         notices = [*notices, *_cut(result.files, keys)]
         return p.FilesResult(files=result.files, refused=refused, notices=notices)

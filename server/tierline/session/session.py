@@ -210,12 +210,10 @@ class Session:
 
     async def budget(self, _params: p.NoParams) -> p.Budget:
         """The next request as it would be sent now."""
-        await self.files.refresh()
         return (await self.composer.preview()).budget
 
     async def state(self, _params: p.NoParams) -> p.State:
         """Everything that a client shows."""
-        await self.files.refresh()
         await self.edits.refresh()
         budget = (await self.composer.preview()).budget
         files = await self.files.shown()
@@ -375,7 +373,6 @@ class Session:
     async def _publish_budget(self, files: bool) -> None:
         await asyncio.sleep(BUDGET_DELAY_SECONDS)
         try:
-            await self.files.refresh()
             composed = await self.composer.preview()
         except TierlineError as error:
             self.notice("error", f"{error.message} {error.advice}", error.code)

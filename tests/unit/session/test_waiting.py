@@ -1,0 +1,51 @@
+"""What waits for the list of files, waits once: for the changes that were asked for before."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tierline.lsp import protocol as p
+from tierline.session.session import Session
+
+ASKS: dict[str, Callable[[Session], Awaitable[Any]]] = {
+    "budget": lambda session: session.budget(p.NoParams()),
+    "state": lambda session: session.state(p.NoParams()),
+    "tiers": lambda session: session.cache.tiers(p.CacheTiersParams()),
+    "plan": lambda session: session.plans.get(p.PlanParams()),
+    "status": lambda session: session.history.status(p.NoParams()),
+}
+
+
+@pytest.mark.parametrize("name", ASKS)
+async def test_it_waits_once_and_sees_what_has_changed(
+    cli_workspace: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("TIERLINE_SYMBOLS_ENABLED", "false")
+    file = cli_workspace / "a.py"
+    file.write_text("ALPHA = 1\n")
+    session = Session(
+        [("work", cli_workspace.as_uri())], editor_settings={}, publish=lambda _event: None
+    )
+    await session.start()
+    try:
+        await session.files.add(p.FileParams(path="a.py"))
+        waited: list[None] = []
+        settled = session.files.settled
+
+        async def counted() -> None:
+            waited.append(None)
+            await settled()
+
+        monkeypatch.setattr(session.files, "settled", counted)
+        file.write_text("ALPHA = 'much longer than before'\n" * 20)
+        session.files.touched([file.as_uri()])
+        await ASKS[name](session)
+        assert len(waited) == 1
+        entry = session.files.context.get("a.py")
+        assert entry is not None and "much longer" in entry.text
+    finally:
+        await session.close()
