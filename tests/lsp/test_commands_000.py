@@ -174,7 +174,7 @@ async def test_context_drop(start: Start, model: WireServer) -> None:
 
 
 async def test_session_scratchpad(start: Start, model: WireServer) -> None:
-    """Seed 000:118: "interact with it via ``/session scratchpad``"."""
+    """Seed 000:102: "interact with it via ``/session scratchpad``"."""
     editor = await start(model)
     assert "empty" in (await say(editor, "/session scratchpad")).text
     await say(editor, "/session scratchpad set - [ ] one\n  - [ ] deeper")

@@ -339,7 +339,7 @@ def test_what_a_prompt_names_comes_first_and_its_neighbours_follow() -> None:
     assert "defines parse_query, which the prompt names" in found.files[0].why
 
 
-def test_003_227_a_hop_target_is_marked() -> None:
+def test_003_232_a_hop_target_is_marked() -> None:
     corpus, _ = project({"core/lone.py": "import core.grammar\n\nZ = 1\n"})
     found = rank_files(corpus, Query("footer year"))
     assert not any(f.hop for f in found.files if f.path == "web/footer.py")
@@ -382,7 +382,7 @@ def test_upkeep_forgets_what_is_gone() -> None:
     ("signal", "line"),
     [("planned", 161), ("quoted", 162), ("named", 163), ("hop", 232), ("cluster", 234)],
 )
-def test_003_156_what_raises_activation(signal: str, line: int) -> None:
+def test_003_what_raises_activation(signal: str, line: int) -> None:
     holdings = Holdings()
     holdings.begin_turn("t1")
     name = {"hop": "hops"}.get(signal, signal)
