@@ -162,3 +162,34 @@ async def test_an_editor_with_a_view_of_its_own_gets_nothing_of_it(open_editor: 
         assert await lenses(editor) == []
         assert not any("part" in title or "edit" in title for title in await actions(editor, 2))
         assert not editor.marks and not editor.questions
+
+
+async def test_choices_in_another_window_are_followed_at_once_and_after_a_reload(
+    open_editor: Open, workspace: Path
+) -> None:
+    """An editor with cards and one without, each with a server of its own, on one conversation."""
+    with wire_server("openai", script("openai", USE)) as model:
+        cards: EditingEditor = await open_editor(model, ALL)
+        await cards.ask("chat/send", p.ChatSendParams(text="Words."))
+        found = await asked(cards)
+        plain: EditingEditor = await open_editor(model)
+        plain.answers = lambda _text, _titles: PARTS
+        plain.show("n.txt")
+        await marks(plain, 2, 10, 17)
+        await run(plain, (await actions(plain, 2))["Leave out part 1 of 3"])
+        await run(plain, (await actions(plain, 10, "quickfix"))["Take part 2 of 3"])
+
+        def choices() -> list[str]:
+            edits = [event.edit for event in cards.bodies(p.EditChanged)]
+            return [hunk.choice for hunk in edits[-1].hunks]
+
+        await cards.until(lambda: choices() == ["leave", "take", ""], 10)
+        (known,) = (await cards.ask("state/get")).edits
+        assert [hunk.choice for hunk in known.hunks] == ["leave", "take", ""]
+        # Its own choice stands, whatever the log said before.
+        await cards.ask("edit/choose", p.EditChooseParams(found.id, 0))
+        assert choices() == ["take", "take", ""]
+        done = await cards.ask("edit/accept", p.EditAcceptParams(found.id, [1]))
+        assert (done.state, done.accepted) == ("partly", [1])
+        await plain.until(lambda: plain.bodies(p.EditChanged)[-1].edit.state == "partly", 10)
+        await marks(plain)

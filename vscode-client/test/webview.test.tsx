@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { EventBody, State } from '../src/protocol';
+import type { EditInfo, EventBody, State } from '../src/protocol';
 import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages';
 import { complete, plain } from '../src/webview/announcer';
 import { attach, droppedUris, splitDataUri } from '../src/webview/attachments';
@@ -915,6 +915,38 @@ describe('what the model does', () => {
     withCall(page, 'c1');
     page.emit({ kind: 'consentAsked', consent: { ...consent, canRemember: false } });
     expect(page.has('[data-testid=consent-always]')).toBe(false);
+  });
+
+  it('follows what another client chooses about the parts, live and from the state', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    const chosen = (...choices: ('' | 'take' | 'leave')[]): EditInfo => {
+      const hunks = edit().hunks.map((hunk, index) => ({ ...hunk, choice: choices[index] ?? '' }));
+      return edit({ hunks });
+    };
+    const boxes = (): boolean[] =>
+      [...page.root.querySelectorAll<HTMLInputElement>('[data-testid=hunk] input')].map(
+        (box) => box.checked,
+      );
+    page.emit({ kind: 'editChanged', edit: chosen() });
+    expect(boxes()).toEqual([true, true]);
+    page.emit({ kind: 'editChanged', edit: chosen('leave') });
+    expect(boxes()).toEqual([false, true]);
+    page.click('[data-testid=edit-accept]');
+    expect(page.last('edit')).toMatchObject({ verb: 'accept', hunks: [1] });
+    // A tick that is set here counts until the next choice elsewhere.
+    page.click('[data-testid=hunk] input');
+    expect(boxes()).toEqual([true, true]);
+    page.emit({ kind: 'editChanged', edit: chosen('leave', 'leave') });
+    expect(boxes()).toEqual([true, false]);
+    page.emit({ kind: 'editChanged', edit: chosen('take', 'leave') });
+    page.emit({ kind: 'editChanged', edit: chosen('leave', 'take') });
+    expect(boxes()).toEqual([false, true]);
+    page.ready({
+      messages: page.store.view.model?.messages.slice() ?? [],
+      edits: [chosen('', 'leave')],
+    });
+    expect(boxes()).toEqual([true, false]);
   });
 
   it('shows an edit with its parts, each of which can be left out', () => {

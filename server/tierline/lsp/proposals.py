@@ -72,8 +72,12 @@ class Proposals:
         if isinstance(event.body, p.EditChanged):
             self.changed(event.body.edit.uri)
         elif isinstance(event.body, p.StateChanged):
-            for uri in (*self._marked, *self._server.workspace.text_documents):
-                self.changed(uri)
+            self.opened()
+
+    def opened(self) -> None:
+        """Another conversation is there now: look at every document."""
+        for uri in {*self._marked, *self._server.workspace.text_documents}:
+            self.changed(uri)
 
     def changed(self, uri: str) -> None:
         """A document, or an edit of it, has changed."""

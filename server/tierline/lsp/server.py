@@ -100,6 +100,7 @@ class TierlineServer(LanguageServer):
         self.abandon = session.abandon
         await session.start()
         self.session = session
+        self.proposals.opened()
         return session
 
     def _publish(self, event: protocol.Event) -> None:

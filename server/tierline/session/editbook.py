@@ -28,6 +28,10 @@ class EditBook:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.edits: dict[str, Edit] = {}
+        self._seen: dict[str, Any] = {}
+        """Choices about hunks as this process knows them from the log, by edit."""
+        self._keeping = 0
+        """Writes on their way: until they are done, the log lags behind this process."""
 
     def present(self) -> list[Edit]:
         """Those whose turns are there: the edits of an undone turn come back with it."""
@@ -44,7 +48,14 @@ class EditBook:
     async def keep(self, edit: Edit, data: Mapping[str, Any]) -> None:
         """Write down what an edit is, or has become. Without a log it lives in this run only."""
         action = actions.edit(edit.info.id, data)
-        if problem := await self._session.conversation.act(action):
+        self._keeping += 1
+        try:
+            problem = await self._session.conversation.act(action)
+        finally:
+            self._keeping -= 1
+        if "choices" in data:
+            self._seen[edit.info.id] = data["choices"]
+        if problem:
             log.warning("Edit %s is not in the log: %s", edit.info.id, problem)
 
     async def load(self) -> None:
@@ -56,16 +67,26 @@ class EditBook:
             if edit is None:
                 continue
             self.edits[edit.info.id] = edit
+            self._seen[edit.info.id] = data.get("choices")
             if edit.info.state != data.get("state"):
                 edit.told = False
                 await self.keep(edit, editlog.outcome(edit))
 
     def hear(self) -> list[Edit]:
-        """Take in what another window has decided. Returns the edits that this concerns."""
-        decided = []
+        """Take in what other windows have decided or chosen. Returns the edits concerned."""
+        decided: list[Edit] = []
+        if self._keeping:
+            return decided
         for identifier, data in self._session.conversation.timeline().edits.items():
             edit = self.edits.get(identifier)
-            if edit is None or not edit.undecided() or data.get("state") == "open":
+            if edit is None or not edit.undecided():
+                continue
+            if data.get("state") == "open":
+                # Only what is new: a file that changed has taken the choices of this process away.
+                new, seen = data.get("choices"), self._seen.get(identifier)
+                self._seen[identifier] = new
+                if new != seen and editlog.choose(edit, data):
+                    decided.append(edit)
                 continue
             heard = editlog.recalled(data, edit.place, edit.info.uri)
             if heard is not None:

@@ -95,8 +95,7 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
     known = proposal["hunks"] is not None
     whole = known and sha256(_canonical(proposal)) == data.get("digest")
     blocks, hunks, content = _read(proposal) if known else ((), [], "")
-    for hunk, choice in zip(hunks, _list(data.get("choices")), strict=False):
-        hunk.choice = choice if choice in ("take", "leave") else ""
+    _choose(hunks, data)
     info = p.EditInfo(
         id=str(data["edit"]),
         turn_id=str(data["turn"]),
@@ -131,6 +130,22 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
         after=_word(data.get("after")),
         shown=(shown[0], shown[1]) if len(shown) == 2 else ("", ""),
     )
+
+
+def choose(edit: Edit, data: Mapping[str, Any]) -> bool:
+    """Take over the choices that the log has for an edit's hunks. True if one is another now."""
+    return len(_list(data.get("choices"))) == len(edit.info.hunks) and _choose(
+        edit.info.hunks, data
+    )
+
+
+def _choose(hunks: Sequence[p.EditHunk], data: Mapping[str, Any]) -> bool:
+    changed = False
+    for hunk, word in zip(hunks, _list(data.get("choices")), strict=False):
+        choice: Any = word if word in ("take", "leave") else ""
+        changed |= hunk.choice != choice
+        hunk.choice = choice
+    return changed
 
 
 def unfinished(data: Mapping[str, Any]) -> list[int] | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tierline.context.edits.blocks import Block, Misfit, Proposal, create, propose
@@ -33,6 +34,8 @@ from tierline.workspace.paths import Resolved
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
+LISTEN_SECONDS = 1.0
+"""How often the log is asked for other windows' decisions while an edit is open."""
 APPLY, PARTS, REJECT = "Apply", "Choose parts in the file", "Reject"
 
 PROPOSE_EDIT = ToolSpec(
@@ -74,6 +77,7 @@ class EditService:
         self._session = session
         self._book = EditBook(session)
         self._lock = asyncio.Lock()
+        self._listening: asyncio.Task[None] | None = None
         self.tool = Tool(
             PROPOSE_EDIT, self._propose, Consent.EDIT, title=lambda a: str(a.get("path", ""))
         )
@@ -188,6 +192,12 @@ class EditService:
     async def load(self) -> None:
         """Take up the edits of the conversation that is current now."""
         await self._book.load()
+        self._listen()
+
+    def close(self) -> None:
+        """Stop listening to other windows."""
+        if self._listening is not None:
+            self._listening.cancel()
 
     # --- the tool --------------------------------------------------------------------------------
 
@@ -339,7 +349,23 @@ class EditService:
 
     def _hear(self) -> None:
         for edit in self._book.hear():
-            self._released(edit)
+            if edit.undecided():
+                self._show(edit)
+            else:
+                self._released(edit)
+        self._listen()
+
+    def _listen(self) -> None:
+        """While an edit is open, look whether another window decides something about it."""
+        idle = self._listening is None or self._listening.done()
+        if idle and self.any_open and not self._session.looking:
+            self._listening = asyncio.ensure_future(self._heard())
+
+    async def _heard(self) -> None:
+        while self.any_open:
+            await asyncio.sleep(LISTEN_SECONDS)
+            with suppress(OSError, TierlineError):  # the log is away for now
+                self._hear()
 
     async def _decided(self, edit: Edit) -> None:
         if edit.waiting is None or edit.waiting.done():
@@ -355,6 +381,7 @@ class EditService:
 
     def _show(self, edit: Edit) -> None:
         self._session.bus.publish(p.EditChanged(edit.info))
+        self._listen()
 
     def _find(self, identifier: str) -> Edit:
         edit = self._book.edits.get(identifier)

@@ -85,7 +85,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
       if (said === undefined) return;
       reason = said;
     }
-    await this.act(verb, edit.id, [], reason);
+    await this.act(verb, edit.id, verb === 'accept' ? chosenHunks(edit) : [], reason);
   }
 
   /** From the palette: the command that waits for consent. */
@@ -193,6 +193,12 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
           : vscode.l10n.t('Tierline wants to run a command: {0}', consent.text.slice(0, 200));
     if ((await vscode.window.showInformationMessage(text, show)) === show) await this.chat.focus();
   }
+}
+
+/** The parts to apply: empty for all, unless some were left out in another client. */
+function chosenHunks(edit: EditInfo): number[] {
+  const taken = edit.hunks.filter((hunk) => hunk.choice !== 'leave');
+  return taken.length < edit.hunks.length ? taken.map((hunk) => hunk.index) : [];
 }
 
 /** The id of the edit that a document of ours shows. */

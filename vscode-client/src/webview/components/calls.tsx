@@ -151,22 +151,36 @@ function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Elemen
   );
 }
 
+/** A tick that was set or taken here. It counts until another client chooses otherwise. */
+interface Own {
+  take: boolean;
+  over: EditHunk['choice'];
+}
+
 /** What an open edit would change, and what can be done with it. */
 function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
-  const [left, setLeft] = useState<readonly number[]>([]);
+  const own = useRef(new Map<number, Own>()).current;
+  const [, draw] = useState(0);
   const [reason, setReason] = useState<string | null>(null);
   const part = useFocusBack<HTMLDivElement>();
   const reject = useRef<HTMLDivElement>(null);
   const several = edit.hunks.length > 1;
-  const chosen = edit.hunks.map((hunk) => hunk.index).filter((index) => !left.includes(index));
-  const toggle = (index: number): void =>
-    setLeft(left.includes(index) ? left.filter((one) => one !== index) : [...left, index]);
+  for (const { index, choice } of edit.hunks) {
+    if (own.get(index)?.over !== choice) own.delete(index);
+  }
+  const takes = (hunk: EditHunk): boolean => own.get(hunk.index)?.take ?? hunk.choice !== 'leave';
+  const chosen = edit.hunks.filter(takes).map((hunk) => hunk.index);
+  const all = chosen.length === edit.hunks.length;
+  const toggle = (hunk: EditHunk): void => {
+    own.set(hunk.index, { take: !takes(hunk), over: hunk.choice });
+    draw((drawn) => drawn + 1);
+  };
   const act = (verb: 'accept' | 'reject' | 'preview', why = ''): void =>
     store.post({
       type: 'edit',
       verb,
       id: edit.id,
-      hunks: verb === 'accept' && left.length > 0 ? chosen : [],
+      hunks: verb === 'accept' && !all ? chosen : [],
       reason: why,
     });
   return (
@@ -175,13 +189,13 @@ function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Elemen
         <Hunk
           key={hunk.index}
           hunk={hunk}
-          choice={several ? !left.includes(hunk.index) : null}
-          toggle={() => toggle(hunk.index)}
+          choice={several ? takes(hunk) : null}
+          toggle={() => toggle(hunk)}
         />
       ))}
       <div class="card-actions" ref={reject}>
         <Button testId="edit-accept" disabled={chosen.length === 0} onClick={() => act('accept')}>
-          {left.length === 0 ? texts.accept : texts.acceptSome(chosen.length)}
+          {all ? texts.accept : texts.acceptSome(chosen.length)}
         </Button>
         <Button
           secondary
