@@ -12,8 +12,8 @@ import pytest
 
 from lsp.conftest import environment
 from lsp.pipe import Pipe, history
-from wire.agents import Use, calls
-from wire.scripts import O_DONE, o_reply, o_texts
+from wire.agents import Use, calls, results
+from wire.scripts import O_DONE, a_reply, o_reply, o_texts
 from wire.servers import Hold, Reply, WireServer, wire_server
 
 HELD = Reply([*o_texts("Half "), Hold()])
@@ -174,3 +174,33 @@ def test_a_turn_answers_its_own_prompt(workspace: Path, held: WireServer) -> Non
         assert roles[-3:] == ["user", "assistant", "tool"]
         assert "My own question." in json.dumps(held.bodies[-1]["messages"])
         assert "Another question." not in json.dumps(held.bodies[-1])
+
+
+def test_settings_that_change_in_the_middle_of_a_turn_wait_for_the_next(
+    workspace: Path, held: WireServer
+) -> None:
+    """Another provider, model and key between two requests: the turn ends where it began."""
+    held.script = [
+        Reply([*calls("openai", Use("list_files")).body[:-1], Hold(), O_DONE]),
+        o_reply("Done."),
+    ]
+    first = {"name": "openai", "base_url": held.url, "model": "gpt-5"}
+    keys = {"OPENAI_API_KEY": "key-of-nobody", "ANTHROPIC_API_KEY": "key-of-no-one"}
+    with wire_server("anthropic", [a_reply("Yes.")]) as other, Pipe(workspace, keys) as pipe:
+        pipe.initialize(provider=first)
+        mine = pipe.request("tierline/chat/send", {"text": "List them."})
+        assert held.waiting.wait(10)
+        then = {"name": "anthropic", "base_url": other.url, "model": "claude-sonnet-4-5"}
+        settings = {"tierline": {"provider": then}}
+        pipe.notify("workspace/didChangeConfiguration", {"settings": settings})
+        pipe.request("tierline/provider/setKey", {"provider": "openai", "key": "another-key"})
+        assert pipe.events("providerChanged")[-1]["provider"]["name"] == "anthropic"
+        pipe.request("tierline/plan/show")
+        held.release()
+        assert ended(pipe, mine["turnId"])["outcome"] == "ok"
+        assert held.bodies[-1]["model"] == "gpt-5"
+        assert "src/a.py" in results(held.bodies[-1], "openai")["call_list_files_0"]
+        assert (len(held.bodies), other.bodies) == (2, [])
+        ended(pipe, pipe.request("tierline/chat/send", {"text": "Next."})["turnId"])
+        assert (len(held.bodies), len(other.bodies)) == (2, 1)
+        assert other.bodies[0]["model"] == "claude-sonnet-4-5"

@@ -197,6 +197,11 @@ def from_exception(
 
     cause = error.__cause__ or error
     kinds = {c.__name__ for c in (*type(error).__mro__, *type(cause).__mro__)}
+    if "client has been closed" in str(cause):
+        # A choice of another provider closes the one before, also under a summary or the like.
+        return RequestFailed(
+            "closed", f"Another model was chosen while {service} was asked.", "Ask again."
+        )
     if "DecodingError" in kinds:
         return unreadable(service)
     if kinds & _UNSENDABLE or not (isinstance(error, OSError) or kinds & _NETWORK):

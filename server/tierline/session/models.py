@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -41,6 +43,7 @@ class ModelService:
         self._other: tuple[Choice, Provider] | None = None
         """A provider for another model than the chat's (compaction)."""
         self._made_for: Choice | None = None
+        self._held: Choice | None = None
 
     async def start(self) -> None:
         """Ask the editor for its models if the settings want one of them."""
@@ -126,6 +129,15 @@ class ModelService:
 
     # --- for the turn ----------------------------------------------------------------------------
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep to the present choice: what is set meanwhile counts from the next turn on."""
+        self._held = self._choice_or_none()
+        try:
+            yield
+        finally:
+            self._held = None
+
     async def provider(self) -> Provider:
         """The provider to send to, made on first use.
 
@@ -133,7 +145,7 @@ class ModelService:
             TierlineError: ``no_provider``, with the ways to get one.
         """
         try:
-            choice = self._choose(self._settings())
+            choice = self._held or self._choose(self._settings())
         except ProviderError as error:
             raise TierlineError("no_provider", error.message, error.advice) from error
         if self._provider is None or choice != self._made_for:
@@ -271,6 +283,8 @@ class ModelService:
         return choose(settings, os.environ, self._secrets, self._found or (), self._offered)
 
     def _choice_or_none(self) -> Choice | None:
+        if self._held is not None:
+            return self._held
         try:
             return self._choose(self._settings())
         except ProviderError:

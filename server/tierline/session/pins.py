@@ -38,7 +38,7 @@ class PinService:
             result = await self._session.files.pin(p.FileParams(path=params.path))
             if result.refused:
                 refused = result.refused[0]
-                raise TierlineError("not_found", refused.reason, "")
+                raise TierlineError("not_found", refused.reason, "Nothing was pinned.")
             return await self._changed()
         path = self._session.files.key(params.path)
         found = await self._session.symbols.find(params.symbol, path)

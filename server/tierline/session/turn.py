@@ -191,7 +191,8 @@ class TurnRunner:
             self._idle.clear()
             self._session.keep_alive.stop()
             try:
-                await self._run(turn)
+                with self._session.models.held():
+                    await self._run(turn)
             except asyncio.CancelledError:
                 await whole(self._interrupted(turn))
                 if self._closing or not turn.cancelled:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx2
 import pytest
 
-from tierline.providers.errors import from_event, from_status, overflow, quote, retry_after
+from tierline.providers.errors import (
+    from_event,
+    from_exception,
+    from_status,
+    overflow,
+    quote,
+    retry_after,
+)
 
 OVERFLOWS = [
     "prompt is too long: 210000 tokens > 200000 maximum",
@@ -138,3 +146,15 @@ NOW = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)
 )
 def test_retry_after_in_every_form(headers: dict[str, str], want: float | None) -> None:
     assert retry_after(headers, NOW) == want
+
+
+async def test_a_connection_that_we_closed_is_no_trouble_of_the_network() -> None:
+    """Another provider is chosen while this one is asked for a summary: as httpx puts it."""
+    client = httpx2.AsyncClient()
+    await client.aclose()
+    with pytest.raises(RuntimeError) as raised:
+        await client.get("http://127.0.0.1:9/")
+    found = from_exception("OpenAI", raised.value)
+    assert (found.code, found.retryable) == ("closed", False)
+    assert found.message == "Another model was chosen while OpenAI was asked."
+    assert found.advice == "Ask again."
