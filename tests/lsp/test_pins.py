@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
 from lsp.editor import Editor
@@ -151,9 +152,9 @@ async def test_a_symbol_is_pinned_until_unpinned(
     assert "def evict_oldest" in sent(model), "the user's pins are not automatic context"
     with pytest.raises(Exception, match=r"There is no Nothing in src/store/cache\.py"):
         await editor.ask("pins/add", p.PinItemParams(path="src/store/cache.py", symbol="Nothing"))
-    with pytest.raises(Exception, match=r"no\.py does not exist") as missing:
+    with pytest.raises(JsonRpcException, match=r"no\.py does not exist") as missing:
         await editor.ask("pins/add", p.PinItemParams(path="no.py"))
-    assert missing.value.data["advice"] == "Nothing was pinned."
+    assert missing.value.data == {"code": "not_found", "advice": "Nothing was pinned."}
     pins = await editor.ask("pins/remove", p.PinKeyParams(key))
     assert pins.pins == []
     with pytest.raises(Exception, match="is not held"):
