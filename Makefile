@@ -1,12 +1,13 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench fuzz mutants audit e2e gallery clean-install package package-platform docs docs-gen clean
+.PHONY: help setup run test fast bench fuzz mutants audit e2e gallery pictures clean-install package package-platform docs docs-gen clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 VENV := .venv
 PY := $(VENV)/bin/python
 VSIX := dist/tierline.vsix
+PICTURES := pictures or compact or memo or survives_its_server or restricted
 CLIENT_SOURCES := $(shell find vscode-client/src vscode-client/media vscode-client/l10n -type f 2>/dev/null) \
 	vscode-client/package.json vscode-client/package.nls.json vscode-client/esbuild.mjs vscode-client/README.md
 SERVER_SOURCES := $(shell find server -name '*.py' -o -name '*.toml' 2>/dev/null)
@@ -64,7 +65,11 @@ e2e: $(VSIX) ## only the tests in a real VS Code, Neovim and Emacs
 	@$(PY) tools/check.py --only e2e
 
 gallery: $(VSIX) ## pictures of every view in three themes, in tests/e2e/results/gallery
-	@TIERLINE_GALLERY=tests/e2e/results/gallery $(PY) -m pytest -q tests/e2e/test_gallery.py
+	@TIERLINE_GALLERY=tests/e2e/results/gallery $(PY) -m pytest -q tests/e2e/test_gallery.py tests/e2e/test_gallery_states.py
+
+pictures: $(VSIX) ## the pictures of the documentation and of the marketplace's page, anew
+	@TIERLINE_PICTURES=1 $(PY) -m pytest -q tests/e2e/test_pictures.py tests/e2e/test_compaction.py \
+		tests/e2e/test_memos.py tests/e2e/test_killed.py tests/e2e/test_workspaces.py -k "$(PICTURES)"
 
 clean-install: $(VSIX) ## both packages in clean containers, without a network where none is needed (downloads 300 MB)
 	@$(PY) tools/platform_package.py linux-x64

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FloatRect, expect
+from playwright.sync_api import expect
 
 from e2e.long_session import reply_server
 from e2e.views import THEMES, Settings, changing_settings, use_theme, violations, webviews
 from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
-ROOT = Path(__file__).resolve().parents[2]
-IMAGES = ROOT / "docs" / "images"
-STEPS = ROOT / "vscode-client" / "media" / "walkthrough"
 REPLY = (
     "## Two functions\n\n`fahrenheit` multiplies and adds, see [convert.py](convert.py):\n\n"
     "```python\ndef fahrenheit(celsius: float) -> float:\n    return celsius * 9 / 5 + 32\n```\n\n"
@@ -37,17 +33,6 @@ def model_env(settings: Settings) -> Iterator[dict[str, str]]:
 def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
     with changing_settings(installed, tmp_path) as changing:
         yield changing
-
-
-def picture(
-    bench: Workbench,
-    name: str,
-    folder: Path = IMAGES,
-    clip: FloatRect | None = None,
-) -> None:
-    """Keep a screenshot for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
-    if os.environ.get("TIERLINE_PICTURES"):
-        bench.page.screenshot(path=folder / f"{name}.png", clip=clip, scale="css")
 
 
 def test_views_in_three_themes_by_the_rules_and_the_keyboard(
@@ -76,10 +61,6 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(
     assert seen["frames"] >= 30, seen
     assert seen["moved"] <= 1, seen
     assert seen["shift"] < 0.05, seen
-    picture(vscode, "ask", STEPS)
-    vscode.status.hover()
-    expect(vscode.page.locator(".workbench-hover", has_text="tokens").first).to_be_visible()
-    picture(vscode, "budget", STEPS, {"x": 640, "y": 400, "width": 640, "height": 400})
     box.fill("Again, please.")
     box.press("Enter")
     expect(replies).to_have_count(2, timeout=60_000)
@@ -101,12 +82,6 @@ def test_views_in_three_themes_by_the_rules_and_the_keyboard(
         use_theme(vscode, settings, theme)
         problems[f"chat, {theme}"] = violations(webviews(vscode)["chat"])
         problems[f"cache, {theme}"] = violations(webviews(vscode)["cache"])
-        picture(vscode, f"views-{theme}")
-        if theme == "light":
-            picture(vscode, "cache", STEPS)
-        webviews(vscode)["cache"].get_by_test_id("charts").scroll_into_view_if_needed()
-        picture(vscode, f"charts-{theme}")
-        webviews(vscode)["cache"].evaluate("() => window.scrollTo(0, 0)")
     faults = [f"{name}: {fault}" for name, found in problems.items() for fault in found]
     assert faults == [], "\n".join(faults)
 
@@ -122,14 +97,11 @@ def walkthrough_follows_the_pin(bench: Workbench) -> None:
     pin = steps.nth(1)
     expect(pin).to_contain_text("Pin a file")
     expect(pin.locator(".codicon-getting-started-step-checked")).to_have_count(0)
-    picture(bench, "walkthrough")
     bench.page.keyboard.press("Control+Shift+E")
     bench.explorer_entry("convert.py").click(button="right")
     item = bench.page.locator(".context-view .action-item", has_text="Pin to Tierline").first
     expect(item).to_be_visible()
     bench.page.wait_for_timeout(400)
-    item.hover()
-    picture(bench, "pin", STEPS, {"x": 0, "y": 0, "width": 640, "height": 640})
     item.click()
     expect(pin.locator(".codicon-getting-started-step-checked")).not_to_have_count(0)
 

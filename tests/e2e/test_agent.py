@@ -5,7 +5,6 @@ is rejected, one accepted. A model on loopback speaks Anthropic's wire format.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from wire.agents import results
 from wire.servers import WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 
 
 @pytest.fixture
@@ -41,12 +39,6 @@ def model_env(model: WireServer, tmp_path: Path) -> dict[str, str]:
     return environment(model) | temperature.PATH | {"TIERLINE_DATA_DIR": str(tmp_path / "data")}
 
 
-def picture(bench: Workbench, name: str) -> None:
-    """Keep a screenshot for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
-    if os.environ.get("TIERLINE_PICTURES"):
-        bench.page.screenshot(path=IMAGES / f"{name}.png")
-
-
 def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> None:
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=30_000)
@@ -59,7 +51,6 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
     expect(command).to_contain_text("-m pytest -q", timeout=60_000)
     rows = chat.get_by_test_id("call")
     expect(rows.first).to_have_attribute("data-status", "ok", timeout=30_000)
-    picture(vscode, "tools-consent")
     chat.get_by_test_id("consent-always").click()
 
     # The wrong edit: looked at, rejected, with a reason.
@@ -80,8 +71,6 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
     diff = vscode.page.locator(".monaco-diff-editor")
     expect(diff).to_be_visible(timeout=30_000)
     expect(diff).to_contain_text("+ 32", timeout=30_000)
-    vscode.page.wait_for_timeout(800)
-    picture(vscode, "tools-edit")
     vscode.page.keyboard.press("Escape")
     chat.get_by_test_id("edit-accept").click()
     expect(edits.last).to_have_attribute("data-state", "applied", timeout=30_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
-IMAGES = ROOT / "docs" / "images"
 
 
 @pytest.fixture
@@ -43,11 +41,6 @@ def ask(bench: Workbench, chat: FrameLocator, text: str, replies: int) -> None:
     found = chat.locator("[data-testid=message][data-role=assistant]")
     expect(found).to_have_count(replies, timeout=150_000)
     expect(found.last).to_have_attribute("data-status", "ok", timeout=150_000)
-
-
-def picture(bench: Workbench, name: str) -> None:
-    """Keep a screenshot for the documentation."""
-    bench.page.screenshot(path=IMAGES / f"{name}.png")
 
 
 def test_the_viewer_and_why_the_cache_missed(vscode: Workbench) -> None:
@@ -107,13 +100,6 @@ def test_the_viewer_and_why_the_cache_missed(vscode: Workbench) -> None:
     expect(frame.get_by_test_id("outcome")).to_contain_text("Cache hit", timeout=20_000)
     expect(frame.get_by_label("Last request")).to_be_checked()
     expect(frame.locator("[data-testid=item]").first).to_be_visible()
-    if os.environ.get("TIERLINE_PICTURES"):
-        frame.locator("button.tier-head").first.click()  # close the head: the rest is seen then
-        vscode.page.keyboard.press("Escape")
-        vscode.page.set_viewport_size({"width": 1280, "height": 900})
-        picture(vscode, "cache-viewer-light")
-        vscode.toggle_theme("vs-dark")
-        picture(vscode, "cache-viewer-dark")
 
 
 def _found(bench: Workbench) -> FrameLocator:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from e2e.views import keep
 from e2e.workbench import Workbench
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_reply
@@ -77,13 +77,6 @@ def model_env(model: ChoosingServer) -> dict[str, str]:
     }
 
 
-def picture(bench: Workbench, name: str) -> None:
-    """Keep a screenshot for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
-    if os.environ.get("TIERLINE_PICTURES"):
-        IMAGES.mkdir(parents=True, exist_ok=True)
-        bench.page.screenshot(path=IMAGES / f"{name}.png")
-
-
 def test_a_long_session_is_compacted_and_the_summary_taken_back(
     vscode: Workbench, model: ChoosingServer
 ) -> None:
@@ -128,7 +121,7 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     expect(covered.get_by_text("absolute zero")).to_be_visible()
     covered.locator("summary").first.click()
     card.scroll_into_view_if_needed()
-    picture(vscode, "compaction")
+    keep(vscode, IMAGES / "compaction.png")
 
     card.get_by_test_id("undo-compaction").click()
     expect(card).to_have_count(0, timeout=30_000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from wire.agents import Use, calls, says
 from wire.servers import WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 PAGE = CachedPage(
     "https://docs.example.org/temperature-scales",
     "https://docs.example.org/temperature-scales",
@@ -56,10 +54,20 @@ def row(bench: Workbench, text: str) -> Locator:
 
 
 def act(bench: Workbench, text: str, action: str) -> None:
-    """Hover over an entry and press one of its buttons."""
+    """Hover over an entry and press one of its buttons, which goes then.
+
+    Rows that are drawn anew between press and release swallow the click; their figures come bit by
+    bit (added, read, counted), so that cannot be ruled out.
+    """
     entry = row(bench, text)
-    entry.hover()
-    entry.get_by_label(action, exact=True).click()
+    button = entry.get_by_label(action, exact=True)
+    for _ in range(3):
+        entry.hover()
+        button.click()
+        with contextlib.suppress(AssertionError):
+            expect(button).to_have_count(0, timeout=5_000)
+            return
+    expect(button).to_have_count(0)
 
 
 def test_the_context_is_seen_and_changed_in_its_tree(
@@ -79,12 +87,7 @@ def test_the_context_is_seen_and_changed_in_its_tree(
     # A file that was added is selected; a button pins it, and it moves.
     expect(row(vscode, "Selected")).to_be_visible(timeout=20_000)
     expect(row(vscode, "convert.py")).to_contain_text("tokens")
-    for _ in range(3):  # a list that is drawn anew at that moment swallows the click
-        if row(vscode, "convert.py").get_by_label("Pin", exact=True).count():
-            act(vscode, "convert.py", "Pin")
-        with contextlib.suppress(AssertionError):
-            expect(row(vscode, "Pinned")).to_be_visible(timeout=8_000)
-            break
+    act(vscode, "convert.py", "Pin")
     expect(row(vscode, "Pinned")).to_be_visible(timeout=20_000)
     expect(row(vscode, "Selected")).to_have_count(0)
 
@@ -109,10 +112,6 @@ def test_the_context_is_seen_and_changed_in_its_tree(
     expect(line).to_contain_text("1 page")
     expect(row(vscode, "Suggested")).to_be_visible(timeout=20_000)
     expect(row(vscode, "convert.py")).to_contain_text("L")
-    if os.environ.get("TIERLINE_PICTURES"):
-        row(vscode, "test_convert.py").hover()
-        expect(page.locator(".monaco-hover", has_text="Why: ").first).to_be_visible()
-        page.screenshot(path=IMAGES / "context-tree.png")
     act(vscode, "test_convert.py", "Accept Suggestion")
     expect(row(vscode, "Suggested")).to_have_count(0, timeout=20_000)
     expect(row(vscode, "test_convert.py")).to_be_visible()

@@ -6,25 +6,14 @@ sticks out, and axe what is hard to read.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FrameLocator, Locator, expect
+from playwright.sync_api import expect
 
-from e2e.views import (
-    CUT,
-    THEMES,
-    Settings,
-    changing_settings,
-    pictures,
-    sidebar_width,
-    use_theme,
-    violations,
-    webview,
-    webviews,
-)
+from e2e.gallery import NARROW, NORMAL, WIDE, Gallery, answered, hover, pane, quick, say
+from e2e.views import Settings, changing_settings, pictures, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from tierline.workspace.urls.cache import CachedPage, PageCache
@@ -37,9 +26,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(pictures() is None, reason="TIERLINE_GALLERY names no folder"),
 ]
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-MEDIA = IMAGES.parents[1] / "vscode-client" / "media"
-NARROW, NORMAL, WIDE = 220, 320, 640
 PAGE = CachedPage(
     "https://docs.example.org/temperature-scales",
     "https://docs.example.org/temperature-scales",
@@ -145,68 +131,9 @@ def workspace(workspace: Path) -> Path:
     return workspace
 
 
-class Gallery:
-    """Takes a state's pictures and remembers what is wrong in them."""
-
-    def __init__(self, bench: Workbench, settings: Settings) -> None:
-        self.bench, self.settings = bench, settings
-        self.faults: list[str] = []
-        self.seen: list[str] = []
-        folder = pictures()
-        assert folder is not None
-        self.folder = folder
-
-    def __call__(self, name: str, *widths: int, ready: Callable[[], object] | None = None) -> None:
-        """``ready`` is done before each picture, for what closes by itself."""
-        for width in widths or (NORMAL,):
-            sidebar_width(self.bench, width) if widths else None
-            for theme in THEMES:
-                use_theme(self.bench, self.settings, theme)
-                if ready is not None:
-                    ready()
-                label = f"{name}-{width}-{theme}" if widths else f"{name}-{theme}"
-                self.bench.page.screenshot(path=self.folder / f"{label}.png", scale="css")
-                self.seen.append(label)
-                for frame in webviews(self.bench).values():
-                    self.faults += [f"{label}: {one}" for one in frame.evaluate(CUT)]
-                    self.faults += [f"{label}: {one}" for one in violations(frame)]
-        if widths and widths[-1] != NORMAL:
-            sidebar_width(self.bench, NORMAL)
-        use_theme(self.bench, self.settings, "light")
-
-
 @pytest.fixture
 def gallery(vscode: Workbench, settings: Settings) -> Gallery:
     return Gallery(vscode, settings)
-
-
-def pane(bench: Workbench, name: str, open_: bool) -> None:
-    header = bench.page.locator(f".pane-header[aria-label*='{name}']").first
-    expect(header).to_be_visible(timeout=20_000)
-    if (header.get_attribute("aria-expanded") == "true") != open_:
-        header.click()
-
-
-def say(chat: FrameLocator, text: str) -> None:
-    box = chat.get_by_test_id("chat-input")
-    box.fill(text)
-    box.press("Enter")
-
-
-def answered(chat: FrameLocator) -> None:
-    expect(chat.get_by_test_id("stop-button")).to_be_hidden(timeout=60_000)
-
-
-def hover(bench: Workbench, place: Locator, text: str) -> None:
-    """Hover there anew; a change of theme closes what was open."""
-    bench.page.mouse.move(600, 300)
-    bench.page.wait_for_timeout(300)
-    place.hover()
-    expect(bench.page.locator(".workbench-hover", has_text=text).first).to_be_visible()
-
-
-def quick(bench: Workbench) -> Locator:
-    return bench.page.locator(".quick-input-widget")
 
 
 def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Gallery) -> None:
@@ -242,7 +169,6 @@ def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Ga
     shot("streaming", NARROW, NORMAL, WIDE)
     model.release()
     answered(chat)
-    for_the_readme(vscode, gallery)
     shot("budget-hover", ready=lambda: hover(vscode, vscode.status, "tokens"))
     page.mouse.move(600, 300)
     vscode.command("Tierline: Show Token Budget")
@@ -273,8 +199,6 @@ def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Ga
     chat.get_by_test_id("edit-preview").click()
     expect(page.locator(".monaco-diff-editor")).to_be_visible(timeout=30_000)
     shot("edit-preview")
-    if os.environ.get("TIERLINE_PICTURES"):
-        page.screenshot(path=MEDIA / "edit.png", scale="css")
     chat.get_by_test_id("edit-accept").click()
     expect(edits.last).to_have_attribute("data-state", "partly", timeout=30_000)
     answered(chat)
@@ -347,26 +271,14 @@ def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Ga
     vscode.command("Preferences: Open Settings (UI)")
     expect(page.locator(".settings-editor")).to_be_visible(timeout=30_000)
     page.keyboard.type("@ext:tierline.tierline")
-    expect(page.locator(".settings-editor")).to_contain_text("Base Url", timeout=30_000)
+    expect(page.locator(".settings-editor")).to_contain_text("Context Mode", timeout=30_000)
     page.wait_for_timeout(1_000)
     shot("settings")
+    # Where prompts go is set for the machine, which is the remote one here.
+    page.locator(".settings-tabs-widget .action-label", has_text="Remote").click()
+    expect(page.locator(".settings-editor")).to_contain_text("Base Url", timeout=30_000)
+    shot("settings-machine")
     assert gallery.faults == [], "\n".join(gallery.faults)
-
-
-def for_the_readme(bench: Workbench, shot: Gallery) -> None:
-    """The first thing that people see of Tierline: chat, context, budget, code."""
-    if not os.environ.get("TIERLINE_PICTURES"):
-        return
-    bench.page.set_viewport_size({"width": 1280, "height": 860})
-    pane(bench, "Context", True)
-    sidebar_width(bench, 420)
-    for theme in ("light", "dark"):
-        use_theme(bench, shot.settings, theme)
-        bench.page.screenshot(path=IMAGES / f"sidebar-{theme}.png")
-    use_theme(bench, shot.settings, "light")
-    sidebar_width(bench, NORMAL)
-    pane(bench, "Context", False)
-    bench.page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def memos(bench: Workbench, shot: Gallery) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from e2e.german import german
 from e2e.views import CUT, pictures, violations, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
@@ -33,19 +33,8 @@ def locale() -> str:
 def model_env(
     installed: tuple[Path, Path], model: WireServer, tmp_path: Path
 ) -> Iterator[dict[str, str]]:
-    """An empty language pack: VS Code says that it is German, and only Tierline's texts are."""
-    texts = tmp_path / "main.i18n.json"
-    texts.write_text(json.dumps({"version": "1.0.0", "contents": {}}), encoding="utf-8")
-    pack = {
-        "hash": "test",
-        "label": "Deutsch",
-        "extensions": [{"extensionIdentifier": {"id": "acme.german"}, "version": "1.0.0"}],
-        "translations": {"vscode": str(texts)},
-    }
-    known = installed[0] / "languagepacks.json"
-    known.write_text(json.dumps({"de": pack}), encoding="utf-8")
-    yield environment(model)
-    known.unlink()
+    with german(installed[0], tmp_path):
+        yield environment(model)
 
 
 def test_the_client_speaks_german(vscode: Workbench, model: WireServer) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +20,11 @@ from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+ROOT = Path(__file__).resolve().parents[2]
 STATE = (
     "### STATE\nGoal: sort the jars\nContext: convert.py\nResolved: -\nTechnical Anchors: port 4711"
 )
-PNG = base64.b64encode((IMAGES.parents[1] / "vscode-client/media/icon.png").read_bytes()).decode()
+PNG = base64.b64encode((ROOT / "vscode-client/media/icon.png").read_bytes()).decode()
 PASTE = """(input, data) => {
   const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
   const transfer = new DataTransfer();
@@ -48,12 +47,6 @@ def model() -> Iterator[WireServer]:
 @pytest.fixture
 def model_env(model: WireServer) -> dict[str, str]:
     return environment(model)
-
-
-def picture(bench: Workbench, name: str) -> None:
-    """Keep a screenshot for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
-    if os.environ.get("TIERLINE_PICTURES"):
-        bench.page.screenshot(path=IMAGES / f"{name}.png")
 
 
 def say(chat: FrameLocator, text: str) -> None:
@@ -105,7 +98,6 @@ def test_history_from_the_first_turn_to_another_session(
     expect(prompts(chat).last.locator("img")).to_have_count(1)
     body = json.dumps(model.bodies[-1])
     assert "image_url" in body and "port 4711" in body, "picture and STATE are in the request"
-    picture(vscode, "history")
 
     # A branch from the first reply, and back.
     first.hover()
@@ -152,7 +144,6 @@ def test_history_from_the_first_turn_to_another_session(
     box.fill("")
     box.press_sequentially("/und")
     expect(chat.locator("[role=listbox]")).to_contain_text("Take back the last turn")
-    picture(vscode, "commands")
     box.press("Enter")
     expect(box).to_have_value("/undo ")
     box.press("Enter")
@@ -178,7 +169,6 @@ def test_history_from_the_first_turn_to_another_session(
     search.fill("marmalade")
     rows = vscode.page.locator(".quick-input-list .monaco-list-row", has_text="MARMALADE")
     expect(rows).to_have_count(2, timeout=20_000)  # the session, and the message in it
-    picture(vscode, "sessions")
     rows.first.get_by_label("Read without opening").click()
     expect(vscode.page.locator(".monaco-editor", has_text="Reply number 1")).to_be_visible()
     expect(replies(chat)).to_have_count(0)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+from e2e.views import keep
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
@@ -77,8 +77,7 @@ def test_memos_from_the_first_to_the_last(
     expect(chat.locator("[data-testid=message][data-role=user]")).to_contain_text("+1 memo")
     expect(chat.locator("[data-testid=message][data-role=assistant]")).to_contain_text("5544")
     assert "port 5544" in json.dumps(model.bodies[-1])
-    if os.environ.get("TIERLINE_PICTURES"):
-        page.screenshot(path=IMAGES / "memos.png")
+    keep(vscode, IMAGES / "memos.png")
 
     # It is edited as a document and saved back.
     rows(vscode).first.click()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Frame, expect
+from playwright.sync_api import FloatRect, Frame, expect
 
 from e2e.extensions import brought_along
 from e2e.workbench import Workbench
@@ -148,6 +151,27 @@ def sidebar_width(bench: Workbench, width: int) -> None:
     now = bench.page.locator(".part.sidebar").bounding_box()
     assert now is not None and abs(now["width"] - width) < 12, now
     bench.page.wait_for_timeout(250)
+
+
+def keep(
+    bench: Workbench,
+    file: Path,
+    clip: FloatRect | None = None,
+    scale: Literal["css", "device"] = "device",
+) -> None:
+    """A picture for the documentation, if asked to (``TIERLINE_PICTURES=1``).
+
+    With a palette, where ImageMagick is at hand: less than half the size, the same to look at.
+    """
+    if not os.environ.get("TIERLINE_PICTURES"):
+        return
+    taken = bench.page.screenshot(clip=clip, scale=scale)
+    if (convert := shutil.which("magick") or shutil.which("convert")) is not None:
+        best = ["-define", "png:compression-level=9", "-define", "png:exclude-chunks=all"]
+        command = [convert, "png:-", "-dither", "None", "-colors", "256", *best, "png8:-"]
+        taken = subprocess.run(command, input=taken, capture_output=True, check=True).stdout
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(taken)
 
 
 def pictures() -> Path | None:

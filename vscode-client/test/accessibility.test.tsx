@@ -100,4 +100,54 @@ describe('the chat', () => {
     expect(root.querySelectorAll('[data-testid=consent]')).toHaveLength(2);
     expect(await faults()).toEqual([]);
   });
+
+  describe('when a control goes that has the focus', () => {
+    const get = (selector: string): HTMLElement => {
+      const found = root.querySelector<HTMLElement>(selector);
+      if (found === null) throw new Error(selector);
+      return found;
+    };
+    const observed = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
+    const focus = (here: boolean): void => {
+      vi.spyOn(document, 'hasFocus').mockReturnValue(here);
+    };
+
+    beforeEach(() => {
+      focus(true);
+      ready({ files: [file('a.py')] });
+    });
+
+    it('gives it to the input', async () => {
+      get('[aria-label="Remove a.py from the context"]').focus();
+      receive({ type: 'event', event: event(11, { kind: 'filesChanged', files: [] }) });
+      await observed();
+      expect(document.activeElement).toBe(get('[data-testid=chat-input]'));
+    });
+
+    it('or when it cannot be pressed any more', async () => {
+      const send = get('[data-testid=send-button]') as HTMLButtonElement;
+      send.disabled = false;
+      send.focus();
+      send.disabled = true;
+      await observed();
+      expect(document.activeElement).toBe(get('[data-testid=chat-input]'));
+    });
+
+    it('but calls nobody away from the editor', async () => {
+      const button = get('[aria-label="Remove a.py from the context"]');
+      button.focus();
+      focus(false);
+      receive({ type: 'event', event: event(11, { kind: 'filesChanged', files: [] }) });
+      await observed();
+      expect(document.activeElement).toBe(document.body);
+    });
+
+    it('and not from another place of the view', async () => {
+      get('[aria-label="Remove a.py from the context"]').focus();
+      get('[data-testid=new-session]').focus();
+      receive({ type: 'event', event: event(11, { kind: 'filesChanged', files: [] }) });
+      await observed();
+      expect(document.activeElement).toBe(get('[data-testid=new-session]'));
+    });
+  });
 });

@@ -4,6 +4,7 @@ import { rank } from '../src/shared/fuzzy';
 import { labels } from '../src/shared/labels';
 import { parseLink } from '../src/shared/links';
 import { parseEvent, parseState, parseToHost, parseToWebview } from '../src/shared/messages';
+import { firstWords } from '../src/shared/words';
 import { budget, state } from './fake/state';
 
 describe('figures', () => {
@@ -48,14 +49,15 @@ describe('figures', () => {
   });
 
   it('names items in words, and leaves what it does not know', () => {
-    const detail = 'system:head 71, history:m1 1,170, symbols:src/ 5, my:key 3 and 4 more';
+    const detail =
+      'system:head 71, history:m1 1,170, symbols:src/ 5, symbols:./ 6, my:key 3 and 4 more';
     const sections = [
       { name: 'history', tokens: 100, detail },
       { name: 'tools', tokens: 200, detail: 'tools 200' },
     ];
     const words = (id: string): string => (id === 'm1' ? 'What is' : '');
     expect(rows(budget({ sections }), words).map((row) => row.detail)).toEqual([
-      'instructions 71, “What is” 1,170, map of src/ 5, my:key 3, 4 more',
+      'instructions 71, “What is” 1,170, map of src/ 5, map of the top folder 6, my:key 3, 4 more',
       '',
     ]);
   });
@@ -185,5 +187,22 @@ describe('labels of files', () => {
     ]);
     expect(of(['lib/src/c.py', 'src/c.py'], ['lib'])).toEqual(['lib/src/c.py', 'src/c.py']);
     expect(of(['lib'], ['lib'])).toEqual(['lib']);
+  });
+});
+
+describe('first words', () => {
+  it.each([
+    ['## Two functions\n\n`fahrenheit` **multiplies**', 'Two functions fahrenheit multiplies'],
+    ['See [convert.py](convert.py):\n\n```python\nx = 1\n```', 'See convert.py: x = 1'],
+    ['- one\n- two\n> three', 'one two three'],
+    ['what does __init__.py do, #2?', 'what does __init__.py do, #2?'],
+    ['  ', ''],
+  ])('of %j', (text, words) => {
+    expect(firstWords(text, 60)).toBe(words);
+  });
+
+  it('are cut with a mark', () => {
+    expect(firstWords('a word '.repeat(20), 9)).toBe('a word a…');
+    expect(firstWords('123456789', 9)).toBe('123456789');
   });
 });

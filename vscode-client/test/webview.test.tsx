@@ -895,8 +895,15 @@ describe('what the model does', () => {
     expect(document.activeElement).toBe(page.get('[data-testid=chat-input]'));
     // A question about pasted links comes before the turn has any message of its own.
     const pages = { ...consent, id: 'q2', callId: '', kind: 'url' as const, canRemember: false };
-    page.emit({ kind: 'consentAsked', consent: { ...pages, text: 'https://example.org/' } });
-    expect(page.get('[data-testid=consent-command]').textContent).toBe('https://example.org/');
+    page.emit({
+      kind: 'consentAsked',
+      consent: { ...pages, text: 'https://example.org/a//b -c --d=e/f\n g/' },
+    });
+    // Word by word and part by part, and still the very text.
+    const address = 'https://example.org/a//b -c --d=e/f\n g/';
+    expect(page.get('[data-testid=consent-command]').textContent).toBe(address);
+    const pieces = [...page.root.querySelectorAll('.piece')].map((one) => one.textContent);
+    expect(pieces).toEqual(['https://', 'example.org/', 'a//', 'b', '-c', '--d=e/', 'f', 'g/']);
     expect(page.get('[data-testid=consent-once]').textContent).toBe('Read');
     page.emit(finished('t1'));
     act(() => {

@@ -10,7 +10,14 @@ from attrs import evolve
 from tierline.context.blocks import Reasoning, Text
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
-from tierline.context.tiers.attribution import Cause, Figures, Outcome, attribute, duration
+from tierline.context.tiers.attribution import (
+    Cause,
+    Figures,
+    Outcome,
+    attribute,
+    duration,
+    title,
+)
 from tierline.context.tiers.base import Tariff
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.shape import Part, Shape, overlap, shape
@@ -249,3 +256,9 @@ def test_headings_come_and_go_without_being_a_cause() -> None:
     now = sent("system:head", "heading:files=2", "file:a.py=2*", at=1010)
     found = attribute(before, now, Figures(1500, 5, 0, 0), EXPLICIT)
     assert (found.cause, found.item) == (Cause.EDITED, "file:a.py")
+
+
+def test_items_have_names_for_people() -> None:
+    assert title("symbols:./") == "Module map of the top folder"
+    assert title("symbols:src/") == "Module map of src/"
+    assert title("file:a.py") == "a.py"

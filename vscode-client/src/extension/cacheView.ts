@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { CacheItem, CacheReport, CacheTiers } from '../protocol';
 import type { Which } from '../shared/cache';
 import { type CacheToHost, type CacheToView, explanation, parseCacheToHost } from '../shared/cache';
+import { firstWords } from '../shared/words';
 import { exportCharts } from './chartExport';
 import type { VirtualDocuments } from './documents';
 import { openFileLink } from './openFile';
@@ -139,7 +140,7 @@ export class CacheView implements vscode.Disposable {
   private named(tiers: CacheTiers): CacheTiers {
     const messages = new Map<string, string>();
     for (const { id, groupId, text } of this.session.model?.messages ?? []) {
-      const words = text.replace(/\s+/g, ' ').trim().slice(0, MAX_LABEL);
+      const words = firstWords(text, MAX_LABEL);
       messages.set(`history:${id}`, words);
       if (!messages.has(`history:${groupId}`)) messages.set(`history:${groupId}`, words);
     }

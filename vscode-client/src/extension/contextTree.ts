@@ -36,6 +36,9 @@ export class ContextTree
   private readonly view: vscode.TreeView<Node>;
   private readonly subscriptions: vscode.Disposable[] = [this.changed];
   private timer: NodeJS.Timeout | undefined;
+  /** What the view was told last; null before it has asked. */
+  private shown: Group[] | null = null;
+  private asked = 0;
 
   readonly onDidChangeTreeData = this.changed.event;
 
@@ -63,7 +66,8 @@ export class ContextTree
   async getChildren(node?: Node): Promise<Node[]> {
     if (node !== undefined) return isGroup(node) ? node.entries : [];
     if (!this.session.server.ready) return [];
-    return groups(await this.sources());
+    this.shown ??= groups(await this.sources());
+    return this.shown;
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
@@ -72,7 +76,7 @@ export class ContextTree
 
   /** Suggestions hold nothing yet, so they are dimmed; what is not sent looks like a warning. */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    if (uri.scheme !== SCHEME) return undefined;
+    if (uri.scheme !== SCHEME || uri.query === '') return undefined;
     const color = uri.query === 'dim' ? 'disabledForeground' : 'list.warningForeground';
     return { color: new vscode.ThemeColor(color) };
   }
@@ -155,7 +159,17 @@ export class ContextTree
 
   private soon(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.changed.fire(undefined), DELAY_MS);
+    this.timer = setTimeout(() => void this.refresh(), DELAY_MS);
+  }
+
+  /** Rows that are drawn anew swallow a click and lose the hover: only for what has changed. */
+  private async refresh(): Promise<void> {
+    const mine = ++this.asked;
+    const now = this.session.server.ready ? await this.sources().then(groups, () => null) : null;
+    if (mine !== this.asked) return;
+    if (now !== null && JSON.stringify(now) === JSON.stringify(this.shown)) return;
+    this.shown = now;
+    this.changed.fire(undefined);
   }
 
   private async sources(): Promise<Parameters<typeof groups>[0]> {
@@ -227,9 +241,11 @@ function entryItem(entry: Entry): vscode.TreeItem {
     .join(' · ');
   item.tooltip = tooltip(entry, size);
   item.contextValue = entry.kind;
-  if (dimmed || entry.problem !== '') {
-    const query = dimmed ? 'dim' : 'problem';
-    item.resourceUri = vscode.Uri.from({ scheme: SCHEME, path: `/${entry.key}`, query });
+  // Of a file it also says which icon: the one of its language, as in the explorer.
+  const query = dimmed ? 'dim' : entry.problem === '' ? '' : 'problem';
+  if (query !== '' || (entry.symbol === '' && entry.kind !== 'page')) {
+    const path = `/${entry.path || entry.key}`;
+    item.resourceUri = vscode.Uri.from({ scheme: SCHEME, path, query });
   }
   const color = dimmed ? new vscode.ThemeColor('disabledForeground') : undefined;
   item.iconPath = new vscode.ThemeIcon(icon(entry), color);

@@ -63,7 +63,10 @@ export class ContextViews {
           ]
             .filter((part) => part !== '')
             .join(' · '),
-          detail: [one.why, one.reason].filter((part) => part !== '').join(' '),
+          // Of what was sent the reason only says the same again.
+          detail: (one.included ? [one.why || one.reason] : [one.reason, one.why])
+            .filter((part) => part !== '')
+            .join(' · '),
           run: () => openAt(one.uri, one.line),
         });
       }

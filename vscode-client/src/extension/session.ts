@@ -4,6 +4,7 @@ import type { Event, FileInfo, ProviderInfo } from '../protocol';
 import { EventStream } from '../shared/eventStream';
 import { parseState } from '../shared/messages';
 import type { Model } from '../shared/model';
+import { firstWords } from '../shared/words';
 import type { ServerController } from './server/controller';
 import { describeError } from './server/errors';
 
@@ -60,8 +61,7 @@ export class Session implements vscode.Disposable {
   /** How a message, or the first of a turn, begins; empty if it is not known. */
   firstWords(id: string, length = 24): string {
     const found = this.model?.messages.find((one) => one.id === id || one.groupId === id);
-    const text = found?.text.replace(/\s+/g, ' ').trim() ?? '';
-    return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+    return firstWords(found?.text ?? '', length);
   }
 
   dispose(): void {

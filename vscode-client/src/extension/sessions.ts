@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { ChatMessage, SearchHit, SessionInfo } from '../protocol';
 import { tokens } from '../shared/budget';
+import { firstWords } from '../shared/words';
 import { confirmed } from './confirm';
 import type { VirtualDocuments } from './documents';
 import { describeError } from './server/errors';
@@ -15,6 +16,8 @@ interface Item extends vscode.QuickPickItem {
 }
 
 const SEARCH_DELAY_MS = 200;
+/** Longest name of a session or message in a list, in characters. */
+const LABEL = 70;
 const PREVIEW: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon('preview'),
   tooltip: vscode.l10n.t('Read without opening'),
@@ -203,7 +206,9 @@ export class Sessions {
 
   private words(messageId: string): string {
     const message = this.session.model?.messages.find((known) => known.id === messageId);
-    return message === undefined ? messageId : vscode.l10n.t('“{0}”', firstWords(message.text));
+    return message === undefined
+      ? messageId
+      : vscode.l10n.t('“{0}”', firstWords(message.text, LABEL));
   }
 
   private async recover(file: string): Promise<void> {
@@ -290,7 +295,7 @@ export function transcript(title: string, messages: readonly ChatMessage[]): str
 }
 
 function sessionItem(info: SessionInfo): Item {
-  const title = info.title || firstWords(info.preview) || vscode.l10n.t('Empty session');
+  const title = info.title || firstWords(info.preview, LABEL) || vscode.l10n.t('Empty session');
   const item: Item = {
     sessionId: info.sessionId,
     title,
@@ -304,7 +309,7 @@ function sessionItem(info: SessionInfo): Item {
     ].join(' · '),
     buttons: [PREVIEW, RENAME, DELETE],
   };
-  if (info.title !== '' && info.preview !== '') item.detail = firstWords(info.preview);
+  if (info.title !== '' && info.preview !== '') item.detail = firstWords(info.preview, LABEL);
   return item;
 }
 
@@ -312,17 +317,12 @@ function hitItem(hit: SearchHit, title: string): Item {
   return {
     sessionId: hit.sessionId,
     title,
-    label: `$(search) ${hit.snippet.replace(/\s+/g, ' ')}`,
+    label: `$(search) ${firstWords(hit.snippet, 200)}`,
     detail: `${title} · ${moment(hit.timestamp)}`,
     // The pick filters by what is typed; the snippet need not contain it word for word.
     alwaysShow: true,
     buttons: [PREVIEW],
   };
-}
-
-export function firstWords(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= 70 ? line : `${line.slice(0, 69)}…`;
 }
 
 function moment(timestamp: string): string {

@@ -95,6 +95,7 @@ function inWords(detail: string, message: (id: string) => string): string {
     .replace(/^tools [\d,]+$/, '')
     .replace(/\b(?:system|request|scaffold|state|tree|symbols|history):[^\s,]+/g, (key) => {
       const rest = key.slice(key.indexOf(':') + 1);
+      if (key === 'symbols:./') return t('map of the top folder');
       if (key.startsWith('symbols:')) return t('map of {0}', rest);
       if (!key.startsWith('history:')) return names[key] ?? key;
       const words = message(rest);

@@ -1,6 +1,6 @@
-/** Where the focus goes when the control that has it disappears. */
+/** Where the focus goes when the control that has it disappears: to the chat's input. */
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 /** For a part with controls: if it goes while the focus is in it, the chat's input gets the focus. */
 export function useFocusBack<T extends HTMLElement>(): RefObject<T | null> {
@@ -8,10 +8,40 @@ export function useFocusBack<T extends HTMLElement>(): RefObject<T | null> {
   useLayoutEffect(() => {
     const element = part.current;
     return () => {
-      if (element?.contains(document.activeElement)) {
-        element.closest('main')?.querySelector<HTMLElement>('[data-testid=chat-input]')?.focus();
-      }
+      if (element?.contains(document.activeElement)) toInput(element.closest('main'));
     };
   }, []);
   return part;
+}
+
+/** For the whole view: a button that goes, or cannot be pressed any more, leaves no one nowhere. */
+export function useFocusKept<T extends HTMLElement>(): RefObject<T | null> {
+  const view = useRef<T>(null);
+  useEffect(() => {
+    const element = view.current;
+    if (element === null) return;
+    let held: Element | null = null;
+    const focused = (event: FocusEvent): void => {
+      held = event.target instanceof Element ? event.target : null;
+    };
+    const watched = new MutationObserver(() => {
+      if (held === null || (held.isConnected && !held.matches(':disabled'))) return;
+      const { activeElement } = document;
+      if (activeElement === document.body || activeElement === held) toInput(element);
+      held = null;
+    });
+    element.addEventListener('focusin', focused);
+    watched.observe(element, { childList: true, subtree: true, attributeFilter: ['disabled'] });
+    return () => {
+      element.removeEventListener('focusin', focused);
+      watched.disconnect();
+    };
+  }, []);
+  return view;
+}
+
+function toInput(view: HTMLElement | null): void {
+  // Who works in the editor meanwhile is not called away.
+  if (!document.hasFocus()) return;
+  view?.querySelector<HTMLElement>('[data-testid=chat-input]')?.focus();
 }

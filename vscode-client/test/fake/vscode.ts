@@ -28,14 +28,15 @@ export class Uri {
   private constructor(
     readonly scheme: string,
     readonly path: string,
+    readonly query = '',
   ) {}
   static parse(text: string, strict = false): Uri {
     const match = /^([a-z][a-z0-9+.-]*):(?:\/\/[^/]*)?(.*)$/i.exec(text);
     if (match === null && strict) throw new Error('no scheme');
     return new Uri(match?.[1] ?? 'file', decodeURIComponent(match?.[2] ?? text));
   }
-  static from(parts: { scheme: string; path?: string }): Uri {
-    return new Uri(parts.scheme, parts.path ?? '');
+  static from(parts: { scheme: string; path?: string; query?: string }): Uri {
+    return new Uri(parts.scheme, parts.path ?? '', parts.query);
   }
   static file(path: string): Uri {
     return new Uri('file', path);
@@ -65,9 +66,16 @@ export class MarkdownString {
 }
 export class FileDecoration {
   constructor(
-    readonly badge: string,
-    readonly tooltip: string,
-    readonly color: ThemeColor,
+    readonly badge?: string,
+    readonly tooltip?: string,
+    readonly color?: ThemeColor,
+  ) {}
+}
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
+export class TreeItem {
+  constructor(
+    readonly label: string,
+    readonly collapsibleState = 0,
   ) {}
 }
 export class TabInputText {
@@ -158,6 +166,7 @@ export const window = {
   visibleTextEditors: [] as unknown[],
   tabGroups: { all: [] as unknown[], activeTabGroup: { activeTab: undefined as unknown } },
   createQuickPick: () => quickPick,
+  createTreeView: vi.fn(() => ({ selection: [], dispose: () => {} })),
   createStatusBarItem: vi.fn(() => statusBarItem),
   registerWebviewViewProvider: vi.fn(() => new Disposable(() => {})),
   registerFileDecorationProvider: vi.fn(() => new Disposable(() => {})),

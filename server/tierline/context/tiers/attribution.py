@@ -299,6 +299,8 @@ def label(key: str) -> str:
         return "the tool definitions"
     if key == "request:frame":
         return "the form of the request"
+    if key == "symbols:./":
+        return "the module map of the top folder"
     kind, _, rest = key.partition(":")
     return _NAMES[kind].format(rest) if kind in _NAMES else key
 

@@ -1,6 +1,7 @@
 /** The whole sidebar. */
 import type { JSX } from 'preact';
 import type { ProviderInfo } from '../../protocol';
+import { useFocusKept } from '../focus';
 import type { Store, View } from '../store';
 import { texts } from '../texts';
 import { Composer } from './composer';
@@ -9,8 +10,10 @@ import { Transcript } from './transcript';
 
 export function App({ view, store }: { view: View; store: Store }): JSX.Element {
   const branch = view.model?.branch ?? '';
+  const main = useFocusKept<HTMLElement>();
   return (
     <main
+      ref={main}
       class="app"
       data-connection={view.connection.kind}
       onKeyDown={(event) => {

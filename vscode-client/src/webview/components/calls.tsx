@@ -73,6 +73,10 @@ function Call(props: { call: ToolCallInfo; edit: EditInfo | undefined }): JSX.El
         <span class="call-note" title={call.note}>
           {call.note || texts.callStatus[call.status]}
         </span>
+        {call.note !== '' && (
+          // What the icon says.
+          <span class="visually-hidden">{texts.callStatus[call.status]}</span>
+        )}
       </summary>
       <pre tabindex={0}>{call.arguments}</pre>
       {call.result !== '' && <pre tabindex={0}>{call.result}</pre>}
@@ -104,10 +108,15 @@ export function ConsentCard({
       }}
     >
       <div class="card-title">
-        <Icon name={page ? 'globe' : 'terminal'} /> {consent.title}
+        <Icon name={page ? 'globe' : 'terminal'} />
+        <span>{consent.title}</span>
       </div>
       <pre class="command" tabindex={0} data-testid="consent-command">
-        {consent.text}
+        {pieces(consent.text).map((piece, index) => (
+          <span key={index} class={piece.trim() === '' ? '' : 'piece'}>
+            {piece}
+          </span>
+        ))}
       </pre>
       <div class="note">{consent.detail}</div>
       <div class="card-actions">
@@ -125,6 +134,11 @@ export function ConsentCard({
       </div>
     </section>
   );
+}
+
+/** Words and the room between them; an address after each slash. Together they are the text. */
+function pieces(text: string): string[] {
+  return text.split(/(\s+)|(?<=\/)(?=[^/])/).filter((piece) => piece !== undefined && piece !== '');
 }
 
 function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {

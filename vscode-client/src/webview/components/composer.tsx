@@ -242,7 +242,7 @@ function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
           <div
             key={path}
             id={`${LIST_ID}-${index}`}
-            class="mention"
+            class={path.startsWith('/') ? 'mention command' : 'mention'}
             title={detail === '' ? path : `${path}: ${detail}`}
             role="option"
             tabIndex={-1}
@@ -254,7 +254,7 @@ function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
             }}
           >
             <span class="mention-name">{path.slice(slash)}</span>
-            <span class="mention-folder">{path.slice(0, slash)}</span>
+            {!path.startsWith('/') && <span class="mention-folder">{path.slice(0, slash)}</span>}
             {detail !== '' && <span class="mention-detail">{detail}</span>}
           </div>
         );

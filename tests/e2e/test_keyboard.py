@@ -1,0 +1,181 @@
+"""Tierline with the keyboard alone, and what a screen reader is told, in a real VS Code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Frame, Page, expect
+
+from e2e.views import webview
+from e2e.workbench import Workbench
+from lsp.conftest import environment
+from wire.agents import Use, calls, says
+from wire.scripts import a_end, a_start, a_texts
+from wire.servers import Reply, WireServer, wire_server
+
+pytestmark = pytest.mark.e2e
+PARTS = Use(
+    "propose_edit",
+    {
+        "path": "convert.py",
+        "edits": [
+            {"search": '"""Temperature scales."""', "replace": '"""Scales of temperature."""'},
+            {"search": "9 / 5 + 30", "replace": "9 / 5 + 32"},
+        ],
+    },
+    "parts",
+)
+PARAGRAPHS = ["It adds thirty-two. " * 3, "It takes any number. " * 3, "Nothing is rounded. " * 3]
+
+
+@pytest.fixture
+def model() -> Iterator[WireServer]:
+    words = [f"{word} " for word in "\n\n".join(PARAGRAPHS).split(" ")]
+    script = [
+        Reply([a_start(), *a_texts(0, *words), *a_end()]),
+        calls("anthropic", Use("run_command", {"argv": ["python", "-V"]}, "run"), text="I look."),
+        calls("anthropic", PARTS, text="Two lines are wrong."),
+        says("anthropic", "Done in part."),
+        calls("anthropic", Use("run_command", {"argv": ["python", "-VV"]}, "again")),
+        says("anthropic", "Not run."),
+    ]
+    with wire_server("anthropic", script) as server:
+        yield server
+
+
+@pytest.fixture
+def model_env(model: WireServer) -> dict[str, str]:
+    return environment(model)
+
+
+HERE = """() => {
+  const at = document.activeElement;
+  if (at === null || at === document.body || !document.hasFocus()) return '';
+  return at.dataset.testid || at.getAttribute('aria-label') || at.textContent.trim();
+}"""
+
+
+def back_to(page: Page, frame: Frame, wanted: str) -> None:
+    """Shift+Tab until the control has the focus."""
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Shift+Tab")
+        seen.append(str(frame.evaluate(HERE)))
+        if seen[-1].startswith(wanted):
+            return
+    raise AssertionError(f"{wanted} is not reached: {seen}")
+
+
+def test_all_of_a_turn_with_the_keyboard(vscode: Workbench, model: WireServer) -> None:
+    page = vscode.page
+    vscode.show_chat()
+    expect(vscode.status).to_contain_text("/", timeout=60_000)
+    vscode.explorer_open("convert.py")
+    page.keyboard.press("Control+k")
+    page.keyboard.press("t")
+    frame = webview(vscode, "chat")
+    box = frame.get_by_test_id("chat-input")
+    expect(box).to_be_focused(timeout=10_000)
+
+    # A file is chosen from the list: the input keeps the focus, and says which one is meant.
+    page.keyboard.type("What does @con")
+    expect(frame.get_by_role("listbox")).to_be_visible(timeout=10_000)
+    chosen = box.get_attribute("aria-activedescendant")
+    assert chosen is not None
+    expect(frame.locator(f"#{chosen}")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    assert box.get_attribute("aria-activedescendant") != chosen
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(box).to_have_value("What does @convert.py ")
+    expect(box).to_be_focused()
+    page.keyboard.type("do?")
+
+    # Sent with the button: it cannot be pressed any more then, and the focus goes to the input.
+    page.keyboard.press("Tab")
+    assert frame.evaluate(HERE) == "send-button"
+    page.keyboard.press("Enter")
+    expect(box).to_be_focused(timeout=10_000)
+    replies = frame.locator("[data-testid=message][data-role=assistant]")
+    expect(replies.last).to_have_attribute("data-status", "ok", timeout=60_000)
+    # Each paragraph once, whatever pieces it came in; nothing inside the reply is live.
+    told = frame.locator("[role=log] p").all_inner_texts()
+    assert [one.strip() for one in PARAGRAPHS] == told[1:-1], told
+    assert told[0] == "Tierline is answering." and told[-1] == "The reply is complete.", told
+    live = "[aria-live], [role=log], [role=status], [role=alert]"
+    assert frame.locator(f".transcript :is({live})").count() == 0
+
+    # A chip that is removed leaves the focus in the input, not nowhere.
+    chip = frame.get_by_test_id("file-chip")
+    expect(chip).to_have_count(1, timeout=20_000)
+    back_to(page, frame, "Remove convert.py")
+    page.keyboard.press("Enter")
+    expect(chip).to_have_count(0, timeout=20_000)
+    expect(box).to_be_focused()
+
+    # A command is asked about: reached, answered, and the focus is back.
+    page.keyboard.type("Mend it.")
+    page.keyboard.press("Enter")
+    consent = frame.get_by_test_id("consent")
+    expect(consent).to_be_visible(timeout=60_000)
+    expect(frame.get_by_role("log")).to_contain_text("A question waits for your answer.")
+    expect(frame.get_by_role("region", name="python -V")).to_be_visible()
+    expect(box).to_be_focused()
+    back_to(page, frame, "consent-once")
+    page.keyboard.press("Enter")
+    expect(consent).to_be_hidden(timeout=30_000)
+    expect(box).to_be_focused()
+
+    # An edit: one part is left out with the space bar, the rest accepted.
+    edit = frame.get_by_test_id("edit")
+    expect(edit).to_have_attribute("data-state", "open", timeout=60_000)
+    expect(frame.get_by_role("log")).to_contain_text("An edit waits for your decision.")
+    expect(box).to_be_focused()
+    back_to(page, frame, "edit-accept")
+    for _ in range(4):  # code, checkbox, code, checkbox
+        page.keyboard.press("Shift+Tab")
+    first = edit.get_by_role("checkbox").first
+    expect(first).to_be_focused()
+    page.keyboard.press("Space")
+    expect(first).not_to_be_checked()
+    accept = frame.get_by_test_id("edit-accept")
+    expect(accept).to_have_text("Accept 1 part")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    expect(accept).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(edit).to_have_attribute("data-state", "partly", timeout=30_000)
+    expect(box).to_be_focused()
+    expect(replies.last).to_contain_text("Done in part.", timeout=60_000)
+    text = (vscode.workspace / "convert.py").read_text("utf-8")
+    assert "9 / 5 + 32" in text and "Scales of temperature" not in text
+
+    # Esc on a question means no, and the turn goes on.
+    page.keyboard.type("Which version?")
+    page.keyboard.press("Enter")
+    expect(consent).to_be_visible(timeout=60_000)
+    back_to(page, frame, "consent-deny")
+    page.keyboard.press("Escape")
+    expect(consent).to_be_hidden(timeout=30_000)
+    expect(box).to_be_focused()
+    expect(replies.last).to_contain_text("Not run.", timeout=60_000)
+
+
+def test_the_context_view_with_the_arrows(vscode: Workbench, model: WireServer) -> None:
+    page = vscode.page
+    vscode.show_chat()
+    expect(vscode.status).to_contain_text("/", timeout=60_000)
+    page.keyboard.press("Control+Shift+E")
+    vscode.context_menu("convert.py", "Add to Tierline Context")
+    vscode.command("Focus on Context View")
+    tree = page.locator("[aria-label='Context'][role=tree]")
+    row = tree.locator("[role=treeitem]", has_text="convert.py")
+    expect(row).to_be_visible(timeout=20_000)
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    expect(row).to_have_class("focused", timeout=10_000)
+    label = row.get_attribute("aria-label") or ""
+    assert label.startswith("convert.py, ") and "tokens" in label and "added by you" in label, label
+    page.keyboard.press("Enter")
+    expect(page.locator(".tabs-container .tab", has_text="convert.py")).to_be_visible()
