@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -172,9 +173,11 @@ def test_the_context_view_with_the_arrows(vscode: Workbench, model: WireServer) 
     tree = page.locator("[aria-label='Context'][role=tree]")
     row = tree.locator("[role=treeitem]", has_text="convert.py")
     expect(row).to_be_visible(timeout=20_000)
+    expect(tree).to_be_focused(timeout=10_000)
+    page.wait_for_timeout(500)  # the palette gives the focus back when it closes
     page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
-    expect(row).to_have_class("focused", timeout=10_000)
+    expect(row).to_have_class(re.compile("focused"), timeout=10_000)
     label = row.get_attribute("aria-label") or ""
     assert label.startswith("convert.py, ") and "tokens" in label and "added by you" in label, label
     page.keyboard.press("Enter")

@@ -29,6 +29,9 @@ CUT = """() => {
   const faults = [];
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   if (wide > 1) faults.push(`the page is ${wide} px too wide`);
+  const app = document.querySelector('main.app');
+  const high = app ? app.scrollHeight - app.clientHeight : 0;
+  if (high > 1) faults.push(`the view is ${high} px too high`);
   const main = document.querySelector('main').getBoundingClientRect();
   for (const one of document.querySelectorAll('main *')) {
     const style = getComputedStyle(one);

@@ -312,6 +312,17 @@ describe('a conversation', () => {
     expect(page.last('retry').groupId).toBe('g-u1');
   });
 
+  it('leads to the key where the provider did not accept it', () => {
+    const page = new Page();
+    page.ready({ messages: [] });
+    page.emit(started('t1', 'u1'), finished('t1', { outcome: 'error', error: 'No.' }));
+    expect(page.has('[role=alert] button')).toBe(false);
+    const refused = { outcome: 'error', error: 'Not accepted.', code: 'auth' } as const;
+    page.emit(started('t2', 'u2'), finished('t2', refused));
+    page.click('[role=alert] button');
+    expect(page.last('setApiKey')).toEqual({ type: 'setApiKey' });
+  });
+
   it('offers to try again when a prompt has no reply after a restart', () => {
     page.ready({ messages: [message('u1')] });
     page.click('[data-role=user] [data-testid=retry]');

@@ -29,5 +29,10 @@ def context_line(decided: ContextPlan, mode: ContextMode) -> str:
 
 
 def short(tokens: int) -> str:
-    """``999``, ``2.1k``."""
-    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)
+    """``999``, ``2.1k``, ``103k``, ``1.25M``: as the clients write sizes beside this line."""
+    if tokens < 1_000:
+        return str(tokens)
+    if tokens < 999_500:
+        digits = 1 if tokens < 99_950 else 0
+        return f"{tokens / 1_000:.{digits}f}".removesuffix(".0") + "k"
+    return f"{tokens / 1_000_000:.2f}".rstrip("0").rstrip(".") + "M"

@@ -24,7 +24,18 @@ from tierline.session.tiering import SentState, policy
 
 @pytest.mark.parametrize(
     ("tokens", "shown"),
-    [(0, "0"), (999, "999"), (1000, "1.0k"), (2149, "2.1k"), (128_000, "128.0k")],
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1k"),
+        (2149, "2.1k"),
+        (99_949, "99.9k"),
+        (99_999, "100k"),
+        (128_000, "128k"),
+        (999_499, "999k"),
+        (999_999, "1M"),
+        (1_250_000, "1.25M"),
+    ],
 )
 def test_token_counts_are_short(tokens: int, shown: str) -> None:
     assert short(tokens) == shown

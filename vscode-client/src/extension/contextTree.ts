@@ -236,7 +236,7 @@ function entryItem(entry: Entry): vscode.TreeItem {
   const dimmed = entry.kind === 'suggestion';
   item.id = `${entry.group}:${entry.key}`;
   const cut = entry.cut !== '' ? t('cut') : '';
-  item.description = [state, cut, entry.problem === '' ? entry.tier : '', where]
+  item.description = [cut, state, entry.problem === '' ? entry.tier : '', where]
     .filter((part) => part !== '')
     .join(' · ');
   item.tooltip = tooltip(entry, size);

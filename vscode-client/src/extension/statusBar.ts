@@ -78,7 +78,7 @@ export function breakdown(budget: Budget, message?: (id: string) => string): str
   const lines = [
     `**${t('Next request')}** · ${plainText(budget.provider)} ${plainText(budget.model)}`,
     '',
-    `| ${t('Section')} | ${t('Tokens')} | &nbsp; ${t('Share')} |`,
+    `| ${t('Section')} | ${t('Tokens')} | &nbsp;&nbsp;${t('Share')} |`,
     '|:--|--:|--:|',
     ...rows(budget, message).map((row) => {
       const detail = row.detail === '' ? '' : ` (${plainText(row.detail)})`;

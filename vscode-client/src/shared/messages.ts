@@ -47,6 +47,7 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('undoCompaction'), id: name }),
   v.strictObject({ type: v.literal('cycleMode') }),
   v.strictObject({ type: v.literal('selectModel') }),
+  v.strictObject({ type: v.literal('setApiKey') }),
   v.strictObject({ type: v.literal('showBudget') }),
   v.strictObject({ type: v.literal('showTurn'), groupId: name }),
   v.strictObject({ type: v.literal('showContext') }),

@@ -97,6 +97,7 @@ export const texts = {
   ] as const,
   addCurrent: t('Add the current file'),
   chooseModel: t('Choose a model'),
+  setApiKey: t('Set API key'),
   showContext: t('Show exact context'),
   connecting: t('Starting the server…'),
   installing: (step: string) => t('Setting up (once): {0}', step),

@@ -119,6 +119,13 @@ function Reply(props: MessageProps): JSX.Element {
         <Box level="error">
           <p>{message.error || message.note || texts.failed}</p>
           {message.advice !== '' && <p>{message.advice}</p>}
+          {message.code === 'auth' && (
+            <div class="box-actions">
+              <Button secondary onClick={() => store.post({ type: 'setApiKey' })}>
+                {texts.setApiKey}
+              </Button>
+            </div>
+          )}
         </Box>
       )}
       {stopped && <div class="note">{message.note || message.error || texts.interrupted}</div>}
@@ -133,11 +140,13 @@ function Reply(props: MessageProps): JSX.Element {
               onClick={() => store.post({ type: 'copy', text: message.text })}
             />
           )}
-          <IconButton
-            icon="repo-forked"
-            label={texts.fork}
-            onClick={() => act(store, 'fork', message)}
-          />
+          {(!failed || message.text !== '') && (
+            <IconButton
+              icon="repo-forked"
+              label={texts.fork}
+              onClick={() => act(store, 'fork', message)}
+            />
+          )}
           {again && (
             <IconButton
               icon="refresh"
