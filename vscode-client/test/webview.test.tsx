@@ -908,13 +908,13 @@ describe('what the model does', () => {
     const pages = { ...consent, id: 'q2', callId: '', kind: 'url' as const, canRemember: false };
     page.emit({
       kind: 'consentAsked',
-      consent: { ...pages, text: 'https://example.org/a//b -c --d=e/f\n g/' },
+      consent: { ...pages, text: 'https://example.org/a//b/guide -c --d=e/f\n g/' },
     });
     // Word by word and part by part, and still the very text.
-    const address = 'https://example.org/a//b -c --d=e/f\n g/';
+    const address = 'https://example.org/a//b/guide -c --d=e/f\n g/';
     expect(page.get('[data-testid=consent-command]').textContent).toBe(address);
     const pieces = [...page.root.querySelectorAll('.piece')].map((one) => one.textContent);
-    expect(pieces).toEqual(['https://', 'example.org/', 'a//', 'b', '-c', '--d=e/', 'f', 'g/']);
+    expect(pieces).toEqual(['https://example.org/', 'a//b/', 'guide', '-c', '--d=e/f', 'g/']);
     expect(page.get('[data-testid=consent-once]').textContent).toBe('Read');
     page.emit(finished('t1'));
     act(() => {

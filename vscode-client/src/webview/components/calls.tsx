@@ -136,9 +136,15 @@ export function ConsentCard({
   );
 }
 
-/** Words and the room between them; an address after each slash. Together they are the text. */
+/** Longer words are broken after slashes: about what a narrow sidebar has room for. */
+const LONG = 24;
+
+/** Words and the room between them; long paths and addresses in parts. Together they are the text. */
 function pieces(text: string): string[] {
-  return text.split(/(\s+)|(?<=\/)(?=[^/])/).filter((piece) => piece !== undefined && piece !== '');
+  return text
+    .split(/(\s+)/)
+    .flatMap((word) => (word.length > LONG ? word.split(/(?<=[^/]\/)(?=[^/])/) : [word]))
+    .filter((piece) => piece !== '');
 }
 
 function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
