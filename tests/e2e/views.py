@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Literal
 from playwright.sync_api import FloatRect, Frame, expect
 
 from e2e.extensions import brought_along
+from e2e.palette import with_palette
 from e2e.workbench import Workbench
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,19 +161,12 @@ def keep(
     clip: FloatRect | None = None,
     scale: Literal["css", "device"] = "device",
 ) -> None:
-    """A picture for the documentation, if asked to (``TIERLINE_PICTURES=1``).
-
-    With a palette, where ImageMagick is at hand: less than half the size, the same to look at.
-    """
+    """A picture for the documentation, if asked to (``TIERLINE_PICTURES=1``)."""
     if not os.environ.get("TIERLINE_PICTURES"):
         return
     taken = bench.page.screenshot(clip=clip, scale=scale)
-    if (convert := shutil.which("magick") or shutil.which("convert")) is not None:
-        best = ["-define", "png:compression-level=9", "-define", "png:exclude-chunks=all"]
-        command = [convert, "png:-", "-dither", "None", "-colors", "256", *best, "png8:-"]
-        taken = subprocess.run(command, input=taken, capture_output=True, check=True).stdout
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(taken)
+    file.write_bytes(with_palette(bench.page, taken))
 
 
 def pictures() -> Path | None:
