@@ -284,6 +284,7 @@ describe('the viewer', () => {
     draw();
     expect(all('[role=alert]')[0]?.textContent).toContain('It failed.');
     expect(root.textContent).toContain('Nothing has been sent in this session yet');
+    expect(root.querySelector('[data-testid=facts]')).toBeNull();
     state = { ...state, tiers: null, error: '' };
     draw();
     expect(root.textContent).toContain('Looking at the cache');

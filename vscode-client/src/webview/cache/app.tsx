@@ -59,13 +59,13 @@ export function CacheApp({ state, post, choose, toggle, now }: Props): JSX.Eleme
               <h2 id="tiers">{words.tiers}</h2>
               <Choice which={state.which} choose={choose} />
             </header>
-            <p class="facts" data-testid="facts">
-              {facts(tiers, elapsed).join(' · ')}
-            </p>
             {tiers.tiers.length === 0 ? (
               <p class="quiet">{tiers.which === 'last' ? words.nothingSent : words.nothing}</p>
             ) : (
               <>
+                <p class="facts" data-testid="facts">
+                  {facts(tiers, elapsed).join(' · ')}
+                </p>
                 <WholeBar tiers={tiers} />
                 <Legend tiers={tiers} />
                 <div class="rows">
