@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from e2e.views import keep
+from e2e.gallery import pane
+from e2e.views import keep, with_code
 from e2e.workbench import Workbench
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_reply
@@ -120,6 +121,8 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     covered.locator("summary").first.click()
     expect(covered.get_by_text("absolute zero")).to_be_visible()
     covered.locator("summary").first.click()
+    with_code(vscode)
+    pane(vscode, "Context", False)
     card.scroll_into_view_if_needed()
     keep(vscode, IMAGES / "compaction.png")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
-from e2e.views import webview
+from e2e.views import CUT, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.agents import Use, calls, says
@@ -161,6 +161,8 @@ def test_all_of_a_turn_with_the_keyboard(vscode: Workbench, model: WireServer) -
     expect(consent).to_be_hidden(timeout=30_000)
     expect(box).to_be_focused()
     expect(replies.last).to_contain_text("Not run.", timeout=60_000)
+    # What is hidden from the eye takes no room, and nothing is cut off.
+    assert frame.evaluate(CUT) == []
 
 
 def test_the_context_view_with_the_arrows(vscode: Workbench, model: WireServer) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from e2e.views import keep
+from e2e.views import keep, with_code
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from tierline.store.drafts import read
@@ -73,6 +73,7 @@ def test_a_reply_survives_its_server(vscode: Workbench, model: WireServer) -> No
     expect(messages.filter(has_text="the label comes last.")).to_have_count(1)
     expect(vscode.status).to_contain_text("/", timeout=30_000)
     assert len(model.requests) == 1, "nothing is sent unasked"
+    with_code(vscode)
     keep(vscode, IMAGES / "interrupted.png")
 
     chat.get_by_test_id("retry").click()

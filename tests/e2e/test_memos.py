@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from e2e.views import keep
+from e2e.views import keep, with_code
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
@@ -77,6 +77,7 @@ def test_memos_from_the_first_to_the_last(
     expect(chat.locator("[data-testid=message][data-role=user]")).to_contain_text("+1 memo")
     expect(chat.locator("[data-testid=message][data-role=assistant]")).to_contain_text("5544")
     assert "port 5544" in json.dumps(model.bodies[-1])
+    with_code(vscode)
     keep(vscode, IMAGES / "memos.png")
 
     # It is edited as a document and saved back.

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, FrameLocator, Locator, expect
 
 import workbench as server
 from e2e.extensions import brought_along
-from e2e.views import keep
+from e2e.views import keep, with_code
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
@@ -132,6 +132,7 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
         assert offered(model), "tools that only read are offered"
         acting = {"propose_edit", "run_command"}
         assert not offered(model) & acting
+        with_code(bench)
         keep(bench, ROOT / "docs" / "images" / "restricted.png")
 
         own.write_text("{}")

@@ -169,6 +169,16 @@ def keep(
     file.write_bytes(with_palette(bench.page, taken))
 
 
+def with_code(bench: Workbench) -> None:
+    """A file beside the chat, for a picture that is to be kept."""
+    if not os.environ.get("TIERLINE_PICTURES"):
+        return
+    bench.explorer_open("convert.py")
+    bench.show_chat()
+    bench.page.mouse.move(900, 500)
+    bench.page.wait_for_timeout(700)
+
+
 def pictures() -> Path | None:
     """Where ``TIERLINE_GALLERY`` wants pictures of every view."""
     found = os.environ.get("TIERLINE_GALLERY")
