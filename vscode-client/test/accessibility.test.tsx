@@ -43,12 +43,13 @@ const asked = (id: string, callId: string, kind: 'command' | 'url'): ConsentInfo
 describe('the chat', () => {
   const root = document.createElement('div');
   let receive: (one: ToWebview) => void;
+  let draw: () => void;
 
   beforeEach(() => {
     document.body.replaceChildren(root);
     let listen: (one: ToWebview) => void = () => {};
     let store: Store | null = null;
-    const draw = (): void => {
+    draw = (): void => {
       if (store !== null) {
         const shown = store;
         act(() => render(<App view={shown.view} store={shown} />, root));
@@ -115,6 +116,19 @@ describe('the chat', () => {
     beforeEach(() => {
       focus(true);
       ready({ files: [file('a.py')] });
+    });
+
+    it('takes it only where the view has it, or gets it', () => {
+      focus(false);
+      act(() => render(null, root));
+      draw();
+      const input = get('[data-testid=chat-input]');
+      expect(document.activeElement).toBe(document.body);
+      act(() => void window.dispatchEvent(new Event('focus')));
+      expect(document.activeElement).toBe(input);
+      input.blur();
+      receive({ type: 'focusInput' });
+      expect(document.activeElement).toBe(input);
     });
 
     it('gives it to the input', async () => {

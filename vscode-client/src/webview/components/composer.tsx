@@ -23,7 +23,17 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
   const open = mention !== null && completions.length > 0;
   const busy = model !== null && model.turn !== null;
 
-  useEffect(() => input.current?.focus(), [focusRequests]);
+  // The view is drawn anew each time that it is shown, which may be for the view beside it.
+  useEffect(() => {
+    if (focusRequests > 0 || document.hasFocus()) input.current?.focus();
+  }, [focusRequests]);
+  useEffect(() => {
+    const entered = (): void => {
+      if (document.activeElement === document.body) input.current?.focus();
+    };
+    window.addEventListener('focus', entered);
+    return () => window.removeEventListener('focus', entered);
+  }, []);
   // Not a controlled input: this component also draws when its own state changes, and must not
   // put back an older draft while the user is typing.
   useLayoutEffect(() => {
