@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -163,24 +162,3 @@ def test_all_of_a_turn_with_the_keyboard(vscode: Workbench, model: WireServer) -
     expect(replies.last).to_contain_text("Not run.", timeout=60_000)
     # What is hidden from the eye takes no room, and nothing is cut off.
     assert frame.evaluate(CUT) == []
-
-
-def test_the_context_view_with_the_arrows(vscode: Workbench, model: WireServer) -> None:
-    page = vscode.page
-    vscode.show_chat()
-    expect(vscode.status).to_contain_text("/", timeout=60_000)
-    page.keyboard.press("Control+Shift+E")
-    vscode.context_menu("convert.py", "Add to Tierline Context")
-    vscode.command("Focus on Context View")
-    tree = page.locator("[aria-label='Context'][role=tree]")
-    row = tree.locator("[role=treeitem]", has_text="convert.py")
-    expect(row).to_be_visible(timeout=20_000)
-    expect(tree).to_be_focused(timeout=10_000)
-    page.wait_for_timeout(500)  # the palette gives the focus back when it closes
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowDown")
-    expect(row).to_have_class(re.compile("focused"), timeout=10_000)
-    label = row.get_attribute("aria-label") or ""
-    assert label.startswith("convert.py, ") and "tokens" in label and "added by you" in label, label
-    page.keyboard.press("Enter")
-    expect(page.locator(".tabs-container .tab", has_text="convert.py")).to_be_visible()
