@@ -80,6 +80,8 @@ def test_compaction_and_compression_name_what_is_there() -> None:
         actions.compress(timeline([]))
     covers = [event(90, "summary", covers=["g1"], text="one"),
               event(91, "summary", covers=["g3"], text="two")]  # fmt: skip
+    made = actions.summarise("SUM", ["g1"], keeps=["m10"])
+    assert made.data == {"text": "SUM", "covers": ["g1"], "case": "summarize", "keeps": ["m10"]}
     now = timeline([*turn(1), *turn(3), *covers])
     assert actions.unsummarise(now).data == {"summaries": ["e91"]}, "the newest by default"
     assert actions.unsummarise(now, "e90").data == {"summaries": ["e90"]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import attrs
+
 from histories import SESSION, event, msg, texts, tool_turn, turn
 from tierline.history.branches import compare, fork_name
 from tierline.history.events import Event
@@ -183,6 +185,18 @@ def test_branches_are_compared() -> None:
     assert found.common == "m21"
     assert texts(found.only_a) == ["question 3", "answer 3"]
     assert texts(found.only_b) == ["other way"]
+
+
+def test_a_fork_begins_at_its_parent_or_else_where_it_was_made() -> None:
+    on_b = [attrs.evolve(m, branch_id="b") for m in turn(4)]
+    entries = (*turn(1), *turn(2), event(1, "fork", branch="b", at="m11"), *on_b)
+    of_b = timeline((*entries, event(2, "fork", on="b", branch="c")), branch="c")
+    assert shown(of_b) == ["g1", "g4"], "with nothing said, all of the branch that it was made on"
+    of_main = timeline((*entries, event(2, "fork", on="b", branch="c", parent="main")), branch="c")
+    assert shown(of_main) == ["g1", "g2"]
+    assert {b.id: b.parent for b in of_b.branches}["c"] == "b"
+    again = timeline((*entries, event(2, "fork", branch="b", at="m21")), branch="b")
+    assert shown(again) == ["g1", "g4"], "a name is given once"
 
 
 def test_fork_names_are_free() -> None:
