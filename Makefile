@@ -84,8 +84,8 @@ fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_SECONDS=120 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q -s tests/lsp/test_fuzz_messages.py
 	TIERLINE_FAULTS=300 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q tests/lsp/test_faults_kill.py
 
-mutants: setup ## put 200 faults into context/, history/ and store/ and see which no test notices
-	PYTHONPATH=tests TIERLINE_FUZZ_EXAMPLES=10 nice -n 10 $(PY) -m mutation --count $(or $(COUNT),200) --minutes $(or $(MINUTES),60)
+mutants: setup ## put 60 faults each into context/, history/ and store/ and see which no test notices
+	PYTHONPATH=tests TIERLINE_FUZZ_EXAMPLES=10 nice -n 10 $(PY) -m mutation --count $(or $(COUNT),60) --seed $(or $(SEED),1) --minutes $(or $(MINUTES),60)
 
 audit: setup ## ask npm and PyPI for known vulnerabilities of what is installed
 	@$(PY) tools/audit.py

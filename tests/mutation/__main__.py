@@ -23,7 +23,7 @@ from mutation.attempt import Verdict, attempt
 from mutation.children import PACKAGES
 from mutation.faults import PACKAGE, ROOT
 from mutation.mutants import Mutant, difference, mutants
-from mutation.reach import OUT, portions, reach, tests_for
+from mutation.reach import OUT, portions, reach, witnesses
 
 
 def all_mutants(package: str) -> list[Mutant]:
@@ -62,7 +62,7 @@ def judge(mutant: Mutant, known: dict[str, Any], seconds: float) -> Verdict:
     """Try the tests that pass the fault, the quick ones first, until one fails."""
     tried = 0
     verdict = Verdict("no test")
-    for tests in portions(tests_for(mutant, known), seconds):
+    for tests in portions(witnesses(mutant, known), seconds):
         verdict = attempt(mutant, tests, OUT)
         tried += verdict.tests
         if verdict.result != "survived":
@@ -124,7 +124,7 @@ def main() -> int:
     """Run a sample. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__)
     parser.add_argument("packages", nargs="*", default=list(PACKAGES), help="context history store")
-    parser.add_argument("--count", type=int, default=70, help="faults in each package")
+    parser.add_argument("--count", type=int, default=60, help="faults in each package")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seconds", type=float, default=30, help="of tests, at most, three times")

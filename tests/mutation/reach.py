@@ -82,7 +82,7 @@ def _merge(into: dict[str, Any], part: dict[str, Any]) -> None:
             tests += [offset + test for test in which]
 
 
-def tests_for(mutant: Mutant, known: dict[str, Any]) -> list[tuple[str, float]]:
+def witnesses(mutant: Mutant, known: dict[str, Any]) -> list[tuple[str, float]]:
     """The tests that pass the statement, with their seconds: those of the package first, those
     with a server last, and the quick ones before the slow ones.
 

@@ -189,7 +189,12 @@ def test_branches_are_compared() -> None:
 
 def test_a_fork_begins_at_its_parent_or_else_where_it_was_made() -> None:
     on_b = [attrs.evolve(m, branch_id="b") for m in turn(4)]
-    entries = (*turn(1), *turn(2), event(1, "fork", branch="b", at="m11"), *on_b)
+    entries: tuple[Message | Event, ...] = (
+        *turn(1),
+        *turn(2),
+        event(1, "fork", branch="b", at="m11"),
+        *on_b,
+    )
     of_b = timeline((*entries, event(2, "fork", on="b", branch="c")), branch="c")
     assert shown(of_b) == ["g1", "g4"], "with nothing said, all of the branch that it was made on"
     of_main = timeline((*entries, event(2, "fork", on="b", branch="c", parent="main")), branch="c")
