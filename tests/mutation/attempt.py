@@ -86,15 +86,11 @@ def _run(mutant: Mutant | None, tests: list[str], said: Path, limit: int) -> Non
                 importlib.import_module(module(mutant.path))
             except BaseException:
                 os._exit(ON_IMPORT)
-        import hypothesis
         import pytest
 
-        # The same examples each time; what was found for one fault is not tried on the next.
-        hypothesis.settings.register_profile(
-            "mutation", derandomize=True, database=None, deadline=None,
-            suppress_health_check=list(hypothesis.HealthCheck),
-        )  # fmt: skip
-        hypothesis.settings.load_profile("mutation")
+        from mutation.examples import settle
+
+        settle()
         first = ["-x"] if mutant is not None else []
         options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *first]
         code = int(pytest.main([*options, *tests], plugins=[_Failures(said)]))

@@ -16,6 +16,7 @@ import coverage
 import pytest
 
 from mutation.children import PACKAGES
+from mutation.examples import settle
 from mutation.faults import PACKAGE, reach_children
 
 tests: list[str] = []
@@ -35,6 +36,7 @@ def pytest_configure() -> None:
         old.unlink()
     os.environ["TIERLINE_MUTATION_CHILDREN"] = str(children)
     reach_children()
+    settle()
     recorder.start()
 
 

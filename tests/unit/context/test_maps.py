@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierline.context.retrieval.maps import blocks, choose, outline, tree
+from tierline.context.retrieval.maps import Choice, blocks, choose, outline, tree
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 
 
@@ -64,3 +64,15 @@ def test_a_tree_shows_whole_levels_only() -> None:
     assert tree([*paths, "d/e/x.py"], most=3) == "a/\nd/\n… deeper folders are not shown"
     assert tree(paths, most=1) == "a/\n… deeper folders are not shown", "one level does not fit"
     assert tree(["x.py"]) == ""
+
+
+def test_a_symbol_is_shown_with_its_kind_once() -> None:
+    shown = source(
+        "a.py", Symbol("A", "class", 1, 2, signature="class A(Base)"), Symbol("B", "class", 3, 4),
+        Symbol("C", "struct", 5, 6, signature="pub C"), Symbol("D", "constant", 7, 7),
+        Symbol("f", "function", 8, 9, signature="x" * 200),
+    )  # fmt: skip
+    (block,) = blocks(Choice({"": ("a.py",)}, (), 9), {"a.py": shown}.get)
+    assert block.text.splitlines()[2:] == [
+        "  class A(Base)", "  class B", "  struct pub C", "  D", "  " + "x" * 109 + "…",
+    ]  # fmt: skip

@@ -174,3 +174,13 @@ def test_a_fix_belongs_to_the_error_only_for_a_few_prompts() -> None:
 
     assert "checking the session" in str(errors(0)) and "checking the session" in str(errors(3))
     assert "KeyError" in str(errors(4)) and "checking the session" not in str(errors(4))
+
+
+def test_what_was_asked_last_and_not_done_is_open() -> None:
+    asked = msg(0, "user", "Please add rate limiting to the upload page.")
+    newest = [msg(n, "assistant", "Looking at it.") for n in range(1, 9)]
+    (line,) = digest([asked, *newest]).of(Kind.OPEN)
+    assert "rate limiting" in line
+    done = msg(9, "assistant", "Done: rate limiting is added to the upload page.")
+    later = [msg(n, "assistant", "Fine.") for n in range(10, 18)]
+    assert digest([asked, done, *later]).of(Kind.OPEN) == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,3 +138,16 @@ def test_sessions_by_the_index_and_by_the_log_are_the_same(store: HistoryStore) 
     assert isinstance(listed[0], SessionSummary) and gone.id not in str(listed)
     assert store.list_sessions(limit=1) == records.summaries(store.log, 1) == listed[:1]
     assert store.list_sessions(limit=-1) == records.summaries(store.log, -1) == []
+
+
+@pytest.mark.usefixtures("small")
+def test_the_thread_that_reads_ahead_ends_with_the_index(store: HistoryStore) -> None:
+    fill(store, 60)
+    before = set(threading.enumerate())
+    store.index.catch_up()
+    (reader,) = set(threading.enumerate()) - before
+    store.index.close()
+    reader.join(5)
+    assert not reader.is_alive()
+    fill(store, 60)
+    assert store.index.catch_up().records == 60, "and begins again when there is more"

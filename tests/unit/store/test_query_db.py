@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 
-from tierline.store.query_db import Limits, query_db, run
+from tierline.store.query_db import Limits, _authorize, query_db, run
 from tierline.store.sessions import HistoryStore
 
 
@@ -145,6 +146,15 @@ def test_giant_values_cannot_be_made(store: HistoryStore) -> None:
 def test_a_query_of_many_thousand_characters_is_refused(store: HistoryStore) -> None:
     assert query_db(store.index, f"SELECT '{'x' * 15_000}'").error == ""
     assert "too large" in query_db(store.index, f"SELECT '{'x' * 25_000}'").error
+
+
+def test_functions_that_reach_files_are_refused_whatever_sqlite_was_built_with() -> None:
+    def verdict(name: str | None) -> int:
+        return _authorize("g", set(), sqlite3.SQLITE_FUNCTION, None, name, None, None)
+
+    for name in ("load_extension", "readfile", "WRITEFILE", "Edit", "fts3_tokenizer"):
+        assert verdict(name) == sqlite3.SQLITE_DENY
+    assert verdict("lower") == sqlite3.SQLITE_OK
 
 
 def test_query_sees_what_was_written_a_moment_ago(store: HistoryStore) -> None:

@@ -40,6 +40,7 @@ def test_images_are_stored_once_privately_and_by_hash(tmp_path: Path) -> None:
     assert first.image_refs == second.image_refs and len(first.image_refs) == 1
     (path,) = store.images.folder.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert path.read_bytes() == base64.b64decode(PNG)
     assert PNG not in store.log.path.read_text()
 
