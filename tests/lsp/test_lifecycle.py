@@ -311,16 +311,21 @@ def test_br_196_the_embedded_model_leaves_with_the_server(workspace: Path, how: 
 
 @pytest.mark.slow
 def test_br_198_twenty_stops_under_load_are_quick_and_clean(workspace: Path) -> None:
-    """BR-198: a busy neighbour on the machine, a reply that streams, and the editor says stop."""
+    """BR-198: a busy neighbour on the machine, a reply that streams, and the editor says stop.
+
+    The neighbour rests while a server starts, of which nothing is asked here.
+    """
     busy = subprocess.Popen([sys.executable, "-c", "while True: sum(range(10_000))"])
     took = []
     try:
         with wire_server("openai", [then(o_texts("Half "), Hold())]) as model:
             for _ in range(20):
+                busy.send_signal(signal.SIGSTOP)
                 with Pipe(workspace, env=environment(model)) as pipe:
                     pipe.initialize(process_id=os.getpid())
                     ask(pipe, "Again?")
                     pipe.until(lambda pipe=pipe: pipe.events("textDelta"))
+                    busy.send_signal(signal.SIGCONT)
                     before = time.monotonic()
                     pipe.request("shutdown")
                     pipe.notify("exit")
