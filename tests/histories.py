@@ -9,6 +9,7 @@ from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.context.prompt import PromptMessage
 from tierline.history.events import Event
 from tierline.history.messages import HistoryRole, Message, Status
+from tierline.store.sessions import HistoryStore
 
 SESSION = "sess_1700000000000_abc123"
 
@@ -88,3 +89,17 @@ def four_characters(messages: Sequence[PromptMessage]) -> int:
 def texts(messages: Sequence[Message]) -> list[str]:
     """The plain texts of messages, in order."""
     return [b.text for m in messages for b in m.content if isinstance(b, Text)]
+
+
+def seen(store: HistoryStore, session: str = "") -> list[str]:
+    """The texts that a store shows of a session."""
+    return [
+        b.text for m in store.timeline(session).visible() for b in m.content if isinstance(b, Text)
+    ]
+
+
+def exchange(store: HistoryStore, prompt: str, reply: str = "ok") -> Message:
+    """Keep a prompt and its reply. Returns the prompt as it was kept."""
+    asked = store.append(store.make("user", prompt), durable=True)
+    store.append(store.make("assistant", reply, group_id=asked.group_id), durable=True)
+    return asked

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 from contextlib import aclosing
 from typing import Any
 
@@ -25,7 +24,7 @@ from tierline.providers.canonical import dumps
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.transport import Endpoint
-from wire.drive import adapter, ask, prompt
+from wire.drive import adapter, ask, prompt, stopped_in_a_wait
 from wire.scripts import a_error, a_reply, o_end, o_reply, o_texts, raw, text_error
 from wire.servers import Hold, Reply, wire_server
 
@@ -84,14 +83,7 @@ async def test_br175_overload_is_waited_out_within_bounds(index: int) -> None:
 async def test_br175_a_wait_ends_at_once_when_the_user_stops() -> None:
     assert fixture("BR-175", "mock_sequences.json")[4]["want"] == "stops at once"
     async with wire_server("anthropic", a_error("overloaded_error", "own made", 529)) as server:
-        task = asyncio.ensure_future(ask(server, retry=RetryPolicy(first_wait=30)))
-        assert await asyncio.to_thread(server.asked.wait, 5)
-        await asyncio.sleep(0.1)
-        began = time.monotonic()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert time.monotonic() - began < 0.5
+        assert await stopped_in_a_wait(server, 30) < 0.5
         assert len(server.requests) == 1
 
 

@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, FrameLocator, expect
 import workbench as server
 from e2e import container
 from e2e.container import NO_ENSUREPIP, NO_PYTHON, Container
+from e2e.views import asked
 from e2e.workbench import Workbench
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
@@ -85,14 +86,7 @@ def choice(provider: WireServer) -> dict[str, object]:
 
 def answered(chat: FrameLocator, text: str) -> str:
     """Ask, wait for the reply, return it."""
-    replies = chat.locator("[data-testid=message][data-role=assistant]")
-    before = replies.count()
-    box = chat.get_by_test_id("chat-input")
-    box.fill(text)
-    box.press("Enter")
-    reply = replies.nth(before)
-    expect(reply).to_have_attribute("data-status", "ok", timeout=180_000)
-    return reply.inner_text().strip()
+    return asked(chat, text, seconds=180).inner_text().strip()
 
 
 def size(folder: Path) -> float:

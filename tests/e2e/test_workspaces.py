@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, FrameLocator, Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
 import workbench as server
 from e2e.extensions import brought_along
-from e2e.views import keep, with_code
+from e2e.views import asked, keep, with_code
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
@@ -81,16 +81,6 @@ def user_settings(installed: tuple[Path, Path]) -> Iterator[Path]:
     file.write_text(before, encoding="utf-8")
 
 
-def ask(chat: FrameLocator, text: str) -> None:
-    replies = chat.locator("[data-testid=message][data-role=assistant]")
-    before = replies.count()
-    box = chat.get_by_test_id("chat-input")
-    box.fill(text)
-    box.press("Enter")
-    reply = replies.nth(before)
-    expect(reply).to_have_attribute("data-status", "ok", timeout=60_000)
-
-
 def row(bench: Workbench, name: str) -> Locator:
     """The last row of that name in the explorer."""
     return bench.page.locator(".explorer-folders-view .monaco-list-row", has_text=name).last
@@ -128,7 +118,7 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
         bench.context_menu("convert.py", "Pin to Tierline Context")
         chat = bench.show_chat()
         expect(chat.get_by_test_id("file-chip")).to_contain_text("convert.py", timeout=30_000)
-        ask(chat, "What is in convert.py?")
+        asked(chat, "What is in convert.py?")
         assert offered(model), "tools that only read are offered"
         acting = {"propose_edit", "run_command"}
         assert not offered(model) & acting
@@ -141,7 +131,7 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
         buttons.filter(has_text=re.compile("^Trust$")).first.click()
         expect(place).to_be_hidden(timeout=30_000)
         expect(chat.get_by_text("CTX: Off")).to_be_visible(timeout=60_000)
-        ask(chat, "And now?")
+        asked(chat, "And now?")
         assert "run_command" in offered(model)
 
 
@@ -166,7 +156,7 @@ def test_files_of_a_second_folder_carry_its_name_and_all_survives_a_reload(
         bench.context_menu("shared.py", "Pin to Tierline Context")
         chat = bench.show_chat()
         expect(chat.get_by_test_id("file-chip")).to_contain_text("second/shared.py")
-        ask(chat, "What is shared?")
+        asked(chat, "What is shared?")
         assert "SHARED_VALUE = 1" in json.dumps(model.requests[-1].body)
         assert "second/shared.py" in json.dumps(model.requests[-1].body)
         assert not (second / ".tierline").exists(), "the log is in the first folder"
@@ -205,7 +195,7 @@ def test_a_virtual_workspace_says_what_cannot_be_done_and_chats(
         chat = bench.show_chat()
         expect(chat.get_by_test_id("place")).to_contain_text("on no disk", timeout=60_000)
         expect(bench.status).to_contain_text("/", timeout=60_000)
-        ask(chat, "Hello?")
+        asked(chat, "Hello?")
 
         bench.explorer_open("convert.py")
         bench.page.locator(".monaco-editor .view-line", has_text="return").first.click()
@@ -213,7 +203,7 @@ def test_a_virtual_workspace_says_what_cannot_be_done_and_chats(
         bench.command("Tierline: Ask Tierline About the Selection")
         selection = chat.get_by_test_id("selection-chip")
         expect(selection).to_contain_text("convert.py:1-3", timeout=20_000)
-        ask(chat, "What does it do?")
+        asked(chat, "What does it do?")
         assert "c * 9 / 5 + 32" in json.dumps(model.requests[-1].body)
         # What cannot work is not offered.
         bench.page.keyboard.press("Control+Shift+E")

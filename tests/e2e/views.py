@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import FloatRect, Frame, expect
+from playwright.sync_api import FloatRect, Frame, FrameLocator, Locator, expect
 
 from e2e.extensions import brought_along
 from e2e.palette import with_palette
@@ -49,6 +49,18 @@ CUT = """() => {
   }
   return [...new Set(faults)];
 }"""
+
+
+def asked(chat: FrameLocator, text: str, *, seconds: float = 60) -> Locator:
+    """Ask and wait for the whole reply."""
+    replies = chat.locator("[data-testid=message][data-role=assistant]")
+    before = replies.count()
+    box = chat.get_by_test_id("chat-input")
+    box.fill(text)
+    box.press("Enter")
+    reply = replies.nth(before)
+    expect(reply).to_have_attribute("data-status", "ok", timeout=seconds * 1000)
+    return reply
 
 
 def webviews(bench: Workbench) -> dict[str, Frame]:

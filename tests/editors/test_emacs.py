@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 import pytest
 
 import workbench
-from lsp.conftest import environment
+from editors.driving import program, watch
 from wire.scripts import o_reply, o_texts, then
 from wire.servers import Hold, WireServer, wire_server
 
@@ -24,12 +22,7 @@ DRIVE = Path(__file__).with_name("drive.el")
 
 def emacs() -> str:
     """The Emacs of this machine, installed if need be. ``TIERLINE_EMACS`` names another one."""
-    if named := os.environ.get("TIERLINE_EMACS"):
-        return named
-    workbench.need(workbench.EMACS)
-    found = shutil.which("emacs")
-    assert found is not None
-    return found
+    return program("TIERLINE_EMACS", "emacs", workbench.EMACS)
 
 
 def lisp(*texts: str) -> str:
@@ -42,19 +35,8 @@ def drive(folder: Path, model: WireServer) -> Any:
     script = folder / "drive.el"
     names = f"(setq CONFIG {lisp(str(CONFIG))} SERVER (list {lisp(*SERVER)}))\n"
     script.write_text(names + DRIVE.read_text(encoding="utf-8"), encoding="utf-8")
-    env = {
-        "PATH": "/usr/bin:/bin",
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "HOME": str(folder),
-        "LANG": "C.UTF-8",
-        **environment(model),
-    }
-    done = subprocess.run(
-        [emacs(), "--batch", "-Q", "--load", "drive.el"],
-        cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / "seen.json").read_text(encoding="utf-8"))
+    command = [emacs(), "--batch", "-Q", "--load", "drive.el"]
+    return watch(command, folder, model, LANG="C.UTF-8")[0]
 
 
 SERVER = (sys.executable, "-m", "tierline", "serve")

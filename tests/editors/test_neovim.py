@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,7 @@ from typing import Any
 import pytest
 
 import workbench
-from lsp.conftest import environment
+from editors.driving import program, watch
 from lsp.editing import edit, script
 from wire.agents import results
 from wire.scripts import o_reply, o_texts, then
@@ -28,12 +25,7 @@ SELECT_PARTS = Path(__file__).with_name("parts.lua")
 
 def neovim() -> str:
     """The Neovim of this machine, installed if need be. ``TIERLINE_NVIM`` names another one."""
-    if named := os.environ.get("TIERLINE_NVIM"):
-        return named
-    workbench.need(workbench.NEOVIM)
-    found = shutil.which("nvim")
-    assert found is not None
-    return found
+    return program("TIERLINE_NVIM", "nvim", workbench.NEOVIM)
 
 
 def drive(folder: Path, model: WireServer, source: Path = DRIVE) -> Any:
@@ -42,22 +34,12 @@ def drive(folder: Path, model: WireServer, source: Path = DRIVE) -> Any:
     script = folder / "drive.lua"
     names = f"CONFIG = {json.dumps(str(CONFIG))}\nSERVER = {{ {command} }}\n"
     script.write_text(names + source.read_text(encoding="utf-8"), encoding="utf-8")
-    env = {
-        "PATH": "/usr/bin:/bin",
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "HOME": str(folder),
-        "XDG_CONFIG_HOME": str(folder / "config"),
-        "XDG_STATE_HOME": str(folder / "state"),
-        **environment(model),
-    }
-    done = subprocess.run(
-        [neovim(), "--headless", "-u", "NONE", "-i", "NONE", "+luafile drive.lua"],
-        cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "Error" not in done.stderr, done.stderr
-    assert "deprecated" not in done.stderr, done.stderr
-    return json.loads((folder / "seen.json").read_text(encoding="utf-8"))
+    homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE")}
+    command_line = [neovim(), "--headless", "-u", "NONE", "-i", "NONE", "+luafile drive.lua"]
+    seen, said = watch(command_line, folder, model, **homes)
+    assert "Error" not in said, said
+    assert "deprecated" not in said, said
+    return seen
 
 
 def test_the_documented_configuration_does_the_whole_job(tmp_path: Path) -> None:

@@ -68,6 +68,12 @@ async def test_every_body_is_valid_and_shows_current_text(
             assert f"return {turn + 100}" in json.dumps(body)
 
 
+def edited(workspace: Path) -> None:
+    """The user changes one line of the large file."""
+    changed = LONG.replace("return 7\n", "return 7777\n")
+    (workspace / "src" / "big.py").write_text(changed, encoding="utf-8")
+
+
 async def test_an_edit_leaves_the_cached_prefix_as_it_was(start: Start, workspace: Path) -> None:
     """BR-050 for the log-structured policy: the change goes into the log, not into the base."""
     (workspace / "src" / "big.py").write_text(LONG, encoding="utf-8")
@@ -75,8 +81,7 @@ async def test_an_edit_leaves_the_cached_prefix_as_it_was(start: Start, workspac
         editor = await start(model)
         await editor.ask("files/add", p.FileParams(path="src/big.py"))
         await editor.chat("One?")
-        changed = LONG.replace("return 7\n", "return 7777\n")
-        (workspace / "src" / "big.py").write_text(changed, encoding="utf-8")
+        edited(workspace)
         await editor.chat("Two?")
         first, second = (blocks(body) for body in model.bodies)
         covered = marked(model.bodies[0])
@@ -93,8 +98,7 @@ async def test_a_restart_sends_the_same_prefix(start: Start, workspace: Path) ->
         editor = await start(model)
         await editor.ask("files/add", p.FileParams(path="src/big.py"))
         await editor.chat("One?")
-        changed = LONG.replace("return 7\n", "return 7777\n")
-        (workspace / "src" / "big.py").write_text(changed, encoding="utf-8")
+        edited(workspace)
         await editor.chat("Two?")
         again = await start(model)
         await again.chat("Three?")
@@ -110,8 +114,7 @@ async def test_the_budget_counts_the_differences_too(start: Start, workspace: Pa
         await editor.ask("files/add", p.FileParams(path="src/big.py"))
         await editor.chat("One?")
         before = await editor.ask("budget/get")
-        changed = LONG.replace("return 7\n", "return 7777\n")
-        (workspace / "src" / "big.py").write_text(changed, encoding="utf-8")
+        edited(workspace)
         await editor.chat("Two?")
         after = await editor.ask("budget/get")
         assert after.used > before.used

@@ -16,7 +16,7 @@ from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.providers.gguf import find_model
 from wire.agents import Use, calls, results, says, tool_names
-from wire.scripts import a_start, a_texts, a_tool, o_call, o_texts
+from wire.scripts import a_start, a_texts, a_tool, o_call, o_reply, o_texts
 from wire.servers import Hold, Kind, Reply, wire_server
 
 KINDS: list[Kind] = ["anthropic", "openai"]
@@ -322,3 +322,27 @@ async def test_a_turn_of_the_embedded_model_goes_without_tools(
     plan = await embedded.ask("plan/get", p.PlanParams())
     assert not [e for e in plan.entries if e.section == "tools"]
     assert [m["role"] for m in messages(workspace)][-2:] == ["user", "assistant"]
+
+
+BLOCK = "\n".join(
+    ["Like this:", "", "src/a.py", "<" * 7 + " SEARCH", "    return 1", "=" * 7, "    return 2",
+     ">" * 7 + " REPLACE"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", [BLOCK, f"```\n{BLOCK}\n```", BLOCK[:50]], ids=["plain", "fenced", "cut"]
+)
+async def test_a_block_in_plain_text_is_text(start: Start, workspace: Path, text: str) -> None:
+    """docs/tools.md, "Edits in plain text": without tools nothing is guessed from a reply."""
+    before = (workspace / "src" / "a.py").read_text()
+    with wire_server("openai", [o_reply(text)]) as model:
+        editor = await start(model, tools={"enabled": "off"})
+        await editor.ask("files/add", p.FileParams(path="src/a.py"))
+        end = await editor.chat("Return 2 instead.")
+        assert "tools" not in model.bodies[-1]
+        assert "SEARCH" not in json.dumps(model.bodies[-1]), "the model is told of no such format"
+        assert end.message is not None and end.message.text.strip() == text.strip()
+        assert (await editor.ask("edit/list")).edits == []
+        assert not editor.bodies(p.EditChanged)
+    assert (workspace / "src" / "a.py").read_text() == before

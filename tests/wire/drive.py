@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterable
 from contextlib import aclosing
 from typing import Any
 
+import pytest
 from attrs import field, frozen
 
 from tierline.context.blocks import Block, Role, Text
@@ -127,3 +130,16 @@ def refusal(kind: Kind, status: int, message: str = "no", **headers: str) -> Rep
     if kind == "anthropic":
         return a_error("overloaded_error" if status == 529 else "x", message, status, **headers)
     return o_error(message, status, **headers)
+
+
+async def stopped_in_a_wait(server: WireServer, wait: float) -> float:
+    """Ask a server that refuses, stop while the adapter waits to try again. Seconds it took."""
+    policy = RetryPolicy(first_wait=wait, longest_wait=wait)
+    task = asyncio.ensure_future(ask(server, retry=policy))
+    assert await asyncio.to_thread(server.asked.wait, 5)
+    await asyncio.sleep(0.1)
+    began = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    return time.monotonic() - began

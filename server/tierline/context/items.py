@@ -9,6 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from tierline.context.prompt import PromptMessage
+from tierline.context.text import sha256
 
 
 class Section(StrEnum):
@@ -68,6 +69,11 @@ class Item:
     """Files: workspace-relative POSIX path, root-qualified in multi-root workspaces."""
     whole_tokens: int = 0
     """Of what is sent cut: tokens of the whole; 0 for what is sent whole."""
+
+    @classmethod
+    def of_text(cls, key: str, section: Section, text: str, tokens: int, **more: Any) -> Item:
+        """An item that is this text, ``tokens`` long; ``more`` are further fields by name."""
+        return cls(key, section, sha256(text), tokens, text, **more)
 
     @cached_property
     def memo(self) -> dict[str, Any]:

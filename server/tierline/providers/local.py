@@ -17,6 +17,7 @@ from typing import Any
 from attrs import evolve
 
 from tierline.context.prompt import Prompt
+from tierline.processes import end
 from tierline.providers import fragments, render_local
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps, rendered
@@ -90,18 +91,7 @@ class Child:
         """End the process; at once if it does not go by itself."""
         process, self._process = self._process, None
         noise, self._noise = self._noise, None
-        if process is not None and process.returncode is None:
-            if process.stdin is not None:
-                process.stdin.close()
-            try:
-                async with asyncio.timeout(_LEAVE_SECONDS):
-                    await process.wait()
-            except TimeoutError:
-                process.kill()
-                await process.wait()
-            except asyncio.CancelledError:
-                process.kill()
-                raise
+        await end(process, _LEAVE_SECONDS)
         if noise is not None:
             await asyncio.gather(noise, return_exceptions=True)
 

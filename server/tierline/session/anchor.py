@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tierline.context.items import Item, Section
-from tierline.context.text import clip, sha256
+from tierline.context.text import clip
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.groups import is_prompt
@@ -133,12 +133,11 @@ def note_items(
     items: list[Item] = []
     if words := guidelines(state=enabled, retrieval=tools):
         items.append(
-            Item(
-                key=GUIDELINES_KEY,
-                section=Section.SYSTEM,
-                sha256=sha256(words),
-                tokens=count(words),
-                text=words,
+            Item.of_text(
+                GUIDELINES_KEY,
+                Section.SYSTEM,
+                words,
+                count(words),
                 priority=100,
                 required=True,
                 origin="history guidelines",
@@ -149,12 +148,11 @@ def note_items(
         (SCRATCHPAD_KEY, section(now.scratchpad), "scratchpad of this session"),
     )
     items += [
-        Item(
-            key=key,
-            section=Section.STATE,
-            sha256=sha256(text),
-            tokens=count(text),
-            text=text,
+        Item.of_text(
+            key,
+            Section.STATE,
+            text,
+            count(text),
             priority=90,
             volatile=volatile,
             origin=origin,

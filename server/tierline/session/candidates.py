@@ -18,7 +18,6 @@ from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import Absent
 from tierline.context.prompt import PromptBlock, ToolSpec
-from tierline.context.text import sha256
 from tierline.context.tiers.base import AppliedEdit, Sent, Signals
 from tierline.history.groups import KnownAtoms, atoms
 from tierline.history.isolation import isolate
@@ -127,12 +126,11 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
     the same object.
     """
     known.fit(counter)
-    head = Item(
-        key="system:head",
-        section=Section.SYSTEM,
-        sha256=sha256(HEAD),
-        tokens=counter.count(HEAD),
-        text=HEAD,
+    head = Item.of_text(
+        "system:head",
+        Section.SYSTEM,
+        HEAD,
+        counter.count(HEAD),
         priority=100,
         required=True,
     )
@@ -155,12 +153,11 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
         messages, count=counter.count, active_group=snapshot.active_group, known=known.atoms
     )
     tail = [
-        Item(
-            key=block.key,
-            section=Section.PROMPT,
-            sha256=sha256(block.block.text),
-            tokens=counter.count(block.block),
-            text=block.block.text,
+        Item.of_text(
+            block.key,
+            Section.PROMPT,
+            block.block.text,
+            counter.count(block.block),
             volatile=True,
             priority=70,
             origin="selected in the editor",

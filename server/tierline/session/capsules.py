@@ -95,12 +95,11 @@ class CapsuleService:
                 continue
             text = rules.render(capsule)
             made.append(
-                Item(
-                    key=f"capsule:{capsule.path}",
-                    section=Section.RETRIEVED,
-                    sha256=sha256(text),
-                    tokens=count(text),
-                    text=text,
+                Item.of_text(
+                    f"capsule:{capsule.path}",
+                    Section.RETRIEVED,
+                    text,
+                    count(text),
                     volatile=True,
                     priority=35,
                     origin=f"description of {capsule.path}, {capsule.source}",

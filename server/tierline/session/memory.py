@@ -17,7 +17,6 @@ from attrs import frozen
 from tierline.config import MemoryConfig
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Item, Section
-from tierline.context.text import sha256
 from tierline.history import actions
 from tierline.history.isolation import isolate
 from tierline.history.messages import HistoryRole, Message, Status
@@ -62,12 +61,11 @@ class MemoryView:
                 continue
             left -= tokens
             items.append(
-                Item(
-                    key=f"recall:{piece.name}",
-                    section=Section.RETRIEVED,
-                    sha256=sha256(text),
-                    tokens=tokens,
-                    text=text,
+                Item.of_text(
+                    f"recall:{piece.name}",
+                    Section.RETRIEVED,
+                    text,
+                    tokens,
                     volatile=True,
                     priority=45 - place,
                     origin=f"recalled {piece.kind} ({piece.why})",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from tierline.context.items import Item, Section
-from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.memory import memos as rules
@@ -209,12 +208,11 @@ def memo_items(found: Sequence[Ranked], count: Callable[[str], int]) -> tuple[It
         if number == 1:
             text = f"{rules.NOTE}\n{text}"
         items.append(
-            Item(
-                key=f"memo:{ranked.memo.id}",
-                section=Section.MEMOS,
-                sha256=sha256(text),
-                tokens=count(text),
-                text=text,
+            Item.of_text(
+                f"memo:{ranked.memo.id}",
+                Section.MEMOS,
+                text,
+                count(text),
                 volatile=True,
                 priority=41 - number,
                 depends=(items[0].key,) if items else (),

@@ -25,7 +25,6 @@ from tierline.context.retrieval.holdings import Change, Holdings
 from tierline.context.retrieval.maps import ANCHORS_KEY, SCAFFOLD_KEY, TREE_KEY
 from tierline.context.retrieval.mentioned import mentioned, suggested_pins
 from tierline.context.retrieval.sets import RetrievalSet
-from tierline.context.text import sha256
 from tierline.context.tiers.base import Signals
 from tierline.errors import TierlineError
 from tierline.history.parser import text_of
@@ -238,12 +237,11 @@ class RetrievalService:
                 continue
             used += tokens
             items.append(
-                Item(
-                    key=key,
-                    section=Section.SYMBOLS,
-                    sha256=sha256(text),
-                    tokens=tokens,
-                    text=text,
+                Item.of_text(
+                    key,
+                    Section.SYMBOLS,
+                    text,
+                    tokens,
                     priority=priority,
                     origin="module map",
                 )
@@ -264,12 +262,11 @@ class RetrievalService:
             text = self.reader.render(evolve(card, why=""), lines)
             if text:
                 items.append(
-                    Item(
-                        key=held.key,
-                        section=Section.SYMBOLS,
-                        sha256=sha256(text),
-                        tokens=counter.count(text),
-                        text=text,
+                    Item.of_text(
+                        held.key,
+                        Section.SYMBOLS,
+                        text,
+                        counter.count(text),
                         priority=60,
                         pin=held.pin,
                         origin=held.why,

@@ -13,7 +13,6 @@ from tierline.context.mode import ModeLimits
 from tierline.context.retrieval.cards import Card, card_of, render
 from tierline.context.retrieval.sets import Candidate, Out
 from tierline.context.retrieval.symbol import Symbol
-from tierline.context.text import sha256
 from tierline.workspace.loaded import Loaded
 from tierline.workspace.loader import Loader
 
@@ -123,12 +122,11 @@ def gather(
 
 
 def _item(card: Card, text: str, tokens: int) -> Item:
-    return Item(
-        key=card.key,
-        section=Section.RETRIEVED,
-        sha256=sha256(text),
-        tokens=tokens,
-        text=text,
+    return Item.of_text(
+        card.key,
+        Section.RETRIEVED,
+        text,
+        tokens,
         priority=30,
         pin=Pin.EPHEMERAL,
         volatile=True,

@@ -11,7 +11,6 @@ from attrs import evolve
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
-from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.lsp import protocol as p
@@ -169,12 +168,11 @@ class UrlService:
         if known is not None and known[0] == fits:
             return known[1]
         text = rendered(page)
-        made = Item(
-            key=f"{KEY_PREFIX}{page.id}",
-            section=Section.URLS,
-            sha256=sha256(text),
-            tokens=counter.count(text),
-            text=text,
+        made = Item.of_text(
+            f"{KEY_PREFIX}{page.id}",
+            Section.URLS,
+            text,
+            counter.count(text),
             priority=_PRIORITY,
             origin=f"added by you, read {page.fetched[:10]}",
             path=page.url,

@@ -19,9 +19,8 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TypeAlias
 
 log = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ _WAIT_SECONDS = 0.02
 _State: TypeAlias = tuple[object, ...]
 
 
-class Unseen:
+class Unseen(AbstractContextManager["Unseen"]):
     """Copies of SQLite files, gone when it is closed.
 
     Not for a process that has one of the files open itself: closing a file lets go of the locks
@@ -45,15 +44,7 @@ class Unseen:
         self._between = between
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def __enter__(self) -> Unseen:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -141,18 +141,23 @@ def test_a_task_is_summarised_on_completion_and_promoted() -> None:
     assert set(after.session[0].groups) == {f"g{n}" for n in range(1, 26)}
 
 
-def test_session_summaries_are_compressed_after_half_an_hour() -> None:
-    """002:60: "compressed after 30 min"; what they were stays retrievable (002:116)."""
-    history = [
-        m
-        for n in range(1, 70)
-        for m in said(
-            n, n * 10,
+def modules(count: int) -> list[Message]:
+    """So many tasks, each with a decision."""
+    return [
+        message
+        for n in range(1, count + 1)
+        for message in said(
+            n,
+            n * 10,
             f"Now let's build module_{n}. We decided to use library_{n} because {LONG}",
             f"Done. Added module_{n}.py with make_{n}(). " + LONG,
         )
-    ]  # fmt: skip
-    memory = remember(history)
+    ]
+
+
+def test_session_summaries_are_compressed_after_half_an_hour() -> None:
+    """002:60: "compressed after 30 min"; what they were stays retrievable (002:116)."""
+    memory = remember(modules(69))
     assert memory.fill(Level.SESSION) <= 4000
     assert memory.archived and all(s.ended <= memory.now - 30 for s in memory.archived[:1])
     everything = {g for s in (*memory.session, *memory.archived) for g in s.groups}
@@ -302,16 +307,7 @@ def test_fillers_and_the_present_topic_retrieve_nothing(prompt: str) -> None:
 
 def test_a_reference_to_an_old_task_brings_its_summary() -> None:
     """002:143."""
-    history = [
-        m
-        for n in range(1, 60)
-        for m in said(
-            n, n * 10,
-            f"Now let's build module_{n}. We decided to use library_{n} because {LONG}",
-            f"Done. Added module_{n}.py with make_{n}(). " + LONG,
-        )
-    ]  # fmt: skip
-    memory = remember(history)
+    memory = remember(modules(59))
     assert any("g2" in s.groups for s in memory.archived)
     found = recall(memory, "which library did we choose for module_2 back then?")
     (summary,) = [piece for piece in found if piece.kind == "summary"]

@@ -12,27 +12,16 @@ from typing import Any
 
 import pytest
 
+from histories import exchange, seen
 from tierline.context.blocks import Image, Text
 from tierline.history import actions
 from tierline.history.actions import Action
 from tierline.history.ids import message_id, session_id
-from tierline.history.messages import Message, Status
+from tierline.history.messages import Status
 from tierline.history.timeline import Timeline
 from tierline.store.sessions import HistoryStore
 
 PNG = "iVBORw0KGgo="
-
-
-def said(store: HistoryStore, session: str = "") -> list[str]:
-    return [
-        b.text for m in store.timeline(session).visible() for b in m.content if isinstance(b, Text)
-    ]
-
-
-def exchange(store: HistoryStore, prompt: str, reply: str = "ok") -> Message:
-    asked = store.append(store.make("user", prompt), durable=True)
-    store.append(store.make("assistant", reply, group_id=asked.group_id), durable=True)
-    return asked
 
 
 # --- Testing / History Store, Message ID Generation ----------------------------------------------
@@ -53,8 +42,8 @@ def test_sessions_are_isolated(tmp_path: Path) -> None:
     first = store.session_id
     second = store.new_session()
     exchange(store, "in the second")
-    assert said(store, first) == ["in the first", "ok"]
-    assert said(store, second) == ["in the second", "ok"] == said(store)
+    assert seen(store, first) == ["in the first", "ok"]
+    assert seen(store, second) == ["in the second", "ok"] == seen(store)
 
 
 def test_list_sessions_with_preview_count_role_and_limit(tmp_path: Path) -> None:
@@ -107,7 +96,7 @@ def test_new_instance_reads_what_was_written(tmp_path: Path) -> None:
     store = HistoryStore(tmp_path)
     exchange(store, "kept")
     again = HistoryStore(tmp_path)
-    assert said(again, store.session_id) == ["kept", "ok"]
+    assert seen(again, store.session_id) == ["kept", "ok"]
     assert again.timeline(store.session_id) == store.timeline()
 
 
@@ -119,7 +108,7 @@ def test_corrupt_line_is_skipped(tmp_path: Path) -> None:
         log.write(b'{"id": "x", "session_id"')
     exchange(store, "after")
     again = HistoryStore(tmp_path)
-    assert said(again, store.session_id) == ["kept", "ok", "after", "ok"] == said(store)
+    assert seen(again, store.session_id) == ["kept", "ok", "after", "ok"] == seen(store)
 
 
 def test_messages_have_the_required_fields(tmp_path: Path) -> None:
@@ -172,7 +161,7 @@ def test_newest_session_is_restored_with_images_files_and_pins(tmp_path: Path) -
     assert text == Text("look") and now.scratchpad == "- plan"
     assert now.files == ({"path": "a.py", "pin": "sticky"},)
     exchange(again, "continued")
-    assert said(store) == ["look", "continued", "ok"], "the other window sees it too"
+    assert seen(store) == ["look", "continued", "ok"], "the other window sees it too"
 
 
 def test_formats() -> None:
@@ -273,7 +262,7 @@ def test_new_load_and_clear(tmp_path: Path) -> None:
     assert [s.session_id for s in store.list_sessions()] == [first], "an empty one is not listed"
     store.load_session(first)
     exchange(store, "b")
-    assert store.session_id == first and said(store, first) == ["a", "ok", "b", "ok"]
+    assert store.session_id == first and seen(store, first) == ["a", "ok", "b", "ok"]
 
 
 def test_retrieval_paths_differ(tmp_path: Path) -> None:
@@ -323,4 +312,4 @@ def test_restore_without_sessions_or_with_damage_starts_empty(tmp_path: Path) ->
     damaged = HistoryStore(tmp_path)
     assert damaged.restore_newest() is None
     exchange(damaged, "works all the same")
-    assert said(HistoryStore(tmp_path), damaged.session_id) == ["works all the same", "ok"]
+    assert seen(HistoryStore(tmp_path), damaged.session_id) == ["works all the same", "ok"]

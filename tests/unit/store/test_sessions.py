@@ -10,26 +10,15 @@ from pathlib import Path
 import attrs
 import pytest
 
+from histories import exchange, seen
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.history.messages import Message, Status
+from tierline.history.messages import Status
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 
 PNG = "iVBORw0KGgo="
-
-
-def said(store: HistoryStore, session: str = "") -> list[str]:
-    return [
-        b.text for m in store.timeline(session).visible() for b in m.content if isinstance(b, Text)
-    ]
-
-
-def exchange(store: HistoryStore, prompt: str, reply: str = "ok") -> Message:
-    asked = store.append(store.make("user", prompt), durable=True)
-    store.append(store.make("assistant", reply, group_id=asked.group_id), durable=True)
-    return asked
 
 
 def test_images_are_stored_once_privately_and_by_hash(tmp_path: Path) -> None:
@@ -119,9 +108,9 @@ def test_failed_write_is_said_and_changes_nothing(
         patch.setattr("tierline.store.log.os.write", full)
         with pytest.raises(StorageError, match="disk is full"):
             store.append(message, durable=True)
-        assert said(store) == ["before", "ok"]
+        assert seen(store) == ["before", "ok"]
     store.append(message, durable=True)
-    assert said(store) == ["before", "ok", "lost?"]
+    assert seen(store) == ["before", "ok", "lost?"]
 
 
 def test_interrupted_reply_is_kept_flagged_and_sent(tmp_path: Path) -> None:
@@ -134,7 +123,7 @@ def test_interrupted_reply_is_kept_flagged_and_sent(tmp_path: Path) -> None:
     store.append(partial, durable=True)
     now = HistoryStore(tmp_path).load_session(store.session_id)
     assert [m.status for m in now.context()] == [Status.OK, Status.INTERRUPTED]
-    assert said(store) == ["tell me", "part0 part1 "]
+    assert seen(store) == ["tell me", "part0 part1 "]
     assert store.list_sessions()[0].message_count == 2
 
 
@@ -147,10 +136,10 @@ def test_branches_fork_switch_and_are_listed(tmp_path: Path) -> None:
     assert store.timeline().branch == "main"
     store.record(actions.switch(store.timeline(), "try"))
     exchange(store, "another two")
-    assert said(store) == ["one", "ok", "another two", "ok"]
+    assert seen(store) == ["one", "ok", "another two", "ok"]
     assert [m.branch_id for m in store.timeline().visible()][-1] == "try"
     store.record(actions.switch(store.timeline(), "main"))
-    assert said(store) == ["one", "ok", "two", "ok"]
+    assert seen(store) == ["one", "ok", "two", "ok"]
     assert {h.snippet for h in store.search("two").hits} == {"two", "another two"}
     store.record(actions.switch(store.timeline(), "try"))
     store.drop(first.group_id)
@@ -253,9 +242,9 @@ def test_newest_session_is_restored_without_waiting_for_a_missing_index(
     monkeypatch.setattr("tierline.store.sessions.BULK_BYTES", 100)
     again = HistoryStore(tmp_path)
     now = again.restore_newest()
-    assert now is not None and said(again) == ["newest", "ok"]
+    assert now is not None and seen(again) == ["newest", "ok"]
     assert not again.index.path.exists()
-    assert said(again, older) == ["older", "ok"]
+    assert seen(again, older) == ["older", "ok"]
     assert [m.role for m in again.iter_messages(older)] == ["user", "assistant"]
     again.delete_session(store.session_id)
     third = HistoryStore(tmp_path)

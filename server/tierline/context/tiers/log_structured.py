@@ -138,12 +138,11 @@ class LogStructured:
 
 
 def _rules(count: Callable[[str], int]) -> Item:
-    return Item(
-        key=RULES_KEY,
-        section=Section.SYSTEM,
-        sha256=sha256(updates.RULES),
-        tokens=count(updates.RULES),
-        text=updates.RULES,
+    return Item.of_text(
+        RULES_KEY,
+        Section.SYSTEM,
+        updates.RULES,
+        count(updates.RULES),
         required=True,
     )
 

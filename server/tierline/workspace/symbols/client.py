@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tierline.processes import end
+
 log = logging.getLogger(__name__)
 
 _MAX_LINE = 64 * 1024 * 1024
@@ -96,16 +98,7 @@ class SymbolClient:
         """End the process."""
         self._closed = True
         process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            if process.stdin is not None:
-                process.stdin.close()
-            try:
-                async with asyncio.timeout(_LEAVE_SECONDS):
-                    await process.wait()
-            except TimeoutError:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+        await end(process, _LEAVE_SECONDS)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
