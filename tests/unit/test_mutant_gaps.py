@@ -13,6 +13,7 @@ from tierline.context.blocks import Text
 from tierline.context.items import Section
 from tierline.context.plan import plan
 from tierline.context.plan_diff import diff
+from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.retrieval.holdings import Holdings
 from tierline.context.tiers.base import Arrangement, Piece, Sent, Tier
 from tierline.history.actions import window
@@ -173,3 +174,14 @@ def test_a_breakpoint_stands_behind_all_tokens_up_to_it() -> None:
     )
     arrangement = Arrangement("x", pieces, (3, 0, 1), "5m", Sent())
     assert _totals(50, arrangement) == {0: 150, 1: 350, 3: 1550}
+
+
+def test_what_comes_in_a_row_from_one_side_is_one_message() -> None:
+    builder = _Builder(frozenset({1}))
+    for place, text in enumerate(("one", "two")):
+        block = PromptBlock(Text(text), f"history:{place}")
+        message = PromptMessage("user", (block,))
+        piece = Piece(f"p{place}", Tier.ACTIVE, Section.HISTORY, 10, messages=(message,))
+        builder.add(place, piece)
+    (only,) = builder.messages
+    assert [b.block for b in only.blocks] == [Text("one"), Text("two")]

@@ -20,7 +20,7 @@ from tierline.context.tiers.attribution import (
 )
 from tierline.context.tiers.base import Tariff
 from tierline.context.tiers.bill import bill
-from tierline.context.tiers.shape import Part, Shape, overlap, shape
+from tierline.context.tiers.shape import Part, Shape, first_break, overlap, shape
 
 EXPLICIT = ModelFacts(
     "m", "anthropic", caching="explicit", min_cacheable_tokens=100, max_marks=4,
@@ -262,3 +262,10 @@ def test_items_have_names_for_people() -> None:
     assert title("symbols:./") == "Module map of the top folder"
     assert title("symbols:src/") == "Module map of src/"
     assert title("file:a.py") == "a.py"
+
+
+def test_a_request_that_begins_with_all_of_the_one_before_breaks_nowhere() -> None:
+    more = sent("system:head", "file:a.py=1", "file:b.py=1*", "history:1*", "history:2*")
+    assert first_break(BEFORE, more, len(BEFORE.parts)) is None
+    found = first_break(BEFORE, more, 3)
+    assert found is not None and found.how == "reordered"

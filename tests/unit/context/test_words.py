@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierline.context.retrieval.corpus import Corpus, document
-from tierline.context.retrieval.rank import _paths_named
+from tierline.context.retrieval.rank import Query, _paths_named, rank_files
 from tierline.context.retrieval.symbol import SourceFile
 from tierline.context.retrieval.words import terms_of_names
 
@@ -65,3 +65,15 @@ def test_a_word_says_more_in_a_short_file_and_more_if_few_have_it() -> None:
     assert max(made.search({rare: 1.0}).values()) > by_path["short.py"]
     assert made.search({}) == {} and made.search({"absent": 1.0}) == {}
     assert Corpus().search({word: 1.0}) == {}
+
+
+def test_a_file_in_context_counts_only_if_it_shares_a_word_with_the_prompt() -> None:
+    made = Corpus()
+    for path, said in (("a.py", "lattice"), ("b.py", "lattice"), ("none.py", "nothing")):
+        file = SourceFile(path, "python", 9, words=said)
+        made.put(file, document(file))
+    held = rank_files(made, Query("lattice", context=("b.py", "none.py")))
+    assert [file.path for file in held.files][:2] == ["b.py", "a.py"], "what is held comes first"
+    assert held.files[1].score > sum(f.score for f in held.files if f.path == "none.py")
+    assert [file.path for file in rank_files(made, Query("lattice")).files] == ["a.py", "b.py"]
+    assert rank_files(made, Query("")).files == ()

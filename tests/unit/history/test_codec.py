@@ -132,3 +132,17 @@ def test_all_kinds_of_blocks_survive() -> None:
     )
     again = decode(encode(msg(1, "assistant", content)))
     assert isinstance(again, Message) and again.content == content
+
+
+def test_figures_of_usage_come_back_and_nothing_but_whole_numbers() -> None:
+    message = msg(1, "assistant", "Hi.", usage={"input_tokens": 50, "output_tokens": 7})
+    record = encode(message)
+    back = decode(record)
+    assert isinstance(back, Message)
+    assert back.usage == {"input_tokens": 50, "output_tokens": 7}
+    odd = decode({**record, "usage": {"input_tokens": 5, "a": True, "b": "7", "c": 1.5}})
+    assert isinstance(odd, Message)
+    assert odd.usage == {"input_tokens": 5}
+    none = decode({**record, "usage": [1]})
+    assert isinstance(none, Message)
+    assert none.usage == {}

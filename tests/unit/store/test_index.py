@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tierline.history import actions
 from tierline.store import index as module
 from tierline.store import indexing, records
 from tierline.store.index import CatchUp, Index, SessionSummary
@@ -151,3 +152,19 @@ def test_the_thread_that_reads_ahead_ends_with_the_index(store: HistoryStore) ->
     assert not reader.is_alive()
     fill(store, 60)
     assert store.index.catch_up().records == 60, "and begins again when there is more"
+
+
+def test_events_are_found_the_moment_they_are_written(store: HistoryStore) -> None:
+    first = store.session_id
+    fill(store, 1)
+    store.record(actions.window(3))
+    store.record(actions.window(5))
+    assert store.index.events("window", "", 9) == [(first, {"size": 5}), (first, {"size": 3})]
+    store.new_session()
+    fill(store, 1)
+    store.record(actions.window(7))
+    assert store.index.events("window", first, 9)[0] == (first, {"size": 5})
+    assert len(store.index.events("window", "", 2)) == 2
+    assert len(store.index.events("window", "", 0)) == 3, "0 is no limit"
+    store.delete_session(first)
+    assert [data for _, data in store.index.events("window", "", 9)] == [{"size": 7}]
