@@ -28,9 +28,6 @@ CHROMIUM = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PICTURES = ("TIERLINE_PICTURES", "TIERLINE_GALLERY")
-SCALE = 2 if any(map(os.environ.get, PICTURES)) else 1
-"""Pixels for each of CSS: four times as many cost the processor, which draws them, a good deal."""
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +99,7 @@ def vscode(
     with server.serve(
         workspace, user_data, extensions, log=results / "code-server.log", env=env, locale=locale
     ) as url:
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, device_scale_factor=SCALE)
+        page = browser.new_page(viewport={"width": 1280, "height": 800}, device_scale_factor=2)
         page.on("console", lambda message: _note(results / "console.log", message.text))
         bench = Workbench(page, url, workspace)
         bench.open()
