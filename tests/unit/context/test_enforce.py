@@ -123,6 +123,16 @@ def test_the_error_names_the_four_largest_and_counts_the_rest(parts: int, said: 
     assert rest.startswith(said)
 
 
+def test_the_error_tells_the_prompt_from_what_is_selected() -> None:
+    selected = Item("1:selection", Section.PROMPT, "s", 700, required=True)
+    typed = Item("1:prompt", Section.PROMPT, "p", 600, required=True)
+    with pytest.raises(
+        FixedPartTooLarge, match=r"what is selected in the editor \(700\), "
+    ) as caught:
+        shed_rest(Selection([selected, typed]), limits(900, output=100))
+    assert caught.value.message.count("selected in the editor") == 1
+
+
 def test_what_fits_exactly_is_neither_shed_nor_an_error() -> None:
     exact = Selection([system(300), prompt(500)])
     assert shed_rest(exact, limits(900, output=100)) == []

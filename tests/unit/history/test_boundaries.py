@@ -206,3 +206,10 @@ def test_reason_and_summary_come_along_cut_to_a_bound() -> None:
     assert torn.boundary_reason == 'other \\"files\\"'
     odd = parse('{"boundary_index": 3, "boundary_reason": 7, "summary": null}', 10)
     assert (odd.boundary_reason, odd.summary) == ("", "")
+
+
+def test_arguments_of_a_call_may_be_of_any_kind() -> None:
+    call = ToolUse("c", "edit", {"line": 3, "on": True, "paths": ["a.py"], "text": "x" * 400})
+    messages = [m for n in range(1, 5) for m in turn(n)]
+    messages.insert(3, msg(99, "assistant", (call,), group="g2"))
+    assert 0 <= detect(messages).confidence <= 1, "and long ones are no words of the turn"

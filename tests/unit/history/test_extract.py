@@ -184,3 +184,14 @@ def test_what_was_asked_last_and_not_done_is_open() -> None:
     done = msg(9, "assistant", "Done: rate limiting is added to the upload page.")
     later = [msg(n, "assistant", "Fine.") for n in range(10, 18)]
     assert digest([asked, done, *later]).of(Kind.OPEN) == ()
+
+
+def test_a_result_is_an_error_only_if_it_failed() -> None:
+    newest = [msg(n, "user", "Go on.") for n in range(3, 11)]
+
+    def errors(text: str, failed: bool) -> tuple[str, ...]:
+        result = msg(1, "user", (ToolResult("c", (Text(text),), failed),))
+        return digest([msg(0, "user", "Look."), result, *newest]).of(Kind.ERROR)
+
+    assert errors("all is well", False) == () == errors(" ", True)
+    assert "all is lost" in str(errors("all is lost", True))

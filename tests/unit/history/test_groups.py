@@ -8,6 +8,7 @@ from tierline.context.items import Section
 from tierline.history.groups import (
     atomic,
     atoms,
+    content_hash,
     groups,
     link_results,
     to_prompt,
@@ -110,3 +111,10 @@ def test_all_parts_of_one_request_show_the_same_weight() -> None:
     weighed = with_snapshot(history, {"input_tokens": 1800, "output_tokens": 150})
     assert {m.tokens for m in weighed} == {1950}
     assert groups(weighed)[0].tokens == 1950
+
+
+def test_a_hash_of_contents_takes_any_text() -> None:
+    plain, accent, half = (content_hash([msg(1, "user", text)]) for text in ("e", "é", "\ud83d"))
+    assert len({plain, accent, half}) == 3
+    assert content_hash([msg(2, "user", "é")]) == accent, "the id does not count"
+    assert content_hash([msg(1, "assistant", "é")]) != accent, "the role does"

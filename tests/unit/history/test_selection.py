@@ -37,6 +37,10 @@ def test_zero_means_full_history() -> None:
     assert select(talk(9), strategy="unheard-of", size=3) == talk(9)
 
 
+def test_ranking_without_a_search_is_a_window() -> None:
+    assert select(talk(9), strategy="ranked", size=3, query="x") == window(talk(9), 3)
+
+
 def test_window_keeps_the_last_groups_in_order() -> None:
     assert chosen(window(talk(9), 3, chunk=1)) == ["g7", "g8", "g9"]
 

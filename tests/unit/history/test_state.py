@@ -102,6 +102,12 @@ def test_replies_without_a_block_pass_unchanged(reply: str, cuts: list[int]) -> 
     assert streamed(reply, cuts) == reply
 
 
+def test_a_heading_within_a_line_is_text_wherever_the_stream_is_cut() -> None:
+    pieces = ["It stands under ", "### STATE\n", "as usual.\n"]
+    whole = StreamFilter()
+    assert [whole.feed(piece) for piece in pieces] == pieces and whole.close() == ""
+
+
 def test_ordinary_text_is_not_held_back() -> None:
     screen = StreamFilter()
     assert screen.feed("Hel") == "Hel"

@@ -118,6 +118,8 @@ def test_a_summary_is_cut_at_a_line_and_leaves_no_heading_behind() -> None:
     notes = "## Finished\nThe parser module is renamed.\n## Open\nThe tests of the parser module."
     assert taken(notes, budget=words(notes)) == notes
     assert taken(notes, budget=words(notes) - 1) == "## Finished\nThe parser module is renamed."
+    two = "## Finished\nThe parser module is renamed."
+    assert taken(notes, budget=words(two)) == two, "what fits exactly stays"
     one_line = "The parser module is renamed, " + "and so are others " * 20
     cut = taken(one_line, budget=10)
     assert one_line.startswith(cut) and words(cut) <= 10 and len(cut) > 5

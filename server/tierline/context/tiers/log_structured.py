@@ -174,8 +174,7 @@ def _choose(request: Request, ttl: Ttl, cold: str) -> tuple[Way, dict[Tier, Verd
     prices = request.prices
     keep = None if cold else request.keep()
     if keep is None or keep.layout.read < prices.minimum:
-        code = "cold" if cold else "small"
-        return request.rewrite(Tier.L0), {Tier.L0: Verdict(True, code, 0.0, 0.0, Account())}
+        return request.rewrite(Tier.L0), {Tier.L0: Verdict(True, "cold", 0.0, 0.0, Account())}
     ways = {tier: request.rewrite(tier) for tier in _boundaries(request.state, prices)}
     verdicts = {
         tier: weigh(
@@ -218,7 +217,7 @@ def _boundaries(state: LogState, prices: Tariff) -> tuple[Tier, ...]:
 def _decision(tier: Tier, verdict: Verdict, cold: str) -> Decision:
     numbers = {"rent": verdict.rent, "price": verdict.price}
     where = "the log" if tier is Tier.LOG else f"everything from tier {tier} on"
-    if verdict.code in ("cold", "small"):
+    if verdict.code == "cold":
         why = cold or "the request was too small"
         return Decision("cold", f"Nothing was cached ({why}): {where} was written anew.", numbers)
     if verdict.rewrite:
