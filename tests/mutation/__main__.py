@@ -152,7 +152,9 @@ def main() -> int:
             drawn = [m for m in all_mutants(package) if f"{m.path}:{m.line}" in arguments.only]
         else:
             drawn = sample(package, arguments.count, arguments.seed)[part - 1 :: parts]
-        done = {(r["place"], r["index"]) for r in read(path) if r["tests"]}
+        done = {
+            (r["place"], r["index"]) for r in read(path) if r["tests"] and r["result"] != "error"
+        }
         for mutant in drawn:
             if (f"{mutant.path}:{mutant.line}", mutant.index) in done and not arguments.only:
                 continue

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from histories import msg
+from histories import event, msg
 from planning import file, limits, system
 from tierline.context.assemble import _Builder, _totals
 from tierline.context.blocks import Text
@@ -20,6 +20,7 @@ from tierline.history.actions import window
 from tierline.history.extract import Kind, digest
 from tierline.history.state import closes, extract
 from tierline.history.summarise import _fit, _pack
+from tierline.history.timeline import timeline
 from tierline.history.truncation import TruncationSettings
 from tierline.store.records import newest_session
 from tierline.store.sessions import HistoryStore
@@ -64,6 +65,8 @@ def test_uses_of_a_card_add_up() -> None:
 
 def test_a_window_of_nothing_is_everything_and_a_negative_one_is_refused() -> None:
     assert window(0).data == {"size": 0}
+    events = [event(1, "window", size=3), event(2, "window", size=0), event(3, "window", size=-1)]
+    assert [timeline(events[:n]).window for n in range(4)] == [None, 3, 0, 0]
     with pytest.raises(Exception, match="negative"):
         window(-1)
 

@@ -168,3 +168,14 @@ def test_events_are_found_the_moment_they_are_written(store: HistoryStore) -> No
     assert len(store.index.events("window", "", 0)) == 3, "0 is no limit"
     store.delete_session(first)
     assert [data for _, data in store.index.events("window", "", 9)] == [{"size": 7}]
+
+
+def test_who_asks_while_another_thread_is_at_it_does_not_wait(store: HistoryStore) -> None:
+    fill(store, 3)
+    found: list[CatchUp] = []
+    asks = threading.Thread(target=lambda: found.append(store.index.catch_up()), daemon=True)
+    with store.index._catching:
+        asks.start()
+        asks.join(5)
+        assert found == [CatchUp(behind=store.log.size())]
+    assert store.index.catch_up().records == 3
