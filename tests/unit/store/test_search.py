@@ -11,6 +11,7 @@ import pytest
 
 from tierline.history.messages import Message
 from tierline.store import search as module
+from tierline.store.errors import StorageError
 from tierline.store.search import Query, search, search_log, search_messages, snippet
 from tierline.store.sessions import HistoryStore
 
@@ -100,6 +101,21 @@ def test_where_the_index_cannot_be_opened_the_log_is_searched(store: HistoryStor
     result = store.search("apple", limit=2)
     assert ([h.snippet for h in result.hits], result.source) == (["apple 2", "apple 1"], "log")
     assert not result.partial, "all of it was read"
+
+
+def test_where_nothing_can_be_read_nothing_is_claimed(
+    store: HistoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise StorageError("The log cannot be read.", "Look at its permissions.")
+
+    monkeypatch.setattr("tierline.store.sessions.search", fails)
+    result = store.search("apple")
+    assert (result.hits, result.partial, result.source) == ((), True, "log")
+    assert store.search("apple", memory=[store.make("user", "apple")]).source == "memory"
+    monkeypatch.undo()
+    store.log.path.mkdir(parents=True)
+    assert store.log.size() == 0, "a folder holds no records"
 
 
 def test_a_search_that_ran_out_of_time_or_room_says_so(
