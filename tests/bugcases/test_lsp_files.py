@@ -61,6 +61,17 @@ async def test_br_110_a_path_with_blanks_is_whole(
     assert await listed(editor) == [name]
 
 
+async def test_br_110_mentions_as_people_write_them(start: Start, model: WireServer) -> None:
+    """BR-110's kind: other quotes, a line number, a possessive, no blank behind the name."""
+    editor = await start(model)
+    wanted = {"src/a.py:10-12 is wrong": "a.py", "'src/b.py' as well": "b.py"}
+    wanted |= {"src/a.py's end": "a.py", "src/b.py吧": "b.py", "src/a.py，然后": "a.py"}
+    for text, name in wanted.items():
+        await editor.ask("files/clear")
+        assert (await editor.chat(f"请看@{text}")).outcome == "ok"
+        assert await listed(editor) == [f"src/{name}"], text
+
+
 async def test_br_112_brackets_are_literal(start: Start, model: WireServer, tmp_path: Path) -> None:
     """BR-112: a route's file is taken for a pattern."""
     root = build("BR-112", tmp_path / "case")

@@ -169,6 +169,22 @@ async def test_br013_only_a_limit_is_called_a_limit(index: int) -> None:
     assert stop.raw == (row["finish"] or "")
 
 
+@pytest.mark.parametrize(
+    ("kind", "word", "reason"),
+    [
+        ("openai", "model_length", "output_limit"),
+        ("openai", "eos", "end"),
+        ("anthropic", "model_context_window_exceeded", "output_limit"),
+        ("anthropic", "pause_turn", "other"),
+    ],
+)
+async def test_br013_words_of_other_services(kind: Any, word: str, reason: str) -> None:
+    script = o_reply("x", finish=word) if kind == "openai" else a_reply("x", reason=word)
+    async with wire_server(kind, script) as server:
+        stop = (await ask(server)).stop
+    assert (stop.reason, stop.raw) == (reason, word)
+
+
 @pytest.mark.parametrize("index", range(5))
 @pytest.mark.parametrize("kind", ["anthropic", "openai"])
 async def test_br036_overflow_is_known_by_other_words(kind: Any, index: int) -> None:

@@ -45,6 +45,7 @@ _STOPS = {
     "end_turn": "end",
     "stop_sequence": "end",
     "max_tokens": "output_limit",
+    "model_context_window_exceeded": "output_limit",
     "tool_use": "tool_use",
     "refusal": "filtered",
 }

@@ -30,7 +30,10 @@ _OVERFLOW_WORDS = re.compile(
     rf"""
     context\s(?:length|window|size|limit) .{{0,60}} (?:exceed|too\s|larger|longer|is\s\d|over)
     | (?:exceed|larger\sthan|longer\sthan|beyond|over)\w* \s .{{0,60}} context
-    | maximum\scontext
+    | max(?:imum)?\scontext
+    | context_length_exceeded | exceed_context_size
+    | when\s(?:the\s)?context\s(?:the\s)?overflows
+    | max\sinput\slength | `?inputs`?\s(?:tokens\s)?\+\s`?max_new_tokens
     | {_SIZE}\s(?:size|length|tokens?) .{{0,60}} (?:within|between|should\sbe|must\s|at\smost
         | exceed)
     | range\sof\s{_SIZE}\slength

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from tierline.context.enforce import Code
 from tierline.context.files import FileContext, FileEntry
+from tierline.context.filetext import FileText
 from tierline.context.items import Pin
 from tierline.context.plan import ContextPlan
 from tierline.context.refusals import Reason, Refusal, refuse
@@ -18,7 +19,7 @@ from tierline.history import actions
 from tierline.lsp import protocol as p
 from tierline.session.aside import LONG, aside
 from tierline.workspace.loader import Loaded, Loader
-from tierline.workspace.mentions import mentions
+from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.secretfiles import secret_kind
 
 if TYPE_CHECKING:
@@ -132,11 +133,16 @@ class FileService:
         found = []
         mentioned = await aside(text, mentions, text)
         for path in dict.fromkeys(mention.path for mention in mentioned):
-            entry = self.context.get(self.key(path))
-            confirm = entry is not None and entry.confirmed
-            loaded = await asyncio.to_thread(self._loader.load, path, confirm=confirm)
-            if isinstance(loaded, Loaded) or loaded.reason is not Reason.NOT_FOUND:
-                found.append((path, loaded))
+            for reading in readings(path):
+                entry = self.context.get(self.key(reading))
+                confirm = entry is not None and entry.confirmed
+                loaded = await asyncio.to_thread(self._loader.load, reading, confirm=confirm)
+                if isinstance(loaded, Refusal) and not loaded.confirmable:
+                    # Only what is written is refused by name, not what else it could mean.
+                    if reading != path or loaded.reason is Reason.NOT_FOUND:
+                        continue
+                found.append((reading, loaded))
+                break
         return found
 
     async def withheld(self, uri: str) -> Refusal | None:
@@ -242,6 +248,21 @@ class FileService:
     def restore(self, snapshot: Sequence[object]) -> None:
         """Take up selection and pins of an earlier run; blocking, for start-up only."""
         self.context.restore(snapshot, self._loader.restore_text)
+
+    async def take_up(self, snapshot: Sequence[object]) -> None:
+        """Make another session's selection and pins the present ones, all at once: texts are read
+        beside the loop, where requests and renames go on.
+        """
+        texts: dict[str, FileText | Refusal] = {}
+
+        def read(key: str, confirmed: bool) -> FileText | Refusal:
+            texts[key] = self._loader.restore_text(key, confirmed)
+            return texts[key]
+
+        async with self.order:
+            await asyncio.to_thread(FileContext().restore, snapshot, read)
+            self.context.clear()
+            self.context.restore(snapshot, lambda key, _confirmed: texts[key])
 
     # --- helpers ---------------------------------------------------------------------------------
 

@@ -288,8 +288,7 @@ class HistoryService:
         opened = await self._conversation.open(session_id)
         await self._session.edits.load()
         if session_id:
-            self._session.files.context.clear()
-            await asyncio.to_thread(self._session.files.restore, opened.files)
+            await self._session.files.take_up(opened.files)
             await asyncio.to_thread(self._session.urls.restore, opened.urls)
         return await self._state(reason)
 

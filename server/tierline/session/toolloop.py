@@ -49,6 +49,11 @@ LIMIT_NOTICE = (
     "The reply was cut at the output limit of {limit} tokens. Ask it to go on, or raise "
     "context.max_output_tokens."
 )
+WINDOW_NOTICE = (
+    "The reply was cut because the model's window is full. Remove files or start a new chat, then "
+    "ask it to go on."
+)
+_WINDOW_FULL = frozenset({"model_context_window_exceeded", "model_length"})
 INCOMPLETE_NOTICE = "The connection closed before the reply was complete. Retry asks again."
 ROUNDS_NOTICE = (
     "Stopped after {rounds} requests for this prompt (tools.max_rounds). Send “continue” to let "
@@ -254,7 +259,9 @@ class Rounds:
             tell("warning", f"{what} of the reply was skipped.", "malformed")
         if stop.reason == "output_limit":
             limit = composed.prompt.max_output_tokens
-            tell("warning", LIMIT_NOTICE.format(limit=limit), "output_limit")
+            full = stop.raw in _WINDOW_FULL
+            text = WINDOW_NOTICE if full else LIMIT_NOTICE.format(limit=limit)
+            tell("warning", text, "output_limit")
         if stop.reason in ("filtered", "other"):
             word = stop.raw or stop.reason
             tell("info", f"The provider ended the reply with “{word}”.", stop.reason)

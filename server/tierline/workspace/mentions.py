@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import islice
 
 from attrs import frozen
 
 _CODE = re.compile(
     r"^(`{3,}|~{3,}).*?(?:^\1[`~]*[ \t]*$|\Z)|(`+)(?!`).+?(?<!`)\2(?!`)", re.M | re.S
 )
-_AT = re.compile(r"(?:(?<=^)|(?<=[\s(\[{<,;:\"'“”‘’«»、。，（「]))@(?=\S)", re.M)
-_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)+)"')
-_BARE = re.compile(r"(?:\\[ \t]|[^\s\"`])+")
-_TRAILING = ".,;:!?'\"”’»>、。，"
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WIDE = "、。，；：！？（）《》「」『』【】…"
+_AT = re.compile(rf"(?:(?<=^)|(?<=[\s(\[{{<,;:\"'“”‘’«»{_WIDE}{_CJK}]))@(?=\S)", re.M)
+_QUOTED = re.compile(
+    r""""((?:[^"\\\n]|\\.)+)"|'([^'\n]{1,400})'|“([^”\n]{1,400})”|‘([^’\n]{1,400})’"""
+    r"|«([^»\n]{1,400})»|「([^」\n]{1,400})」"
+)
+_LONGEST = 400
+"""A longer path has no file: it is looked for as it is written, and that is all."""
+_BARE = re.compile(r"(?:\\[ \t]|[^\s\"`]){1,1000}")
+"""No path of a file is longer; without a bound, ``(@(@(@`` would be read again from each ``@``."""
+_TRAILING = ".,;:!?'\"”’»>、。，；：！？…"
+_SUFFIX = re.compile(r"(?:['’]s|(?::\d+)(?:[-:]\d+)*|#L?\d+(?:-L?\d+)?)$")
+_RUN_ON = re.compile(rf"[{_WIDE}“”‘’]|(?<=[\x21-\x7e])(?=[{_CJK}])")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -45,7 +56,8 @@ def mentions(text: str) -> list[Mention]:
         if code >= 0 and start < skipped[code][1]:
             continue
         if quoted := _QUOTED.match(text, at.end()):
-            path = re.sub(r'\\(["])', r"\1", quoted[1])
+            path = quoted[quoted.lastindex or 1]
+            path = re.sub(r'\\(["])', r"\1", path) if quoted.lastindex == 1 else path
             found.append(Mention(path, start, quoted.end()))
         elif bare := _BARE.match(text, at.end()):
             raw = _trim(bare[0])
@@ -53,6 +65,21 @@ def mentions(text: str) -> list[Mention]:
                 path = re.sub(r"\\([ \t])", r"\1", raw)
                 found.append(Mention(path, start, at.end() + len(raw)))
     return found
+
+
+def readings(path: str) -> list[str]:
+    """What a mention can mean, the likeliest first: the path as it is written, then, in case that
+    no such file exists, without a line number (``a.py:10``, ``a.py#L10-L20``), a possessive, or
+    the words that follow it without a blank, as in Chinese and Japanese. At most nine.
+    """
+    found = [path]
+    if len(path) > _LONGEST:
+        return found
+    if suffix := _SUFFIX.search(path):
+        found.append(path[: suffix.start()])
+    cuts = [cut.start() for cut in islice(_RUN_ON.finditer(path), 7)]
+    found += [path[:cut] for cut in reversed(cuts) if cut]
+    return list(dict.fromkeys(found))
 
 
 def _trim(raw: str) -> str:

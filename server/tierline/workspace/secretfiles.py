@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 
-_TEMPLATE = re.compile(r"\.(?:example|sample|template|dist|defaults?|schema|example\.\w+)$")
-_ENV = re.compile(r"^(?:\.env(?:\..+|rc)?|\.envrc(?:\..+)?|.+\.env|env\.local|\.dev\.vars)$")
+_TEMPLATE = re.compile(
+    r"\.(?:example|sample|template|dist|defaults?|schema|example\.\w+)$"
+    r"|^\.env[_-](?:example|sample|template|dist|defaults?|schema)$"
+)
+_BACKUP = re.compile(r"(?:~\d*|\.(?:bak|backup|old|orig|save|saved|copy|tmp|sw[a-p])\d*)$")
+"""What editors and people put behind a file's name before they change it."""
+_ENV = re.compile(r"^(?:\.env(?:[._-].+|rc)?|\.envrc(?:\..+)?|.+\.env|env\.local|\.dev\.vars)$")
 _NAMES = re.compile(
     r"""^(?:
       id_(?:rsa|dsa|ecdsa|ed25519|xmss|ecdsa_sk|ed25519_sk)(?:[._-].*)?
@@ -50,6 +55,11 @@ def secret_kind(path: str) -> str:
     """
     folders, _, name = path.replace("\\", "/").rpartition("/")
     name = name.lower()
+    if name.startswith("#") and name.endswith("#"):
+        name = name.strip("#")
+    name = name.removeprefix(".#")
+    while backup := _BACKUP.search(name):
+        name = name[: backup.start()]
     if _TEMPLATE.search(name):
         return ""
     if name.endswith(".pub") or (name.endswith((".pem", ".asc")) and _PUBLIC.search(name)):

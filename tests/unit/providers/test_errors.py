@@ -31,6 +31,14 @@ OVERFLOWS = [
     "Input is too long for requested model.",
     "input size must lie within 1 and 940000",
     "too many tokens",
+    # LM Studio, TGI, others
+    "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded "
+    "with context length of only 4096 tokens, which is not enough.",
+    "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 "
+    "`max_new_tokens`",
+    "Your prompt exceeds the model's max input length of 8000.",
+    "The model's max context length was reached.",
+    "error: context_length_exceeded",
 ]
 OTHERS = [
     "messages: unknown field foo",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -49,3 +51,35 @@ async def test_it_waits_once_and_sees_what_has_changed(
         assert entry is not None and "much longer" in entry.text
     finally:
         await session.close()
+
+
+async def test_a_session_is_opened_while_the_list_is_cleared(
+    cli_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are read beside the loop; the list is another one in one step, before or after."""
+    monkeypatch.setenv("TIERLINE_SYMBOLS_ENABLED", "false")
+    session = Session(
+        [("work", cli_workspace.as_uri())], editor_settings={}, publish=lambda _event: None
+    )
+    await session.start()
+    for name in ("a.py", "b.py"):
+        (cli_workspace / name).write_text(f"{name} = 1\n", encoding="utf-8")
+        await session.files.pin(p.FileParams(path=name))
+    began, go = threading.Event(), threading.Event()
+    read = session.files.loader.restore_text
+
+    def slowly(key: str, confirmed: bool = False) -> Any:
+        began.set()
+        assert go.wait(10)
+        return read(key, confirmed)
+
+    session.files.loader.restore_text = slowly  # type: ignore[method-assign]
+    opening = asyncio.ensure_future(session.files.take_up(session.files.context.snapshot()))
+    await asyncio.to_thread(began.wait, 10)
+    clearing = asyncio.ensure_future(session.files.clear(p.NoParams()))
+    await asyncio.sleep(0.02)
+    assert session.files.context.get_files() == ["a.py", "b.py"], "as it was, until then"
+    go.set()
+    await opening
+    assert (await clearing).files == []
+    await session.close()

@@ -9,7 +9,7 @@ import pytest
 
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.flavour import POSIX, WINDOWS
-from tierline.workspace.mentions import mentions
+from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.paths import Resolved, Roots
 
 
@@ -135,12 +135,43 @@ def test_a_notebook_cells_uri_is_its_notebook() -> None:
         ("@.env", [".env"]),
         ("@v1..v2.diff", ["v1..v2.diff"]),
         ("@a.py's tests", ["a.py's"]),
+        ("@'My Docs/a file.md', please", ["My Docs/a file.md"]),
+        ("@“My Docs/a.md” and @‘b c.md’ and @«d e.md»", ["My Docs/a.md", "b c.md", "d e.md"]),
+        ("请看@src/a.py。", ["src/a.py"]),
+        ("見て：@「メモ 一.md」", ["メモ 一.md"]),
+        ("naïve@b.py, ü@b.py", []),
     ],
 )
 def test_mentions(text: str, paths: list[str]) -> None:
     found = mentions(text)
     assert [mention.path for mention in found] == paths
     assert all(text[mention.start] == "@" for mention in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("a.py", ["a.py"]),
+        ("a.py:10", ["a.py:10", "a.py"]),
+        ("a.py:10-20", ["a.py:10-20", "a.py"]),
+        ("a.py:3:7", ["a.py:3:7", "a.py"]),
+        ("a.py#L10-L20", ["a.py#L10-L20", "a.py"]),
+        ("a.py's", ["a.py's", "a.py"]),
+        ("src/a.py，然后", ["src/a.py，然后", "src/a.py"]),
+        ("a.py里的foo吧", ["a.py里的foo吧", "a.py里的foo", "a.py"]),
+        ("C:\\x\\y.py", ["C:\\x\\y.py"]),
+    ],
+)
+def test_what_a_mention_can_mean(path: str, wanted: list[str]) -> None:
+    assert readings(path) == wanted
+
+
+@pytest.mark.parametrize("piece", ["a吧", ":1", "，", "@“", "@'", "#L1", "(@"])
+def test_readings_and_quotes_take_linear_time(piece: str) -> None:
+    long = piece * 5_000
+    assert len(readings(long)) <= 9
+    assert len(readings(long[:400])) <= 9
+    mentions("@" + long)
 
 
 def test_many_mentions_take_linear_time() -> None:

@@ -247,7 +247,8 @@ def test_this_projects_own_sources_are_clean() -> None:
         "service-account.json", "gcp_service_account_prod.json", "client_secret_1.json",
         "credentials.json", "secrets.yaml", "secrets.prod.yml", "terraform.tfstate",
         "prod.auto.tfvars", ".pgpass", ".htpasswd", "passwords.kdbx", "C:\\\\x\\\\.env",
-        "accessKeys.csv",
+        "accessKeys.csv", ".env~", ".env.bak", ".env_prod", ".env-local", "#.env#", ".#.env",
+        ".env.local.swp", "id_rsa~", ".netrc.orig", "credentials.json.old", "server.key.bak2",
     ],
 )  # fmt: skip
 def test_files_of_secrets_are_told_by_name(path: str) -> None:
@@ -261,7 +262,8 @@ def test_files_of_secrets_are_told_by_name(path: str) -> None:
         "id_rsa.pub", "server.crt", "ca.pem", "public.pem", "fullchain.pem", ".ssh/known_hosts",
         ".ssh/config", "src/secrets.py", "secret_manager.go", "credentials.py", "keys.ts",
         "token.rs", "package.json", "config.json", "docs/secrets.md", "keyboard.js", "monkey.png",
-        "hotkey.ts", "secret.txt", "secrets.example.yaml",
+        "hotkey.ts", "secret.txt", "secrets.example.yaml", ".env.example.bak", ".env_sample",
+        "notes.txt~", "main.py.orig", ".environment.py", "#readme#",
     ],
 )  # fmt: skip
 def test_other_files_are_not(path: str) -> None:
