@@ -137,10 +137,13 @@ class FileService:
                 entry = self.context.get(self.key(reading))
                 confirm = entry is not None and entry.confirmed
                 loaded = await asyncio.to_thread(self._loader.load, reading, confirm=confirm)
-                if isinstance(loaded, Refusal) and not loaded.confirmable:
-                    # Only what is written is refused by name, not what else it could mean.
-                    if reading != path or loaded.reason is Reason.NOT_FOUND:
-                        continue
+                # Only what is written is refused by name, not what else it could mean; and on
+                # Windows no name has the colon of a line number.
+                if not isinstance(loaded, Loaded) and (
+                    loaded.reason in (Reason.NOT_FOUND, Reason.INVALID_PATH)
+                    or (reading != path and not loaded.confirmable)
+                ):
+                    continue
                 found.append((reading, loaded))
                 break
         return found
