@@ -59,6 +59,13 @@ def test_summary_stands_in_the_place_of_what_it_covers() -> None:
     assert texts(now.context()) == ["[History Summary]\nSUM", "question 3", "answer 3"]
 
 
+def test_what_a_summary_keeps_stays_behind_it_word_for_word() -> None:
+    kept = event(1, "summary", text="SUM", covers=["g1", "g2"], keeps=["m10", "m21"])
+    assert texts(timeline((*THREE, kept)).context()) == [
+        "[History Summary]\nSUM", "question 1", "answer 2", "question 3", "answer 3",
+    ]  # fmt: skip
+
+
 def test_truncation_is_a_summary_without_text() -> None:
     now = timeline((*THREE, event(1, "summary", text="", covers=["g1", "g2"], case="truncate")))
     assert texts(now.context()) == ["question 3", "answer 3"]
