@@ -68,7 +68,7 @@ def test_nothing_heavy_is_imported_before_initialize_is_answered(workspace: Path
         pipe.notify("initialized")
         pipe.request("tierline/files/list")
         imported = {line.rpartition("|")[2].strip() for line in pipe.stderr.splitlines()}
-        late = ("anthropic", "openai", "xllamacpp")
+        late = ("anthropic", "openai", "tiktoken_ext", "xllamacpp")  # nothing to be counted yet
         assert [name for name in imported if name.split(".")[0] in late] == []
 
 

@@ -217,14 +217,15 @@ class Composer:
         plan. Blocking; a cut is kept, so that the plan need not make it again.
         """
         facts = self._session.models.facts()
-        counter = self._session.counters.counter(facts)
         limit = self._session.settings.context.max_file_tokens
-        if limit > facts.max_input_tokens:
-            return
         files = self._session.files.context
-        for entry in map(files.get, keys):
-            if entry is not None and entry.state is FileState.OK:
-                files.rendered(entry, counter, limit)
+        found = [entry for entry in map(files.get, keys) if entry is not None]
+        found = [entry for entry in found if entry.state is FileState.OK]
+        if not found or limit > facts.max_input_tokens:
+            return  # and no vocabulary is loaded
+        counter = self._session.counters.counter(facts)
+        for entry in found:
+            files.rendered(entry, counter, limit)
 
     def tokens_of(self, key: str) -> int:
         """Tokens of an item in the last plan; 0 if it is not in it."""
