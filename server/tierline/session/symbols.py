@@ -289,7 +289,8 @@ class SymbolService:
             log.debug("The symbol index is not ready; the prompt goes without")
 
     async def _fetch(self) -> None:
-        tokens, per_file, tools = wanted = self.wanted()
+        # Whether tools fit is counted, and the first count of a model loads its vocabulary.
+        tokens, per_file, tools = wanted = await asyncio.to_thread(self.wanted)
         if tokens <= 0:
             self.map, self._map_for = ModuleMap(ranks=self.map.ranks), wanted
             return
