@@ -111,6 +111,8 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     assert "[History Summary]" in sent and sent.count("And lines with a comment?") == 1
     assert "Which of the tests cover absolute zero?" not in sent
 
+    with_code(vscode)
+    pane(vscode, "Context", False)
     summary = card.get_by_test_id("history-summary")
     expect(summary).to_contain_text("History Summary")
     expect(summary.get_by_text("Read values from a CSV file")).to_be_hidden()
@@ -121,8 +123,6 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     covered.locator("summary").first.click()
     expect(covered.get_by_text("absolute zero")).to_be_visible()
     covered.locator("summary").first.click()
-    with_code(vscode)
-    pane(vscode, "Context", False)
     card.scroll_into_view_if_needed()
     keep(vscode, IMAGES / "compaction.png")
 

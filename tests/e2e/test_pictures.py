@@ -205,6 +205,7 @@ def test_pictures_of_a_session(vscode: Workbench, model: Model, settings: Settin
     goes_on(vscode, chat)
     cached(vscode, chat, settings)
     page.set_viewport_size(SIZE)
+    page.locator(".tab", has_text="Prompt Cache").get_by_label("Close").click()
     vscode.command("Tierline: New Session")
     expect(replies(chat)).to_have_count(0, timeout=20_000)
     expect(chat.get_by_test_id("chat-input")).to_be_focused()
@@ -221,7 +222,7 @@ def asks(bench: Workbench, chat: FrameLocator, settings: Settings) -> None:
     """The first turn: the chat with what goes with it, the budget."""
     page = bench.page
     say(chat, "What does convert.py do, and is it right?")
-    answered(chat)
+    expect(replies(chat).last).to_have_attribute("data-status", "ok", timeout=60_000)
     pane(bench, "Context", True)
     page.set_viewport_size(LARGE)
     sidebar_width(bench, 420)

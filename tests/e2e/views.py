@@ -188,7 +188,7 @@ def with_code(bench: Workbench) -> None:
     bench.explorer_open("convert.py")
     bench.show_chat()
     bench.page.mouse.move(900, 500)
-    bench.page.wait_for_timeout(700)
+    bench.page.wait_for_timeout(1_500)
 
 
 def pictures() -> Path | None:
