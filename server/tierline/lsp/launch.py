@@ -12,6 +12,7 @@ import sys
 from tierline.lsp.stdio import claim_stdout
 
 DEFAULT_PORT = 7817
+SWITCH_SECONDS = 0.001
 _M_ARENA_MAX = -8  # glibc, malloc.h
 
 
@@ -23,6 +24,8 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     """
     # Hundreds of classes are created at import, and an editor waits: see ``tidy``.
     gc.disable()
+    # A thread that plans gives the event loop its turn within a millisecond, not five.
+    sys.setswitchinterval(SWITCH_SECONDS)
     # Before anything else is imported: what prints while it loads must not reach the client.
     stream = claim_stdout() if tcp is None else None
     from tierline.lsp.deferred import load_lsprotocol

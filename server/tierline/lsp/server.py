@@ -26,7 +26,7 @@ from tierline.lsp.launch import tidy
 from tierline.lsp.params import usable
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.proposals import Proposals
-from tierline.lsp.stdio import UnbufferedWriter
+from tierline.lsp.stdio import ThreadedReader, UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
 from tierline.lsp.workbench import LspWorkbench
 
@@ -249,10 +249,20 @@ def _abandoned(server: TierlineServer, loop: asyncio.AbstractEventLoop) -> None:
 def serve_stdio(stream: BinaryIO) -> None:
     """Speak LSP on standard input and ``stream`` until the client says goodbye or is gone."""
     server = build()
+    server.protocol.set_writer(UnbufferedWriter(stream))  # type: ignore[arg-type]
     try:
-        server.start_io(sys.stdin.buffer, UnbufferedWriter(stream))  # type: ignore[arg-type]
+        asyncio.run(_serve_stdio(server))
+    except (KeyboardInterrupt, SystemExit):
+        pass
     finally:
         server.abandon()
+
+
+async def _serve_stdio(server: TierlineServer) -> None:
+    """Not the loop of pygls: its reader changes threads three times for every message."""
+    reader = ThreadedReader(sys.stdin.buffer)
+    error = server.report_server_error
+    await run_async(threading.Event(), reader, server.protocol, log, error)
 
 
 def serve_tcp(host: str, port: int) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import os
 import sys
+import threading
 from typing import BinaryIO
 
 log = logging.getLogger(__name__)
+
+PIECE = 64 * 1024
+"""Bytes that are read at once; what a pipe holds on Linux."""
+UNREAD = 1024 * 1024
+"""Bytes, beside the message that comes, that may lie here: behind that, the client has to wait."""
 
 
 def claim_stdout() -> BinaryIO:
@@ -22,6 +30,68 @@ def claim_stdout() -> BinaryIO:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return os.fdopen(private, "wb", buffering=0)
+
+
+class ThreadedReader:
+    """Standard input for the event loop, read by a thread of its own and handed over as it comes.
+
+    The reader of pygls changes threads three times for every message; where the machine is busy,
+    each change is a wait for the processor. A pipe or a file: reading it without a thread is not
+    possible everywhere.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._loop = asyncio.get_running_loop()
+        self._buffer = asyncio.StreamReader()
+        self._unread, self._wanted = 0, 0
+        self._room = threading.Event()
+        self._room.set()
+        threading.Thread(target=self._read, name="tierline-stdin", daemon=True).start()
+
+    async def readline(self) -> bytes:
+        """One line of a header; empty at the end."""
+        await asyncio.sleep(0)  # what the message before began has its turn before the next one
+        return self._took(await self._buffer.readline())
+
+    async def readexactly(self, n: int) -> bytes:
+        """The body of a message; empty if the client left before its end."""
+        self._wanted = n
+        self._room.set()
+        try:
+            return self._took(await self._buffer.readexactly(n))
+        except asyncio.IncompleteReadError:
+            return b""
+        finally:
+            self._wanted = 0
+
+    def _took(self, data: bytes) -> bytes:
+        self._unread -= len(data)
+        if self._unread <= UNREAD:
+            self._room.set()
+        return data
+
+    def _read(self) -> None:
+        descriptor = self._stream.fileno()
+        data = b"-"
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            while data:
+                self._room.wait()
+                try:
+                    data = os.read(descriptor, PIECE)
+                except OSError as error:
+                    log.info("Standard input cannot be read any more: %s", error)
+                    data = b""
+                self._loop.call_soon_threadsafe(self._came, data)
+
+    def _came(self, data: bytes) -> None:
+        if not data:
+            self._buffer.feed_eof()
+            return
+        self._buffer.feed_data(data)
+        self._unread += len(data)
+        if self._unread > max(UNREAD, self._wanted):
+            self._room.clear()
 
 
 class UnbufferedWriter:

@@ -41,6 +41,7 @@ from tierline.session.candidates import (
 from tierline.session.contextline import context_line
 from tierline.session.layout import lay_out
 from tierline.session.memos import memo_items
+from tierline.session.retrieval import Automatic
 from tierline.session.tiering import SentState, policy
 from tierline.store.group_search import GroupSearch
 
@@ -73,6 +74,16 @@ class Composed:
         if self.rendered is None:
             raise RuntimeError("a preview has no request")
         return self.rendered
+
+
+@frozen
+class _Read:
+    """What of a snapshot takes a thread."""
+
+    files: tuple[Item, ...]
+    memos: tuple[Item, ...]
+    urls: tuple[Item, ...]
+    automatic: Automatic
 
 
 class Composer:
@@ -191,7 +202,7 @@ class Composer:
         session_id = self._session.conversation.session_id
         kept = self._sent.get(session_id)
         facts = self._session.models.facts()
-        counter = await asyncio.to_thread(self._session.counters.counter, facts)
+        counter = await self._session.counters.loaded(facts)
         now = policy(self._session.settings.cache, counter.count).purge(kept, "history:")
         if now != kept:
             await asyncio.to_thread(self._sent.keep, session_id, now)
@@ -244,7 +255,7 @@ class Composer:
         session = self._session
         settings = session.settings
         facts = session.models.facts()
-        counter = await asyncio.to_thread(session.counters.counter, facts)
+        counter = await session.counters.loaded(facts)
         session.files.context.unshed()
         limits = self.limits(facts, counter)
         if after_overflow:
@@ -259,24 +270,21 @@ class Composer:
         if selection == Strategy.LEVELS:
             isolated = isolate(messages, session.models.strategy)
             memory = await session.memory.view(isolated, turn, limits.max_input_tokens)
+        read = await asyncio.to_thread(self._read, turn, counter)
         return Snapshot(
             facts=facts,
             strategy=session.models.strategy,
             mode=ContextMode(session.mode),
             limits=limits,
             messages=tuple(messages),
-            files=await asyncio.to_thread(
-                lambda: tuple(
-                    session.files.context.to_items(counter, settings.context.max_file_tokens)
-                )
-            ),
+            files=read.files,
             absent=tuple(
                 absent_of(entry) for entry in session.files.context.entries() if entry.reason
             ),
             active_group=active,
             tail=tail_of(turn),
-            memos=await asyncio.to_thread(self._memos, turn),
-            urls=await asyncio.to_thread(session.urls.items, counter),
+            memos=read.memos,
+            urls=read.urls,
             session_id=session.conversation.session_id,
             branch=session.conversation.branch,
             after_overflow=after_overflow,
@@ -292,7 +300,7 @@ class Composer:
             now=time.time(),
             dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
             churn=session.churn.known(),
-            automatic=await asyncio.to_thread(session.retrieval.automatic, turn, counter),
+            automatic=read.automatic,
             notes=tuple(
                 note_items(
                     session.conversation.timeline(),
@@ -304,6 +312,19 @@ class Composer:
             ),
             tools=tools,
             edits=session.edits.applied(),
+        )
+
+    def _read(self, turn: Turn | None, counter: TokenCounter) -> _Read:
+        """All that is read or counted for a snapshot. In one go: each change of threads is a wait
+        for the processor, twice, where the machine is busy.
+        """
+        session = self._session
+        most = session.settings.context.max_file_tokens
+        return _Read(
+            files=tuple(session.files.context.to_items(counter, most)),
+            memos=self._memos(turn),
+            urls=session.urls.items(counter),
+            automatic=session.retrieval.automatic(turn, counter),
         )
 
     def _memos(self, turn: Turn | None) -> tuple[Item, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -46,6 +47,11 @@ class Counters:
                 warn=self._say,
             )
         return counter
+
+    async def loaded(self, facts: ModelFacts) -> TokenCounter:
+        """As ``counter``, which reads the vocabulary in a thread if it has to."""
+        found = self._counters.get(facts)
+        return found if found is not None else await asyncio.to_thread(self.counter, facts)
 
     def observe(self, facts: ModelFacts, estimated: int, reported: int) -> None:
         """Learn from one request: our count and the provider's figure."""

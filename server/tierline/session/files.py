@@ -213,6 +213,8 @@ class FileService:
         await self.settled()
         stale = [e for e in self.context.entries() if everything or e.key in self._stale]
         self._stale.clear()
+        if not stale:
+            return False
         changes = await asyncio.to_thread(self._loader.refresh, stale)
         for key, loaded in changes.changed.items():
             if self.context.has_file(key):

@@ -28,13 +28,27 @@ class PlanService:
         """A plan with all entries; the next request's without an id."""
         if not params.plan_id:
             composed = await self._session.composer.preview()
-            return _info(composed.plan, "", "", "", "", entries=True)
-        return _stored_info(await self._find(params.plan_id), entries=True)
+            return _info(composed.plan, "", "", "", "")
+        return _stored_info(await self._find(params.plan_id))
 
     async def listed(self, params: p.PlanListParams) -> p.PlanListResult:
         """Newest first."""
-        found = await asyncio.to_thread(self.store.list, max(1, params.limit))
-        return p.PlanListResult(plans=[_stored_info(stored, entries=False) for stored in found])
+        found = await asyncio.to_thread(self.store.summaries, max(1, params.limit))
+        return p.PlanListResult(
+            plans=[
+                p.PlanInfo(
+                    plan_id=plan.plan_id,
+                    session_id=plan.session_id,
+                    turn_id=plan.turn_id,
+                    created=plan.created,
+                    model=plan.model,
+                    mode=plan.mode,  # type: ignore[arg-type]
+                    total_tokens=plan.total_tokens,
+                    request_sha256=plan.request_sha256,
+                )
+                for plan in found
+            ]
+        )
 
     async def explain(self, params: p.PlanExplainParams) -> p.PlanExplainResult:
         """Why an item is in or out, in a sentence. A bare path means the file."""
@@ -114,21 +128,19 @@ def _text(block: object) -> str:
     return str(block)
 
 
-def _stored_info(stored: StoredPlan, *, entries: bool) -> p.PlanInfo:
+def _stored_info(stored: StoredPlan) -> p.PlanInfo:
     return _info(
         stored.plan,
         stored.session_id,
         stored.turn_id,
         stored.created,
         stored.request_sha256,
-        entries=entries,
     )
 
 
 def _info(
-    plan: ContextPlan, session_id: str, turn_id: str, created: str, sha256: str, *, entries: bool
+    plan: ContextPlan, session_id: str, turn_id: str, created: str, sha256: str
 ) -> p.PlanInfo:
-    groups = ((True, plan.included), (False, plan.excluded)) if entries else ()
     listed = [
         p.PlanEntryInfo(
             key=entry.key,
@@ -139,7 +151,7 @@ def _info(
             code=str(entry.code),
             reason=entry.reason,
         )
-        for included, group in groups
+        for included, group in ((True, plan.included), (False, plan.excluded))
         for entry in group
     ]
     return p.PlanInfo(

@@ -15,6 +15,7 @@ import hashlib
 import logging
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,20 @@ class StoredPlan:
     """The adapter that rendered it (``RenderedRequest.provider``), which can do so again."""
 
 
+@frozen
+class PlanSummary:
+    """What a list shows of a stored plan."""
+
+    plan_id: str
+    model: str
+    mode: str
+    total_tokens: int
+    session_id: str
+    turn_id: str
+    created: str
+    request_sha256: str
+
+
 class PlanStore(Database):
     """Plans with their prompts, in one SQLite file, readable by the user alone (mode 0600).
 
@@ -81,6 +96,9 @@ class PlanStore(Database):
         super().__init__(path, version=_VERSION, ddl=_DDL, tables=("plan", "block"))
         self._max_plans = max(1, max_plans)
         self._max_bytes = max_bytes
+        self._summaries: dict[int, PlanSummary] = {}
+        """By number, of the connection below; plans do not change."""
+        self._summarised: sqlite3.Connection | None = None
 
     def save(
         self,
@@ -147,6 +165,29 @@ class PlanStore(Database):
 
         return self.run(read, lambda: [])
 
+    def summaries(self, limit: int) -> Sequence[PlanSummary]:
+        """The newest plans first, at most ``limit``, without their items. Each is read once."""
+
+        def read(db: sqlite3.Connection) -> Sequence[PlanSummary]:
+            # SQLite begins again with small numbers in a file that was begun anew.
+            known = {} if db is not self._summarised else self._summaries
+            wanted = [
+                number
+                for (number,) in db.execute(
+                    "SELECT seq FROM plan ORDER BY seq DESC LIMIT ?", (max(0, limit),)
+                )
+            ]
+            for number in wanted:
+                if number not in known:
+                    row = db.execute(_SELECT + " WHERE seq = ?", (number,)).fetchone()
+                    if (stored := _stored(row)) is not None:
+                        known[number] = _summary(stored)
+            self._summaries = {n: known[n] for n in wanted if n in known}
+            self._summarised = db
+            return list(self._summaries.values())
+
+        return self.run(read, lambda: [])
+
     def load_prompt(self, plan_id: str) -> Prompt:
         """The prompt of a plan, equal to the one that was saved.
 
@@ -199,6 +240,20 @@ class PlanStore(Database):
 
 _SELECT = "SELECT plan, session_id, turn_id, created, request_sha256, provider FROM plan"
 _DAMAGED_ROW = (ValueError, KeyError, TypeError, zlib.error)
+
+
+def _summary(stored: StoredPlan) -> PlanSummary:
+    plan = stored.plan
+    return PlanSummary(
+        plan_id=plan.plan_id,
+        model=plan.model,
+        mode=str(plan.mode),
+        total_tokens=sum(entry.tokens for entry in plan.included),
+        session_id=stored.session_id,
+        turn_id=stored.turn_id,
+        created=stored.created,
+        request_sha256=stored.request_sha256,
+    )
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tierline.context.plan import ContextPlan, plan
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.errors import TierlineError
+from tierline.store import plans
 from tierline.store.plans import PlanStore
 
 PROMPT = Prompt(
@@ -291,3 +293,30 @@ def test_threads_and_other_windows_may_write_at_the_same_time(store: PlanStore) 
         thread.join()
     assert results == [True] * 30
     assert len(store.list(99)) == 30
+
+
+def test_a_list_reads_each_plan_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for whenever a turn ends."""
+    store = PlanStore(tmp_path / "plans.sqlite3", max_plans=3)
+    for number in range(5):
+        store.save(make(f"g{number}", 10 + number), PROMPT, f"hash {number}", "2026-01-01")
+    read: list[object] = []
+    real = plans._stored
+
+    def seen(row: tuple[Any, ...]) -> plans.StoredPlan | None:
+        read.append(row)
+        return real(row)
+
+    monkeypatch.setattr(plans, "_stored", seen)
+    found = store.summaries(2)
+    assert [(f.turn_id, f.request_sha256) for f in found] == [("g4", "hash 4"), ("g3", "hash 3")]
+    assert [f.total_tokens for f in found] == [
+        sum(e.tokens for e in s.plan.included) for s in store.list(2)
+    ]
+    del read[:]
+    store.save(make("g5"), PROMPT, "hash 5", "2026-01-01")
+    assert [f.turn_id for f in store.summaries(9)] == ["g5", "g4", "g3"]
+    assert len(read) == 1, "the new one"
+    (tmp_path / "plans.sqlite3").unlink()
+    store.save(make("other"), PROMPT, "hash", "2026-01-01")
+    assert [f.turn_id for f in store.summaries(9)] == ["other"], "of the new file"
