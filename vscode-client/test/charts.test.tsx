@@ -91,6 +91,14 @@ describe('the figures of turns', () => {
 });
 
 describe('the charts', () => {
+  it('give each tier a colour of its own', () => {
+    const names = ['head', 'L0', 'L1', 'L2', 'L3', 'log', 'tail'];
+    const tiers = names.map((tier) => ({ tier, name: tier, tokens: 9, cachedTokens: 0 }));
+    const found = charts(turnFigures([request('a', { tiers })])).find(({ id }) => id === 'tiers');
+    const colours = JSON.stringify(found).match(/"tier\d"/g) ?? [];
+    expect(new Set(colours).size).toBe(names.length);
+  });
+
   it('show size, tiers, cost and hits, each with a sentence', () => {
     const found = charts(turnFigures([request('a'), request('b', { inputTokens: 2_000 })]));
     expect(found.map((one) => one.id)).toEqual(['budget', 'tiers', 'cost', 'hits']);

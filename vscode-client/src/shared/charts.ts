@@ -13,7 +13,7 @@ const BOTTOM = 22;
 /** More bars than this are not told apart; the newest are drawn. */
 export const MAX_TURNS = 120;
 const MAX_BAR = 30;
-const COLOURS = 6;
+const COLOURS = 8;
 
 export interface Chart {
   id: 'budget' | 'tiers' | 'cost' | 'hits';
@@ -245,7 +245,8 @@ function round(value: number): number {
 const STYLE = `text{font:11px sans-serif;fill:#333}.title{font-size:13px;font-weight:bold}
 .grid{stroke:#ddd}.unknown{stroke:#999;stroke-dasharray:2 2}.limit{stroke:#c33;stroke-dasharray:5 3}
 .cached,.saved{fill:#2f7d4f}.fresh,.cost{fill:#c4661f}.saved{fill-opacity:.45}.plain{fill:#2566b0}
-.tier0{fill:#6b4fa3}.tier1{fill:#2f7d4f}.tier2{fill:#2566b0}.tier3{fill:#c4661f}.tier4{fill:#a88a10}.tier5{fill:#b03030}`;
+.tier0{fill:#6b4fa3}.tier1{fill:#2f7d4f}.tier2{fill:#2566b0}.tier3{fill:#c4661f}.tier4{fill:#a88a10}.tier5{fill:#b03030}
+.tier6{fill:#7fb2d9}.tier7{fill:#777}`;
 
 /** All charts below each other, in a file that needs nothing else. */
 export function svgFile(all: readonly TurnFigures[], title: string): string {
