@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -14,6 +15,7 @@ from tierline.context.items import Section
 from tierline.context.plan import plan
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import PromptBlock, PromptMessage
+from tierline.context.prompt_json import encode
 from tierline.context.retrieval.holdings import Holdings
 from tierline.context.tiers.base import Arrangement, Piece, Sent, Tier
 from tierline.history.actions import window
@@ -188,3 +190,7 @@ def test_what_comes_in_a_row_from_one_side_is_one_message() -> None:
         builder.add(place, piece)
     (only,) = builder.messages
     assert [b.block for b in only.blocks] == [Text("one"), Text("two")]
+
+
+def test_any_value_of_a_tool_call_can_be_stored_with_a_plan() -> None:
+    assert encode({"a": MappingProxyType({"b": 1}), "p": Path("x")}) == b'{"a":{"b":1},"p":"x"}'

@@ -15,7 +15,7 @@ from tierline.context.blocks import Image, Text, ToolResult, ToolUse
 from tierline.context.text import well_formed
 from tierline.history.groups import results
 from tierline.history.messages import Message
-from tierline.history.truncation import TruncationSettings, hint, truncate
+from tierline.history.truncation import TruncationSettings, hint, truncate, truncate_result
 from tierline.store.query_db import query_db
 from tierline.store.sessions import HistoryStore
 
@@ -130,3 +130,16 @@ def test_truncation_never_touches_the_originals() -> None:
     before = [attrs.asdict(m) for m in history]
     truncate(history, active_group="")
     assert [attrs.asdict(m) for m in history] == before
+
+
+def test_the_note_stands_at_the_end_of_the_last_text_that_is_left() -> None:
+    shot = Image("image/png", "aGk=")
+    result = ToolResult("c", (Text("one two "), Text("three "), Text("four"), shot))
+    cut = truncate_result(result, 10, "m1")
+    assert cut.content == (Text("one two "), Text("th" + hint("m1")), shot)
+    alone = truncate_result(ToolResult("c", (Text("one two"),)), 3, "m1")
+    assert alone.content == (Text("one" + hint("m1")),)
+    assert truncate_result(ToolResult("c", (shot, Text("x"))), 0, "m1").content == (
+        shot,
+        Text(hint("m1")),
+    )
