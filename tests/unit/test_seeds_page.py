@@ -30,7 +30,7 @@ def test_every_test_and_file_that_is_named_is_there() -> None:
         assert (ROOT / "server" / "tierline" / path).exists() or (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize(("lines", "row"), rows(), ids=lambda value: value[:9])
+@pytest.mark.parametrize(("lines", "row"), list(rows()), ids=lambda value: value[:9])
 def test_a_test_that_cites_a_line_stands_in_that_lines_row(lines: str, row: str) -> None:
     parts = lines.rpartition(":")[2].split(", ")
     ranges = [[int(n) for n in part.split("-")] for part in parts]
