@@ -18,10 +18,10 @@ from pygls.exceptions import JsonRpcException
 from bugcases.fixtures import build, case, expect
 from bugcases.through_lsp import KINDS, last, reply, sent
 from lsp.conftest import Start
-from lsp.project import records
+from lsp.project import messages, records
 from tierline.lsp import protocol as p
-from wire.scripts import a_error, a_reply, raw, then
-from wire.servers import Hold, Kind, wire_server
+from wire.scripts import a_error, a_reply, o_reply, o_texts, raw, then
+from wire.servers import Hold, Kind, Reply, wire_server
 
 # --- P: streaming ---------------------------------------------------------------------------------
 
@@ -147,3 +147,52 @@ async def test_br_186_an_oversized_picture_spoils_nothing(
     assert (workspace / ".tierline" / "history.jsonl").stat().st_size < 10_000
     stored: Any = [r for r in records(workspace) if "image" in json.dumps(r.get("content", ""))]
     assert bool(stored) == expect("BR-186")["stored_image"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_br_067_a_prompt_without_reply_is_kept_and_sent_once(
+    start: Start, workspace: Path, kind: Kind
+) -> None:
+    """BR-067, the report's own steps; and P1 again at once, which is said and written down once."""
+    script = json.loads((case("BR-067") / "script.json").read_text(encoding="utf-8"))
+    first, second, again = (step["prompt"] for step in script if "prompt" in step)
+    failed = Reply([b"{}"], 500)
+    once = {"TIERLINE_PROVIDER_MAX_RETRIES": "0"}
+    with wire_server(kind, [failed, failed, reply(kind, "R2"), reply(kind, "R3")]) as model:
+        editor = await start(model, env=once)
+        assert (await editor.chat(first)).outcome == "error"
+        resent = await editor.ask("chat/send", p.ChatSendParams(text=first))
+        assert any("sent again as it stands" in notice for notice in resent.notices)
+        await editor.until(lambda: len(editor.bodies(p.TurnFinished)) == 2)
+        assert {end.turn_id for end in editor.bodies(p.TurnFinished)} == {resent.turn_id}
+        await editor.stop()
+        editor = await start(model, env=once)
+        assert (await editor.chat(second)).outcome == "ok"
+        assert all(
+            sent(model).count(text) == 1 for text in expect("BR-067")["second_body_contains"]
+        )
+        assert (await editor.chat(again)).outcome == "ok"
+        assert sent(model).count(first) == 2, "asked anew after another turn, so it is there anew"
+    asked = [m["content"] for m in messages(workspace) if m["role"] == "user"]
+    assert asked == [first, second, again]
+
+
+async def test_br_165_a_queued_prompt_is_undone_first(start: Start, workspace: Path) -> None:
+    """BR-165: P1 streams, P2 waits, undo: P2 goes and is never sent; P1 ends whole."""
+    script = [Reply([*o_texts("Half, "), Hold(), *o_reply("whole.").body[1:]]), o_reply("No.")]
+    with wire_server("openai", script) as model:
+        editor = await start(model)
+        one = await editor.ask("chat/send", p.ChatSendParams(text="P1"))
+        await editor.until(lambda: editor.bodies(p.TextDelta))
+        two = await editor.ask("chat/send", p.ChatSendParams(text="P2"))
+        state = await editor.ask("history/undo")
+        assert [m.text for m in state.messages] == ["P1"]
+        assert (await editor.finished(two.turn_id)).outcome == "interrupted"
+        model.release()
+        assert (await editor.finished(one.turn_id)).outcome == "ok"
+        assert [m.text for m in (await editor.ask("state/get")).messages] == ["P1", "Half, whole."]
+        state = await editor.ask("history/undo")
+        assert state.messages == []
+        with pytest.raises(JsonRpcException, match="nothing to undo"):
+            await editor.ask("history/undo")
+        assert len(model.bodies) == 1

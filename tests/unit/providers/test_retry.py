@@ -126,3 +126,23 @@ def test_waits_are_bounded_in_number_and_time_and_never_zero(
         waited, count = waited + wait, count + 1
     assert waited <= policy.total_wait
     assert count <= retries
+
+
+async def test_waits_of_two_clients_differ() -> None:
+    """Unless a test says otherwise, chance has its part: they do not come back together."""
+    announced: list[float] = []
+
+    async def attempt() -> AsyncGenerator[StreamEvent, None]:
+        raise BUSY
+        yield Stop("end")  # type: ignore[unreachable]  # makes it a generator
+
+    async def sleep(_seconds: float) -> None:
+        return
+
+    for _ in range(6):
+        async with aclosing(with_retries(attempt, RetryPolicy(1), sleep=sleep)) as stream:
+            with pytest.raises(RequestFailed):
+                async for event in stream:
+                    assert isinstance(event, Retrying)
+                    announced.append(event.wait_seconds)
+    assert len(announced) == 6 and len(set(announced)) > 1
