@@ -148,6 +148,28 @@ def test_br_132_a_swap_between_check_and_open_is_caught(
     assert (root / "sub").is_symlink() or (root / "sub/secret.txt").is_symlink()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_br_132_another_file_put_there_while_it_is_opened_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was opened must be what lies at the path that was judged, also within the folder."""
+    root = build("BR-132", tmp_path) / "in"
+    real_open = os.open
+
+    def open_then_swap(path: str, flags: int) -> int:
+        monkeypatch.undo()
+        descriptor = real_open(path, flags)
+        (root / "other.txt").write_text("other\n")
+        (root / "other.txt").replace(root / "real.txt")
+        return descriptor
+
+    loader = loader_of(root)
+    monkeypatch.setattr(os, "open", open_then_swap)
+    refusal = loader.load("real.txt")
+    assert isinstance(refusal, Refusal)
+    assert refusal.reason is Reason.CHANGED_WHILE_READING
+
+
 def test_br_134_verdicts_are_those_of_git(tmp_path: Path) -> None:
     shutil.copy(case("BR-134") / "tree.gitignore", tmp_path / ".gitignore")
     wanted = expect("BR-134")["ignored"]

@@ -62,6 +62,9 @@ def test_stop_pressed_often_lets_the_next_prompt_go_on(workspace: Path, held: Wi
 def test_retry_twice_at_once_asks_once(workspace: Path, model: WireServer) -> None:
     with Pipe(workspace, env=environment(model)) as pipe:
         pipe.initialize()
+        for method in ("drop", "remove", "show"):
+            error = pipe.answer(pipe.post(f"tierline/history/{method}"))["error"]
+            assert error["message"] == "There is no turn yet."
         ended(pipe, pipe.request("tierline/chat/send", {"text": "Only once."})["turnId"])
         quiet(pipe)
         answers = [pipe.answer(n) for n in [pipe.post("tierline/chat/retry") for _ in range(3)]]

@@ -318,7 +318,9 @@ class HistoryService:
 
     def _group(self, params: p.GroupParams) -> str:
         known = self._conversation.groups()
-        return params.group_id or (known[-1] if known else "")
+        if not params.group_id and not known:
+            raise TierlineError("not_found", "There is no turn yet.", "Send a prompt first.")
+        return params.group_id or known[-1]
 
     def _plan_of(self, branch: str) -> str:
         """The plan of the newest turn on a branch that has one; empty if none is kept."""
