@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lsp.conftest import environment
-from tierline.cli import app
+from tierline.cli.main import app
 from wire.servers import WireServer
 
 

@@ -13,7 +13,7 @@ def main() -> None:
         serve()
         return
     try:
-        from tierline.cli import app
+        from tierline.cli.main import app
 
         app(prog_name="tierline")
     except KeyboardInterrupt:  # while the modules load; later ones are the commands' own business

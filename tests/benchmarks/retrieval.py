@@ -34,7 +34,7 @@ from tierline.memory.levels import Budgets
 from tierline.memory.recall import recall, render
 from tierline.memory.view import Keeper, messages
 from tierline.session.counting import make_counters
-from tierline.session.meaning import Meaning
+from tierline.session.retrieval.meaning import Meaning
 from tierline.store.group_search import GroupSearch
 
 CONTEXT = 4_000
@@ -209,7 +209,7 @@ def _contexts(
 def _embed(meaning: Meaning, history: Sequence[Message]) -> None:
     """All turns at once, before anything is asked; the product does it turn by turn."""
     from tierline.context.text import sha256
-    from tierline.session.meaning import group_text
+    from tierline.session.retrieval.meaning import group_text
 
     meaning.warm(history)
     meaning.embedder.ready([sha256(group_text(g)) for g in groups(history)[:-1]], 600)

@@ -36,8 +36,8 @@ from benchmarks.quotes import commits_table
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.rank import Blend, Query, rank_files
 from tierline.context.retrieval.words import query_terms, terms
-from tierline.session.retrieval import CANDIDATES
-from tierline.session.touchpoints import CardReader, gather
+from tierline.session.retrieval.service import CANDIDATES
+from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots

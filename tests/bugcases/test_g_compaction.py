@@ -289,7 +289,7 @@ async def test_br091_no_failure_of_the_summariser_escapes(
         async def fail(*_: object) -> str:
             raise error
 
-        monkeypatch.setattr("tierline.session.summariser.Summariser.summary", fail)
+        monkeypatch.setattr("tierline.session.memory.summariser.Summariser.summary", fail)
     async with talking(tmp_path, server, monkeypatch, compaction=low()) as talk:
         await fill(talk, 7)
         assert talk.kinds().count("compactionError") == 1  # told once

@@ -16,7 +16,7 @@ import pytest
 
 from lsp.conftest import environment
 from lsp.pipe import clean_environment, history
-from tierline.cli_common import EXIT_INTERRUPTED, EXIT_READER_GONE
+from tierline.cli.common import EXIT_INTERRUPTED, EXIT_READER_GONE
 from wire.scripts import o_texts, then
 from wire.servers import Hold, WireServer, wire_server
 
@@ -133,7 +133,7 @@ def at_rest(process: subprocess.Popen[bytes], limit: float = 30.0) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("module", ["typer", "rich.text", "tierline.cli_common"])
+@pytest.mark.parametrize("module", ["typer", "rich.text", "tierline.cli.common"])
 def test_ctrl_c_while_modules_load(workspace: Path, module: str) -> None:
     """In the middle of an import, which the interpreter names as it goes."""
     command = [sys.executable, "-X", "importtime", "-m", "tierline", "doctor", "--quick"]

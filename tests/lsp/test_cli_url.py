@@ -10,7 +10,7 @@ from pathlib import Path
 from lsp.conftest import Start, environment
 from lsp.pipe import clean_environment
 from lsp.test_urls import BODY, GUIDE, TEXT, env
-from tierline.cli_common import EXIT_OK, EXIT_PROBLEM
+from tierline.cli.common import EXIT_OK, EXIT_PROBLEM
 from web.site import page, site
 from wire.servers import WireServer
 

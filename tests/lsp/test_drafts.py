@@ -17,7 +17,7 @@ import pytest
 from bugcases.bodies import violations
 from lsp.conftest import environment
 from lsp.pipe import Pipe, history
-from tierline.session.drafting import PAUSE_SECONDS
+from tierline.session.turns.drafting import PAUSE_SECONDS
 from tierline.store.drafts import read
 from wire.agents import Use, calls
 from wire.scripts import a_event, a_reply, a_start, a_texts, a_tool, o_end, o_reply, o_texts

@@ -82,7 +82,7 @@ def test_without_the_sdk_it_says_what_to_install() -> None:
     code = (
         "import importlib.util as u, sys; find = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name == 'mcp' else find(name, *a)\n"
-        "from tierline.cli import app; sys.argv = ['tierline', 'mcp']; app()"
+        "from tierline.cli.main import app; sys.argv = ['tierline', 'mcp']; app()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -11,7 +11,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from lsp.conftest import Start
-from tierline.cli import app
+from tierline.cli.main import app
 from tierline.lsp import protocol as p
 from wire.agents import Use, calls, says
 from wire.servers import wire_server

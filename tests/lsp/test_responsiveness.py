@@ -62,7 +62,7 @@ SLOW_COMPOSER = """
     from importlib.machinery import PathFinder
     class Slow:
         def find_spec(self, name, path=None, target=None):
-            if name != "tierline.session.composer":
+            if name != "tierline.session.requests.composer":
                 return None
             spec = PathFinder.find_spec(name, path, target)
             load = spec.loader.exec_module

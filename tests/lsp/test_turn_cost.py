@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lsp.conftest import Start
-from tierline.cli import app
+from tierline.cli.main import app
 from tierline.lsp import protocol as p
 from wire.agents import Use, calls
 from wire.scripts import a_end, a_reply, a_start, a_texts, o_reply, then

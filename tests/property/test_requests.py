@@ -34,8 +34,8 @@ from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import Provider
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.transport import Endpoint
-from tierline.session.candidates import Snapshot
-from tierline.session.composer import Composed, Composer
+from tierline.session.requests.candidates import Snapshot
+from tierline.session.requests.composer import Composed, Composer
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "100"))
 TOOL = ToolSpec("read_file", "Read a file.", {"type": "object", "properties": {}})

@@ -27,7 +27,7 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.strict import strict
 from tierline.context.tiers.base import Arrangement, Sent, Signals, Tariff
 from tierline.providers import render_anthropic, render_openai
-from tierline.session.tiering import SentState
+from tierline.session.requests.tiering import SentState
 from tierworld import FACTS, POLICIES, Turn, World, blocks, marks_of, prefix, text_item
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "40"))

@@ -17,8 +17,8 @@ from tierline.history.parser import text_of
 from tierline.history.state import extract
 from tierline.history.timeline import Timeline
 from tierline.lsp import protocol as p
-from tierline.session.callrows import Answers, Title, call_rows, results_of
-from tierline.session.compaction_view import with_compactions
+from tierline.session.history.callrows import Answers, Title, call_rows, results_of
+from tierline.session.memory.compaction_view import with_compactions
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 

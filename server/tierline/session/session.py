@@ -14,39 +14,39 @@ from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.lsp import protocol as p
 from tierline.providers.editor_port import EditorPort
-from tierline.session import slash
-from tierline.session.anchor import Anchor
 from tierline.session.aside import aside
-from tierline.session.cache import CacheService
-from tierline.session.capsules import CapsuleService
-from tierline.session.churn import ChurnService
-from tierline.session.codetools import code_tools
-from tierline.session.commands import CommandService
-from tierline.session.compaction import CompactionService
-from tierline.session.composer import Composer
+from tierline.session.caching.keepalive import KeepAliveService
+from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentService
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
-from tierline.session.drafting import DraftService
-from tierline.session.edits import EditService
+from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
-from tierline.session.files import FileService
-from tierline.session.history import HistoryService
-from tierline.session.keepalive import KeepAliveService
-from tierline.session.meaning import Meaning
-from tierline.session.memory import MemoryService
-from tierline.session.memos import MemoService
+from tierline.session.files.churn import ChurnService
+from tierline.session.files.pins import PinService
+from tierline.session.files.service import FileService
+from tierline.session.files.urls import UrlService
+from tierline.session.history.service import HistoryService
+from tierline.session.memory.anchor import Anchor
+from tierline.session.memory.compaction import CompactionService
+from tierline.session.memory.levels import MemoryService
+from tierline.session.memory.memos import MemoService
+from tierline.session.memory.scratchpad import ScratchpadService
 from tierline.session.models import ModelService, problems
-from tierline.session.notetools import note_tools
-from tierline.session.pins import PinService
-from tierline.session.plans import PlanService
-from tierline.session.reflection import ReflectionService
-from tierline.session.retrieval import RetrievalService
-from tierline.session.scratchpad import ScratchpadService
-from tierline.session.symbols import Progress, SymbolService
-from tierline.session.toolbox import ToolService
-from tierline.session.turn import TurnRunner
-from tierline.session.urls import UrlService
+from tierline.session.requests.composer import Composer
+from tierline.session.requests.plans import PlanService
+from tierline.session.retrieval.capsules import CapsuleService
+from tierline.session.retrieval.meaning import Meaning
+from tierline.session.retrieval.service import RetrievalService
+from tierline.session.retrieval.symbols import Progress, SymbolService
+from tierline.session.slash import commands as slash
+from tierline.session.tools.codetools import code_tools
+from tierline.session.tools.commands import CommandService
+from tierline.session.tools.notetools import note_tools
+from tierline.session.tools.toolbox import ToolService
+from tierline.session.turns.drafting import DraftService
+from tierline.session.turns.reflection import ReflectionService
+from tierline.session.turns.turn import TurnRunner
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
 from tierline.store.sessions import HistoryStore

@@ -17,7 +17,7 @@ from tierline.config import MemoryConfig
 from tierline.embeddings.embedder import Embedder, find_model
 from tierline.embeddings.wordpiece import WordPiece, words
 from tierline.history.selection import select
-from tierline.session.meaning import Meaning
+from tierline.session.retrieval.meaning import Meaning
 from tierline.store.group_search import GroupSearch
 
 MODEL = find_model()

@@ -34,8 +34,8 @@ from tierline.context.retrieval.mentioned import MAX_SUGGESTED, mentioned, sugge
 from tierline.context.retrieval.rank import Query, rank_files, rank_symbols
 from tierline.context.retrieval.sets import SENTENCES, Candidate, Out, RetrievalSet
 from tierline.context.retrieval.symbol import SourceFile, Symbol
-from tierline.session.contextline import context_line
-from tierline.session.touchpoints import CardReader, gather, locate
+from tierline.session.requests.contextline import context_line
+from tierline.session.retrieval.touchpoints import CardReader, gather, locate
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
 from tierline.workspace.symbols.extract import extract

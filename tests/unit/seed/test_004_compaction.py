@@ -75,8 +75,8 @@ def test_empty_messages_and_no_model_return_safe_boundary() -> None:
 
 def asked(folder: Path, answer: Any, monkeypatch: pytest.MonkeyPatch) -> TopicBoundary:
     """What the model detector makes of a provider's answer, through the real session."""
+    from tierline.session.memory.summariser import Summariser
     from tierline.session.session import Session
-    from tierline.session.summariser import Summariser
 
     async def run() -> TopicBoundary:
         session = Session([("w", folder.as_uri())], editor_settings={}, publish=lambda _event: None)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tierline.lsp import protocol as p
-from tierline.session.cache import MAX_SESSIONS
+from tierline.session.caching.service import MAX_SESSIONS
 from tierline.session.session import Session
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server

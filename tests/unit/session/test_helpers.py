@@ -15,11 +15,11 @@ from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.lsp import protocol as p
-from tierline.session.candidates import selection_of
-from tierline.session.contextline import short
 from tierline.session.events import EventBus
 from tierline.session.models import problems
-from tierline.session.tiering import SentState, policy
+from tierline.session.requests.candidates import selection_of
+from tierline.session.requests.contextline import short
+from tierline.session.requests.tiering import SentState, policy
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from attrs import evolve
 
 from terminal import lead_to
 from tierline.lsp import protocol as p
-from tierline.session.keepalive import KeepAliveService
+from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.session import Session
 from wire.caching import CachingServer
 
@@ -170,7 +170,7 @@ async def test_a_turn_after_a_long_pause_reads_what_was_kept(
     clock.model.skew += 290
     assert await session.keep_alive._ping(last)
     clock.model.skew += 100
-    monkeypatch.setattr("tierline.session.composer.time", SimpleNamespace(time=clock.now))
+    monkeypatch.setattr("tierline.session.requests.composer.time", SimpleNamespace(time=clock.now))
     await turn(session, "Two?")
     session.keep_alive.stop()
     assert model.outcomes[2].read > 1024

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import Any
 
-from tierline.session.symbols import ModuleMap, SymbolService
+from tierline.session.retrieval.symbols import ModuleMap, SymbolService
 
 
 class Service:

@@ -1,0 +1,201 @@
+"""What all commands share: where they print, how they end, how they open a workspace.
+
+Data goes to standard output, everything else to standard error. Neither gets colours where it is
+no terminal, or where ``NO_COLOR`` is set; tables are cut to the width of a terminal only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+
+from tierline.errors import TierlineError
+
+if TYPE_CHECKING:
+    from tierline.session.retrieval.symbols import Progress
+    from tierline.session.session import Session
+
+EXIT_OK, EXIT_PROBLEM, EXIT_USAGE, EXIT_NO_PROVIDER = 0, 1, 2, 3
+EXIT_INTERRUPTED, EXIT_READER_GONE = 130, 141
+EXIT_CODES = {
+    EXIT_OK: "done, and nothing is wrong",
+    EXIT_PROBLEM: "it failed, or a problem was found, or what was named is not there",
+    EXIT_USAGE: "the command line is wrong",
+    EXIT_NO_PROVIDER: "there is no language model to ask (no key, no server, no embedded model)",
+    EXIT_INTERRUPTED: "stopped with Ctrl-C; a reply is kept as far as it came",
+    EXIT_READER_GONE: "whoever read the output closed it (`tierline … | head`)",
+}
+"""Stable: scripts may rely on them."""
+_WIDE = 1000
+_Root = Annotated[
+    Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+T = TypeVar("T")
+
+
+class _Console(Console):
+    """Raises when its reader is gone; rich would end the program with a code of its own."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for one of the standard streams, as it is now."""
+    stream: TextIO = sys.stderr if stderr else sys.stdout
+    plain = "NO_COLOR" in os.environ
+    narrow = stream.isatty() or "COLUMNS" in os.environ
+    return _Console(
+        stderr=stderr,
+        highlight=False,
+        width=None if narrow else _WIDE,
+        color_system=None if plain else "auto",
+    )
+
+
+out, err = console(), console(stderr=True)
+
+
+def say(text: str, style: str = "") -> None:
+    """A sentence to standard error. Never cut, never taken for markup."""
+    console(stderr=True).print(Text(text, style=style), soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """JSON on one line; names of fields as in docs/protocol.md."""
+    from tierline.lsp.codec import make_converter
+
+    typer.echo(json.dumps(make_converter().unstructure(value), ensure_ascii=False))
+
+
+class Group(TyperGroup):
+    """Ends every command in the same ways: a sentence with advice, and a stable exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _hush()
+            raise typer.Exit(EXIT_READER_GONE) from None
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        except TierlineError as error:
+            say(f"{error.message} {error.advice}".strip(), "red")
+            code = EXIT_NO_PROVIDER if error.code == "no_provider" else EXIT_PROBLEM
+            raise typer.Exit(code) from None
+        except sqlite3.Error as error:
+            say(f"A database in .tierline cannot be used: {error}. Run tierline doctor.", "red")
+            raise typer.Exit(EXIT_PROBLEM) from None
+        except OSError as error:
+            place = f": {error.filename}" if error.filename else ""
+            say(f"{error.strerror or error}{place}. Check the path and its permissions.", "red")
+            raise typer.Exit(EXIT_PROBLEM) from None
+        return result
+
+
+def _hush() -> None:
+    """Let nothing complain at exit that it could not be written."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def in_session(
+    root: Path,
+    work: Callable[[Session], Awaitable[T]],
+    *,
+    new: bool = False,
+    strategy: str = "",
+    progress: Progress | None = None,
+    looking: bool = False,
+) -> T:
+    """Open the workspace's session, do something with it, close it."""
+
+    async def whole() -> T:
+        session = await open_session(
+            root, new, strategy, lambda _event: None, progress, looking=looking
+        )
+        try:
+            return await work(session)
+        finally:
+            await session.close()
+
+    return asyncio.run(whole())
+
+
+async def open_session(
+    root: Path,
+    new: bool,
+    strategy: str,
+    publish: Any,
+    progress: Progress | None = None,
+    *,
+    looking: bool = False,
+) -> Session:
+    """The session of a workspace, with its newest conversation unless ``new``. ``looking``: for a
+    command that only shows something.
+
+    Raises:
+        TierlineError: ``invalid_params`` for a strategy that there is not.
+    """
+    from tierline.history.selection import Strategy
+    from tierline.lsp.launch import configure_logging
+    from tierline.session.session import Session
+
+    if strategy and strategy not in set(Strategy):
+        raise TierlineError(
+            "invalid_params", f"There is no strategy {strategy}.", f"Use {', '.join(Strategy)}."
+        )
+    configure_logging()
+    folder = root.resolve()  # noqa: ASYNC240 - once, at start
+    session = Session(
+        [(folder.name, folder.as_uri())],
+        editor_settings={"history": {"restore": not new}},
+        publish=publish,
+        progress=progress,
+        looking=looking,
+    )
+    await session.start()
+    session.strategy_now = strategy
+    return session
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error while something takes long; nothing where that is no
+    terminal. The function takes what is done and the whole.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    shown = console(stderr=True)
+    columns = (TextColumn(title), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as made:
+        task = made.add_task(title, total=None)
+
+        def step(done: int, total: int) -> None:
+            made.update(task, completed=done, total=max(total, 1))
+
+        yield step

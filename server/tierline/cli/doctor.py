@@ -1,0 +1,62 @@
+"""``tierline doctor``: what works, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tierline.cli.common import _Json, _Root, out, print_json
+
+app = typer.Typer()
+MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"),
+         "failure": ("✗", "red")}  # fmt: skip
+
+
+@app.command()
+def doctor(
+    root: _Root = Path(),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Do not read the history line by line.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Check the installation, the provider and this workspace. Exit code 1 if anything needs
+    attention; notes alone do not count.
+    """
+    from tierline.session.doctor import examine
+
+    checks = asyncio.run(examine(root.resolve(), read_history=not quick))
+    worst = sum(check.status in ("failure", "warning") for check in checks)
+    if as_json:
+        print_json(checks)
+        raise typer.Exit(int(worst > 0))
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(no_wrap=True, max_width=24)
+    table.add_column(overflow="fold")
+    area = ""
+    for check in checks:
+        mark, style = MARKS[check.status]
+        said = Text(check.found)
+        if check.advice:
+            said.append(f"\n{check.advice}", style="bold" if check.status != "note" else "dim")
+        table.add_row(
+            Text(mark, style=style), "" if check.area == area else check.area, check.name, said
+        )
+        area = check.area
+    out.print(table)
+    notes = sum(check.status == "note" for check in checks)
+    beside = f" {notes} {'note' if notes == 1 else 'notes'} (·)." if notes else ""
+    out.print(
+        f"Everything that a turn needs is there.{beside}"
+        if not worst
+        else f"{worst} {'thing needs' if worst == 1 else 'things need'} attention.{beside}",
+        style="green" if not worst else "yellow",
+    )
+    raise typer.Exit(int(worst > 0))

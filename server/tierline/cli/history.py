@@ -1,0 +1,313 @@
+"""Commands that look back: the sessions of a workspace, its plans, and requests made once more.
+
+They read what is stored and need no provider. Exit codes: 1 if something is not there, damaged or
+differs; 2 for wrong arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tierline.cli import tables as cli_tables
+from tierline.cli.common import EXIT_PROBLEM, EXIT_USAGE, _Json, _Root, out, print_json, say
+from tierline.errors import TierlineError
+
+if TYPE_CHECKING:
+    from tierline.store.plans import PlanStore, StoredPlan
+
+app = typer.Typer()
+
+MAX_PLANS = 1000
+"""More than a store keeps."""
+
+_Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")]
+
+
+@app.command()
+def replay(
+    plan: Annotated[
+        list[str],
+        typer.Argument(help="A plan's id, or the beginning of it; two of them with --diff."),
+    ],
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show what changed from the first plan to the second.")
+    ] = False,
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Render a stored request again, check that its bytes are those that were sent, print them."""
+    wanted = 2 if diff else 1
+    if len(plan) != wanted:
+        say(f"replay takes {'two plans with' if diff else 'one plan without'} --diff.", "red")
+        raise typer.Exit(EXIT_USAGE)
+    with _plans(root) as store:
+        found = [_find(store, given) for given in plan]
+        if diff:
+            _print_diff(found[0], found[1], as_json)
+        else:
+            _replay(store, found[0])
+
+
+@app.command()
+def plans(
+    root: _Root = Path(),
+    limit: _Limit = 20,
+    session: Annotated[
+        str, typer.Option(help="Only this session's: its id, or the end or beginning of it.")
+    ] = "",
+    as_json: _Json = False,
+) -> None:
+    """List the stored plans, the newest first."""
+    with _plans(root, missing_is_empty=True) as store:
+        if store is not None and session:
+            ids = (stored.session_id for stored in store.list(MAX_PLANS))
+            session = cli_tables.chosen(session, ids) or session
+        found = store.list(limit, session) if store is not None else []
+    rows = [
+        {
+            "planId": stored.plan.plan_id,
+            "created": stored.created,
+            "sessionId": stored.session_id,
+            "turnId": stored.turn_id,
+            "provider": stored.provider,
+            "model": stored.plan.model,
+            "tokens": stored.plan.tokens,
+            "requestSha256": stored.request_sha256,
+        }
+        for stored in found
+    ]
+    _print_rows(rows, ("planId", "created", "model", "tokens"), "plans", as_json)
+
+
+@app.command()
+def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -> None:
+    """List the sessions of a workspace, the one used last first."""
+    from tierline.folder import FOLDER
+    from tierline.store.sessions import HistoryStore
+
+    rows: list[dict[str, Any]] = []
+    if (root / FOLDER).is_dir():  # looking must not leave a folder behind
+        store = HistoryStore(root.resolve(), looking=True)
+        try:
+            listed = store.list_sessions(limit)
+        except (OSError, TierlineError) as error:
+            _fail(error)
+        finally:
+            store.close()
+        rows = [
+            {
+                "sessionId": found.session_id,
+                "timestamp": found.timestamp,
+                "messages": found.message_count,
+                "title": found.title,
+                "preview": found.preview,
+            }
+            for found in listed
+        ]
+    _print_rows(rows, ("sessionId", "timestamp", "messages", "preview"), "sessions", as_json)
+
+
+@app.command()
+def recover(
+    file: Annotated[
+        Path, typer.Argument(help="A history log, damaged or not.", dir_okay=False, exists=True)
+    ],
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Take over the sessions of another log, as far as they are good; the file is not changed."""
+    from tierline.store import files
+    from tierline.store.sessions import HistoryStore
+
+    store = HistoryStore(root.resolve())
+    try:
+        report = files.inspect(file)
+        added = store.import_file(file)
+    except (OSError, TierlineError) as error:
+        _fail(error)
+    finally:
+        store.close()
+    if as_json:
+        print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
+    elif report.health != "damaged":
+        typer.echo(f"{added} records of {len(report.sessions)} sessions were added.")
+    if report.health == "damaged":
+        say(
+            f"Nothing could be taken over: none of the {report.skipped} lines of {file} is a "
+            "record. Name a history.jsonl.",
+            "red",
+        )
+        raise typer.Exit(EXIT_PROBLEM)
+    if report.skipped and not as_json:
+        say(f"{report.skipped} damaged lines were left out.", "yellow")
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT. Views: messages, groups, sessions.")],
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Read the history with SQL, as the model does with its tool query_db."""
+    from tierline.folder import FOLDER
+    from tierline.store.query_db import VIEWS, cell, query_db
+    from tierline.store.sessions import HistoryStore
+
+    if not (root / FOLDER).is_dir():  # looking must not leave a folder behind
+        say("There is no history in this workspace yet. Name the folder with --root.", "red")
+        raise typer.Exit(EXIT_PROBLEM)
+    store = HistoryStore(root.resolve(), looking=True)
+    try:
+        answer = query_db(store.index, sql)
+    finally:
+        store.close()
+    if answer.error:
+        say(f"{answer.error} Views: {', '.join(VIEWS)}.", "red")
+        raise typer.Exit(EXIT_PROBLEM)
+    if as_json:
+        print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+    elif len(answer.columns) == 1 and len(answer.rows) == 1:
+        typer.echo(cell(answer.rows[0][0]))  # one value as it is, line breaks and all
+    else:
+        table = Table(*answer.columns, box=None)
+        for row in answer.rows:
+            table.add_row(*(Text(_line(cell(value))) for value in row))
+        out.print(table)
+    if answer.truncated:
+        say("More was left out: use LIMIT and OFFSET.", "yellow")
+
+
+# --- replaying -----------------------------------------------------------------------------------
+
+
+def _replay(store: PlanStore, stored: StoredPlan) -> None:
+    from tierline.providers.rerender import rerender
+
+    plan_id = stored.plan.plan_id
+    try:
+        prompt = store.load_prompt(plan_id)
+        request = rerender(prompt, stored.provider, stored.request_sha256)
+    except TierlineError as error:
+        _fail(error)
+    except ValueError:
+        say(
+            f"Plan {plan_id} was rendered by the adapter {stored.provider!r}, which this version "
+            "does not have. Replay it with the version that made it.",
+            "red",
+        )
+        raise typer.Exit(EXIT_PROBLEM) from None
+    # Nothing is added to the bytes in a pipe, so that their hash can be checked there as well.
+    out = typer.get_text_stream("stdout")
+    typer.echo(request.payload, nl=out.isatty())
+    if request.sha256 != stored.request_sha256:
+        say(
+            f"The bytes differ: plan {plan_id} was sent as {stored.request_sha256}, and renders to "
+            f"{request.sha256} now. This version of Tierline writes requests in another way.",
+            "red",
+        )
+        raise typer.Exit(EXIT_PROBLEM)
+    say(f"The same {len(request.payload):,} bytes as were sent: sha256 {request.sha256}.", "dim")
+
+
+def _print_diff(a: StoredPlan, b: StoredPlan, as_json: bool) -> None:
+    from tierline.context.plan_diff import diff
+
+    found = diff(a.plan, b.plan)
+    if not as_json:
+        for line in found.lines:
+            typer.echo(line)
+        return
+    print_json(
+        {
+            "a": a.plan.plan_id,
+            "b": b.plan.plan_id,
+            "added": found.added,
+            "removed": found.removed,
+            "changed": found.changed,
+            "reordered": found.reordered,
+            "firstBreak": found.first_break,
+            "firstBreakIndex": found.first_break_index,
+            "lines": found.lines,
+        }
+    )
+
+
+def _find(store: PlanStore, given: str) -> StoredPlan:
+    """A plan by its id or the beginning of one, as with Git's commits."""
+    if (exact := store.get(given)) is not None:
+        return exact
+    ids = [s.plan.plan_id for s in store.list(MAX_PLANS) if s.plan.plan_id.startswith(given)]
+    stored = store.get(ids[0]) if given and len(ids) == 1 else None
+    if stored is not None:
+        return stored
+    if given and len(ids) > 1:
+        say(f"{len(ids)} plans begin with {given}. Give more of the id.", "red")
+    else:
+        say(f"There is no plan {given}. List them: tierline plans. Old ones are dropped.", "red")
+    raise typer.Exit(EXIT_PROBLEM)
+
+
+@contextmanager
+def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
+    """The workspace's plan store, None if there is none and that is fine; it is never created."""
+    from tierline.folder import FOLDER
+    from tierline.store.plans import PlanStore
+    from tierline.store.unseen import Unseen
+
+    path = root.resolve() / FOLDER / "plans.sqlite3"
+    if not path.exists():
+        if not missing_is_empty:
+            say(
+                "No plans are stored in this workspace. Name the folder with --root; a plan is "
+                "kept with each request.",
+                "red",
+            )
+            raise typer.Exit(EXIT_PROBLEM)
+        yield None
+        return
+    with Unseen() as unseen, closing(PlanStore(unseen.copy(path))) as store:
+        yield store
+
+
+# --- printing ------------------------------------------------------------------------------------
+
+
+def _print_rows(
+    rows: list[dict[str, Any]], columns: tuple[str, ...], what: str, as_json: bool
+) -> None:
+    """A table of some columns for a person; everything as JSON."""
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        say(f"There are no {what} in this workspace yet.", "dim")
+        return
+    table = Table(box=None)
+    for column in columns:
+        number = isinstance(rows[0][column], int)
+        fixed = column in ("planId", "sessionId")  # to be copied: never cut or wrapped
+        table.add_column(
+            column, justify="right" if number else "left", no_wrap=fixed, overflow="ellipsis"
+        )
+    for row in rows:
+        cells = (row[column] for column in columns)
+        table.add_row(*(Text(f"{c:,}" if isinstance(c, int) else _line(c)) for c in cells))
+    out.print(table)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fail(error: OSError | TierlineError) -> NoReturn:
+    advice = f" {error.advice}" if isinstance(error, TierlineError) else ""
+    message = error.message if isinstance(error, TierlineError) else str(error)
+    say(f"{message}{advice}", "red")
+    raise typer.Exit(EXIT_PROBLEM) from error

@@ -1,0 +1,287 @@
+"""The command line: serve an editor, or chat in the terminal with the same engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.table import Table
+
+from tierline import __version__
+from tierline.cli import compact as cli_compact
+from tierline.cli import completion as cli_completion
+from tierline.cli import doctor as cli_doctor
+from tierline.cli import help as cli_help
+from tierline.cli import history as cli_history
+from tierline.cli import index as cli_index
+from tierline.cli import mcp as cli_mcp
+from tierline.cli import memory as cli_memory
+from tierline.cli import stats as cli_stats
+from tierline.cli import url as cli_url
+from tierline.cli.common import (
+    EXIT_INTERRUPTED,
+    EXIT_NO_PROVIDER,
+    EXIT_PROBLEM,
+    EXIT_USAGE,
+    Group,
+    _Json,
+    _Root,
+    err,
+    open_session,
+    out,
+    print_json,
+    say,
+)
+from tierline.lsp import protocol as p
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help="Tierline decides what a language model sees when you chat about code.",
+)
+app.add_typer(cli_history.app)
+app.add_typer(cli_stats.app)
+app.add_typer(cli_memory.app)
+app.add_typer(cli_compact.app)
+app.add_typer(cli_doctor.app)
+app.add_typer(cli_mcp.app)
+app.add_typer(cli_url.app)
+app.add_typer(cli_index.app)
+app.add_typer(cli_completion.app)
+
+_Files = Annotated[
+    list[Path] | None, typer.Option("--file", "-f", help="A file to put into the context.")
+]
+_Confirm = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--confirm",
+        help="As --file, also if it is a file of secrets or an ignore rule excludes it.",
+    ),
+]
+_Skip = Annotated[
+    bool,
+    typer.Option("--skip-refused", help="Go on without files that were named but cannot be sent."),
+]
+_Provider = Annotated[
+    str, typer.Option(help="auto, anthropic, openai or local; the setting when empty.")
+]
+_Model = Annotated[str, typer.Option(help="Model name; the setting, or the provider's default.")]
+
+
+@app.callback(invoke_without_command=True)
+def root_options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Options without a command."""
+    if version:
+        out.print(f"tierline {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def serve(
+    tcp: Annotated[
+        str, typer.Option(help="Listen on HOST:PORT instead of standard input and output.")
+    ] = "",
+    stdio: Annotated[  # noqa: ARG001 - the default; many clients say it all the same
+        bool, typer.Option("--stdio", help="Speak on standard input and output (the default).")
+    ] = True,
+) -> None:
+    """Run the language server (your editor does this)."""
+    from tierline.lsp.launch import serve as run
+
+    if not tcp:
+        run()
+        return
+    host, _, port = tcp.rpartition(":")
+    if not port.isdigit():
+        err.print(f"--tcp takes HOST:PORT, for example 127.0.0.1:7817, not {tcp!r}.")
+        raise typer.Exit(EXIT_USAGE)
+    run((host or "127.0.0.1", int(port)))
+
+
+@app.command()
+def chat(
+    question: Annotated[str, typer.Argument(help="What to ask. Use - to read standard input.")],
+    file: _Files = None,
+    confirm: _Confirm = None,
+    skip_refused: _Skip = False,
+    root: _Root = Path(),
+    provider: _Provider = "",
+    model: _Model = "",
+    new: Annotated[bool, typer.Option("--new/--continue", help="Start a new session.")] = True,
+    as_json: _Json = False,
+) -> None:
+    """Ask about files and stream the answer. If a file that is named cannot be sent, nothing is."""
+    typed = question != "-"
+    text = question if typed else sys.stdin.read()
+    # What is piped in may hold an @ that names nothing that the user chose.
+    files = _Chosen(file or [], confirm or [], skip_refused, text if typed else "")
+    code = asyncio.run(_chat(text, files, root, provider, model, new, as_json))
+    raise typer.Exit(code)
+
+
+@app.command()
+def budget(
+    file: _Files = None,
+    confirm: _Confirm = None,
+    skip_refused: _Skip = False,
+    root: _Root = Path(),
+    provider: _Provider = "",
+    as_json: _Json = False,
+) -> None:
+    """Show how large the next request would be, section by section. Nothing is kept of it."""
+    files = _Chosen(file or [], confirm or [], skip_refused)
+    raise typer.Exit(asyncio.run(_budget(files, root, provider, as_json)))
+
+
+class _Chosen(NamedTuple):
+    """Files of the command line: the plain ones, those that were confirmed, those that a question
+    mentions; and whether to go on without those that are refused.
+    """
+
+    plain: list[Path]
+    confirmed: list[Path]
+    skip: bool
+    question: str = ""
+
+
+async def _open(
+    root: Path, provider: str, model: str, *, restore: bool, sink: Any, looking: bool = False
+) -> Any:
+    # An option was given for this one command, so it counts more than the environment; one that was
+    # not given changes nothing.
+    for variable, value in (("NAME", provider), ("MODEL", model)):
+        if value:
+            os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
+    return await open_session(root, not restore, "", sink, looking=looking)
+
+
+async def _chat(
+    text: str, files: _Chosen, root: Path, provider: str, model: str, new: bool, as_json: bool
+) -> int:
+    events: asyncio.Queue[p.Event] = asyncio.Queue()
+    session = await _open(root, provider, model, restore=not new, sink=events.put_nowait)
+    try:
+        named = await _add_files(session, files)
+        if named is None:
+            return EXIT_PROBLEM
+        must = frozenset() if files.skip else named
+        sent = await session.turns.send(p.ChatSendParams(text=text), must)
+        for notice in sent.notices:
+            err.print(notice, style="yellow")
+        return await print_reply(events, sent.turn_id, as_json)
+    except asyncio.CancelledError:
+        return EXIT_INTERRUPTED
+    finally:
+        await session.close()
+
+
+async def _add_files(session: Session, files: _Chosen) -> frozenset[str] | None:
+    """Put what the user named into the context. Returns the keys of the files (not of those that a
+    folder brings), or None if one of them cannot be sent and the command must end.
+    """
+    given = [(path, False) for path in files.plain] + [(path, True) for path in files.confirmed]
+    named: set[str] = set()
+    ended = False
+    for path, confirm in given:
+        reference = str(path.absolute())
+        result = await session.files.add(p.FileParams(path=reference, confirm=confirm))
+        for notice in result.notices:
+            say(notice, "yellow")
+        for refused in result.refused:
+            how = f" To confirm: --confirm {shlex.quote(str(path))}" if refused.confirmable else ""
+            say(f"{refused.reason}{how}", "red")
+        ended |= bool(result.refused)
+        if (info := session.files.info(reference)) is not None:
+            named.add(info.path)
+    for mentioned in await session.files.refused_mentions(files.question):
+        how = f" To confirm: --confirm {shlex.quote(mentioned.name)}"
+        say(f"{mentioned.sentence}{how if mentioned.confirmable else ''}", "red")
+        ended = True
+    if ended and not files.skip:
+        say("Nothing was sent. Leave out what is refused, or add --skip-refused.", "red")
+        return None
+    return frozenset(named)
+
+
+async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
+    """Print the turn's events as they come. Returns the exit code."""
+    while True:
+        body = (await events.get()).body
+        match body:
+            case p.TurnStarted() if body.context_line and not as_json:
+                err.print(body.context_line, style="dim")
+            case p.Waiting() if not as_json:
+                err.print(body.text, style="dim")
+            case p.TextDelta(turn_id=turn, text=text) if turn == turn_id and not as_json:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            case p.Notice() if body.turn_id == turn_id or body.level != "info":
+                err.print(body.text, style="yellow")
+            case p.TurnFinished(turn_id=turn) if turn == turn_id:
+                return _print_end(body, as_json)
+
+
+def _print_end(body: p.TurnFinished, as_json: bool) -> int:
+    if as_json:
+        print_json(body)
+    elif body.message is not None:
+        sys.stdout.write("\n")
+    if body.usage is not None and not as_json:
+        usage = body.usage
+        several = f"{usage.requests} requests, " if usage.requests > 1 else ""
+        cost = f", {cli_stats.money(usage.cost)}" if usage.cost else ""
+        err.print(
+            f"{several}{usage.input_tokens:,} tokens in ({usage.cache_read_tokens:,} from cache), "
+            f"{usage.output_tokens:,} out{cost}",
+            style="dim",
+        )
+    if body.cache is not None and body.cache.outcome in ("partial", "miss") and not as_json:
+        err.print(body.cache.sentence, style="dim")
+    if body.outcome == "ok":
+        return 0
+    if body.error:
+        err.print(f"{body.error} {body.advice}".strip(), style="red")
+    return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_PROBLEM
+
+
+async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> int:
+    session = await _open(root, provider, "", restore=True, sink=lambda _event: None, looking=True)
+    try:
+        if await _add_files(session, files) is None:
+            return EXIT_PROBLEM
+        report = await session.budget(p.NoParams())
+    finally:
+        await session.close()
+    if as_json:
+        print_json(report)
+        return 0
+    table = Table(title=f"Next request to {report.model or 'no model'}", title_justify="left")
+    table.add_column("section")
+    table.add_column("tokens", justify="right")
+    for section in report.sections:
+        table.add_row(section.name, f"{section.tokens:,}")
+    table.add_section()
+    table.add_row("total", f"{report.used:,}")
+    out.print(table)
+    out.print(
+        f"{report.percent:.1f} % of {report.max_input_tokens:,} tokens "
+        f"({report.accuracy}, window from {report.limit_source})",
+        style="dim",
+    )
+    return 0
+
+
+cli_help.explain(app)

@@ -1,0 +1,347 @@
+"""The command line of seed 002 on the same store that an editor uses (002:219-236).
+
+``add``, ``build``, ``compress``, ``interactive``; ``stats`` is shared with the cache's figures.
+Nothing here needs a provider but what is typed in ``interactive``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tierline.cli.common import (
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    _Json,
+    _Root,
+    err,
+    in_session,
+    open_session,
+    out,
+    print_json,
+    say,
+)
+from tierline.errors import TierlineError
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+app = typer.Typer()
+memory = typer.Typer(no_args_is_help=True, help="Memory levels: figures, compression.")
+memo = typer.Typer(no_args_is_help=True, help="Memos: knowledge that outlives sessions.")
+app.add_typer(memory, name="memory")
+app.add_typer(memo, name="memo")
+ROLES = ("user", "assistant", "system", "tool")
+
+_New = Annotated[bool, typer.Option("--new", help="Begin a new session.")]
+_Strategy = Annotated[
+    str, typer.Option(help="full, window, ranked or levels; the setting when empty.")
+]
+_Tags = Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; repeat it for more.")]
+_User = Annotated[bool, typer.Option("--user", help="For all your projects, not this one alone.")]
+
+
+@app.command()
+def add(
+    role: Annotated[str, typer.Argument(help="user, assistant, system or tool.")],
+    text: Annotated[str, typer.Argument(help="The text. Use - to read standard input.")],
+    important: Annotated[
+        bool,
+        typer.Option(
+            "--important",
+            help="Keep it word for word, in permanent memory once it leaves working memory.",
+        ),
+    ] = False,
+    new: _New = False,
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Add a message to the newest session without asking a model."""
+    if role not in ROLES:
+        err.print(f"There is no role {role}. Use {', '.join(ROLES)}.", style="red")
+        raise typer.Exit(EXIT_USAGE)
+    said = sys.stdin.read() if text == "-" else text
+    if not said.strip():
+        err.print("There is nothing to add: the text is empty.", style="red")
+        raise typer.Exit(EXIT_USAGE)
+    identifier = in_session(root, lambda s: s.memory.add(role, said, important=important), new=new)
+    _print_id(identifier, as_json)
+    if important:
+        say(
+            "It waits in working memory and goes to permanent memory when its turn is compressed.",
+            "dim",
+        )
+
+
+@app.command()
+def build(
+    prompt: Annotated[
+        str, typer.Option("--prompt", "-p", help="As it would be with this prompt.")
+    ] = "",
+    strategy: _Strategy = "",
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Print the context that would be sent now. Nothing is sent."""
+    from tierline.lsp import protocol as p
+
+    params = p.PlanParams(prompt=prompt)
+    found = in_session(root, lambda s: s.plans.show(params), strategy=strategy, looking=True)
+    if as_json:
+        print_json(found)
+    else:
+        sys.stdout.write(found.text.rstrip("\n") + "\n")
+
+
+@app.command()
+def compress(root: _Root = Path(), as_json: _Json = False) -> None:
+    """Compress the newest session's working memory now. The log keeps every message."""
+    from tierline.lsp import protocol as p
+
+    async def work(session: Session) -> tuple[p.MemoryStats, bool]:
+        if not session.conversation.timeline().groups():
+            return await session.memory.stats(p.NoParams()), False
+        return await session.memory.compress(p.NoParams()), True
+
+    stats, done = in_session(root, work)
+    if as_json or done:
+        _print_stats(stats, as_json)
+    if not done:
+        say("Nothing was compressed. There is no turn to compress yet.", "dim")
+    elif not stats.active:
+        err.print(
+            "The history strategy is not levels, so requests are not shortened by this. "
+            'Set history.strategy to "levels".',
+            style="yellow",
+        )
+
+
+@memory.command("stats")
+def memory_stats(root: _Root = Path(), as_json: _Json = False) -> None:
+    """Show levels, summaries and how well compression works."""
+    from tierline.lsp import protocol as p
+
+    _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams()), looking=True), as_json)
+
+
+memory.command("compress")(compress)
+
+
+@app.command()
+def interactive(
+    root: _Root = Path(),
+    new: _New = False,
+    strategy: _Strategy = "",
+    provider: Annotated[str, typer.Option(help="auto, anthropic, openai or local.")] = "",
+    model: Annotated[str, typer.Option(help="Model name.")] = "",
+) -> None:
+    """Talk in the terminal: prompts go to the model, lines with / are commands."""
+    try:
+        code = asyncio.run(_interactive(root, new, strategy, provider, model))
+    except KeyboardInterrupt:
+        # A thread still waits for a line, and nothing but the end of the process takes it away.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(EXIT_INTERRUPTED)
+    raise typer.Exit(code)
+
+
+@memo.command("list")
+def memo_list(
+    tag: Annotated[str, typer.Option(help="Only with this tag.")] = "",
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """List the memos of this project and of the user, the newest first."""
+    from tierline.lsp import protocol as p
+
+    params = p.MemoListParams(tag=tag)
+    _print_memos(in_session(root, lambda s: s.memos.listed(params), looking=True), as_json)
+
+
+@memo.command("search")
+def memo_search(
+    query: Annotated[str, typer.Argument(help="Words.")],
+    tag: _Tags = None,
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Search the memos by words and tags, the best first."""
+    from tierline.lsp import protocol as p
+
+    params = p.MemoSearchParams(query, tag or [])
+    _print_memos(in_session(root, lambda s: s.memos.search(params), looking=True), as_json)
+
+
+@memo.command("save")
+def memo_save(
+    content: Annotated[str, typer.Argument(help="The memo. Use - to read standard input.")],
+    tag: _Tags = None,
+    user: _User = False,
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Save a memo and print its id."""
+    from tierline.lsp import protocol as p
+
+    text = sys.stdin.read() if content == "-" else content
+    params = p.MemoSaveParams(text, tag or [], "user" if user else "project")
+    _print_memo(in_session(root, lambda s: s.memos.save(params)), as_json)
+
+
+@memo.command("edit")
+def memo_edit(
+    identifier: Annotated[str, typer.Argument(help="The memo's id.")],
+    content: Annotated[str, typer.Argument(help="The new text; empty keeps the old.")] = "",
+    tag: _Tags = None,
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Change a memo's text or tags."""
+    from tierline.lsp import protocol as p
+
+    params = p.MemoEditParams(identifier, content or None, tag)
+    _print_memo(in_session(root, lambda s: s.memos.edit(params)), as_json)
+
+
+@memo.command("delete")
+def memo_delete(
+    identifier: Annotated[str, typer.Argument(help="The memo's id.")],
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Delete a memo."""
+    from tierline.lsp import protocol as p
+
+    in_session(root, lambda s: s.memos.delete(p.MemoParams(identifier)))
+    if as_json:
+        print_json({"id": identifier, "deleted": True})
+
+
+def memory_lines(root: Path) -> list[str]:
+    """The memory section of ``tierline stats``; empty if the workspace has no conversation."""
+    from tierline.folder import FOLDER
+    from tierline.lsp import protocol as p
+
+    if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
+        return []
+    stats = in_session(root, lambda s: s.memory.stats(p.NoParams()), looking=True)
+    return list(stats.lines) if stats.messages else []
+
+
+# --- how -----------------------------------------------------------------------------------------
+
+
+async def _interactive(root: Path, new: bool, strategy: str, provider: str, model: str) -> int:
+    from tierline.cli import main as cli
+    from tierline.lsp import protocol as p
+
+    for variable, value in (("NAME", provider), ("MODEL", model)):
+        if value:
+            os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
+    events: asyncio.Queue[p.Event] = asyncio.Queue()
+    try:
+        session = await open_session(root, new, strategy, events.put_nowait)
+    except TierlineError as error:
+        err.print(f"{error.message} {error.advice}", style="red")
+        return EXIT_USAGE
+    prompt = sys.stdin.isatty()
+    if prompt:
+        err.print("/help lists the commands, /quit or the end of input leaves.", style="dim")
+    try:
+        while True:
+            line = await _next_line("> " if prompt else "")
+            if line is None or line.strip() in ("/quit", "/exit"):
+                return 0
+            try:
+                await _answer(session, events, line.strip(), cli.print_reply)
+            except TierlineError as error:
+                err.print(f"{error.message} {error.advice}".strip(), style="red")
+    finally:
+        await session.close()
+
+
+async def _answer(
+    session: Session, events: Any, line: str, reply: Callable[[Any, str, bool], Awaitable[int]]
+) -> None:
+    from tierline.lsp import protocol as p
+    from tierline.session.slash import commands as slash
+
+    if not line:
+        return
+    if line.startswith("/"):
+        result = await slash.run(session, p.CommandParams(line))
+        out.print(result.text, markup=False)
+        return
+    sent = await session.turns.send(p.ChatSendParams(text=line))
+    for notice in sent.notices:
+        err.print(notice, style="yellow")
+    await reply(events, sent.turn_id, False)
+    await session.turns.settled()
+
+
+async def _next_line(prompt: str) -> str | None:
+    """One line of input, from a thread that Ctrl-C does not have to wait for."""
+    loop = asyncio.get_running_loop()
+    came: asyncio.Future[str | None] = loop.create_future()
+
+    def given(line: str | None) -> None:
+        if not came.done():
+            came.set_result(line)
+
+    def read() -> None:
+        line = _line(prompt)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(given, line)
+
+    threading.Thread(target=read, name="input", daemon=True).start()
+    return await came
+
+
+def _line(prompt: str) -> str | None:
+    """One line of input; None at its end. Nothing is read ahead of what is answered."""
+    try:
+        return input(prompt)
+    except (EOFError, KeyboardInterrupt):
+        return None
+
+
+def _print_stats(stats: Any, as_json: bool) -> None:
+    if as_json:
+        print_json(stats)
+    else:
+        out.print("\n".join(stats.lines), markup=False)
+
+
+def _print_memos(result: Any, as_json: bool) -> None:
+    if as_json:
+        print_json(result.memos)
+        return
+    if not result.memos:
+        out.print("There are no memos here.")
+    for found in result.memos:
+        tags = f" [{', '.join(found.tags)}]" if found.tags else ""
+        out.print(f"{found.id} ({found.scope}){tags}\n  {found.content}", markup=False)
+
+
+def _print_memo(found: Any, as_json: bool) -> None:
+    """The whole memo as JSON; else its id, for the next command."""
+    if as_json:
+        print_json(found)
+    else:
+        out.print(found.id)
+
+
+def _print_id(identifier: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"id": identifier})
+    else:
+        out.print(identifier)

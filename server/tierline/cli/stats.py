@@ -1,0 +1,177 @@
+"""``tierline stats``: what the prompt cache gave and what it was worth. Reads, never writes."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tierline.cli import tables as cli_tables
+from tierline.cli import turns as cli_turns
+from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, out, print_json, say
+from tierline.cli.memory import memory_lines
+
+if TYPE_CHECKING:
+    from tierline.lsp import protocol as p
+
+app = typer.Typer()
+
+_LIST = "Their ids are in the table of tierline stats, or of tierline sessions."
+_FIGURES = ("requests", "input", "cached", "written", "hits", "cost", "saved")
+_Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, newest first.")]
+
+
+@app.command()
+def stats(
+    root: _Root = Path(),
+    session: Annotated[
+        str, typer.Option(help="Only this session's: its id, or the end or beginning of it.")
+    ] = "",
+    limit: _Limit = 20,
+    as_json: _Json = False,
+    turns: Annotated[
+        bool, typer.Option("--turns", help="What each turn was given, did and came to.")
+    ] = False,
+) -> None:
+    """Show requests, cache hits and money by session, and the memory of the newest session."""
+    if turns:
+        found_turns = cli_turns.collect(root.resolve(), session, limit)
+        if as_json:
+            print_json(found_turns)
+        elif found_turns:
+            cli_turns.show(found_turns)
+        elif session:
+            say(f"No turn of session {session} is known. {_LIST}", "red")
+            raise typer.Exit(EXIT_PROBLEM)
+        else:
+            out.print("No turns have been recorded here yet.")
+        return
+    found = collect(root.resolve(), session)
+    if session and not found.sessions:
+        say(f"No request of session {session} is known. {_LIST}", "red")
+        raise typer.Exit(EXIT_PROBLEM)
+    if as_json:
+        print_json(found)
+        return
+    if found.sessions:
+        _show(found, limit)
+        for line in _notes(found):
+            out.print(line, style="dim")
+    else:
+        out.print("No requests have been recorded here yet.")
+    if not session and (memory := memory_lines(root)):
+        out.print("\n".join(["", *memory]), markup=False)
+
+
+def collect(root: Path, session: str = "") -> p.Stats:
+    """The statistics of a workspace; empty where there are none."""
+    from tierline.folder import FOLDER
+    from tierline.session.caching.usage_stats import stats as sums
+    from tierline.session.counting import make_counters
+    from tierline.store.sessions import HistoryStore
+    from tierline.store.unseen import Unseen
+    from tierline.store.usage import UsageStore
+
+    home = root / FOLDER
+    titles: dict[str, str] = {}
+    rows = []
+    if (home / "usage.sqlite3").exists():  # looking must not leave a folder behind
+        with (
+            Unseen() as unseen,
+            closing(UsageStore(unseen.copy(home / "usage.sqlite3"))) as store,
+            closing(HistoryStore(root, looking=True)) as history,
+        ):
+            rows = store.all()
+            if session:
+                wanted = cli_tables.chosen(session, (row.session_id for row in rows))
+                rows = [row for row in rows if row.session_id == wanted]
+            titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
+    table = make_counters(home).table
+    return sums(rows, lambda name, kind: table.facts(name, provider=kind), titles)
+
+
+def _show(found: p.Stats, limit: int) -> None:
+    ids = [one.session_id for one in found.sessions]
+    rows = [
+        _cells(
+            one,
+            one.title.split("\n")[0] or "(no title)",
+            cli_tables.short(one.session_id, ids),
+        )
+        for one in found.sessions[:limit]
+    ]
+    rows.append(_cells(found.total, f"total of {len(found.sessions)}", ""))
+    columns = [("session", False), ("id", True), *((name, True) for name in _FIGURES)]
+    cli_tables.show("Prompt cache by session", columns, rows, total=True, least=10)
+
+
+def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
+    unknown = "–"
+    return [
+        name,
+        identifier,
+        f"{one.requests:,}",
+        f"{one.input_tokens:,}",
+        f"{one.read_tokens:,}" if one.reported else unknown,
+        f"{one.written_tokens:,}" if one.reported else unknown,
+        f"{100 * one.hit_rate:.0f} %" if one.reported else unknown,
+        money(one.cost) if one.priced else unknown,
+        saved(one.saved) if one.priced else unknown,
+    ]
+
+
+def saved(dollars: float) -> str:
+    """What the cache has saved, in words where writing it has cost more so far."""
+    return money(dollars) if dollars >= 0 else "not yet"
+
+
+def money(dollars: float) -> str:
+    """``$1.23``, with more digits where the amount is small."""
+    sign = "-" if dollars < 0 else ""
+    amount = abs(dollars)
+    return f"{sign}${amount:.2f}" if amount >= 1 or amount == 0 else f"{sign}${amount:.4f}"
+
+
+def _notes(found: p.Stats) -> list[str]:
+    total = found.total
+    notes = []
+    if total.causes:
+        ordered = sorted(total.causes.items(), key=lambda pair: (-pair[1], pair[0]))
+        listed = ", ".join(f"{count} {cause}" for cause, count in ordered)
+        notes.append(f"Requests that did not read all that was cached: {listed}.")
+    if total.keep_alive.requests:
+        alive = total.keep_alive
+        notes.append(
+            f"Keep-alive: {alive.requests:,} requests for {money(alive.cost)}, "
+            f"which averted {money(alive.saved)}."
+        )
+    notes += _losses(found)
+    if total.beside:
+        notes.append(
+            f"{total.beside:,} requests of Tierline's own, such as summaries, are in the cost."
+        )
+    if total.reported < total.requests:
+        silent = total.requests - total.reported
+        notes.append(f"{silent:,} requests whose provider said nothing of its cache.")
+    if total.priced < total.requests:
+        notes.append(f"{total.requests - total.priced:,} requests without known prices.")
+    notes.append("Saved: against the same requests without any cache, by the table's prices.")
+    return notes
+
+
+def _losses(found: p.Stats) -> list[str]:
+    """Where the cache has cost more than it has given back, what that is."""
+    losing = [one for one in found.sessions if one.priced and one.saved < 0]
+    if not losing:
+        return []
+    alive = any(one.keep_alive.requests for one in losing)
+    what = "Cache writes and keep-alive have" if alive else "Cache writes have"
+    where = "this session" if len(found.sessions) == 1 else f"{len(losing):,} sessions"
+    where = "1 session" if len(losing) == 1 < len(found.sessions) else where
+    loss = money(-sum(one.saved for one in losing))
+    notes = [f"{what} cost {loss} more in {where} than they have saved so far."]
+    if len(found.sessions) > 1 and found.total.saved < 0:
+        notes.append(f"In all sessions together that is {money(-found.total.saved)} more.")
+    return notes

@@ -1,0 +1,1 @@
+"""The provider's prompt cache: explained, kept alive, accounted for."""

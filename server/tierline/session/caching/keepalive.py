@@ -1,0 +1,180 @@
+"""Keep-alive: reads a cached prefix once more before it expires, while that is worth its price.
+
+Off unless ``cache.keep_alive`` says so. Only for providers whose cache lives for a time that every
+use renews (Anthropic, "Prompt caching"); never while a turn runs; and only by the rent-or-buy rule
+of ``context/tiers/lifetime.py``, whose last numbers the statistics show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from attrs import define, evolve
+
+from tierline.context.prompt import Prompt, PromptMessage
+from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.lifetime import KeepAlive, keep_alive
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.providers.base import ProviderError, RenderedRequest, Usage
+
+if TYPE_CHECKING:
+    from tierline.session.requests.composer import Composed
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+
+@define
+class _Last:
+    """The request whose prefix is kept."""
+
+    composed: Composed
+    session_id: str
+    at: float
+    used: float
+    spent: float = 0.0
+    """In the tariff's unit, since that request."""
+
+
+class KeepAliveService:
+    """One per session. ``clock`` gives seconds since the epoch."""
+
+    def __init__(
+        self,
+        session: Session,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._session = session
+        self._clock, self._sleep = clock, sleep
+        self._last: _Last | None = None
+        self._activity: float | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.decision: p.CacheDecision | None = None
+        """The last one, with its numbers."""
+
+    def sent(self, composed: Composed) -> None:
+        """The provider answered this request."""
+        at = self._clock()
+        self._last = _Last(composed, self._session.conversation.session_id, at, at)
+
+    def active(self) -> None:
+        """The user typed in the editor."""
+        self._activity = self._clock()
+
+    def begin(self) -> None:
+        """No turn runs: watch over the cache, if the user wants it."""
+        self.stop()
+        if self._session.settings.cache.keep_alive and self._last is not None:
+            self._task = asyncio.ensure_future(self._watch(self._last))
+
+    def stop(self) -> None:
+        """A turn begins, or the session ends; a request on its way is broken off."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _watch(self, last: _Last) -> None:
+        try:
+            await self._session.cache.report("")  # its figures are known only then
+            while self._wanted(last):
+                verdict = self._decide(last)
+                words = "sent" if verdict.send else "waiting" if verdict.early else "let go"
+                numbers = {k: round(float(v), 6) for k, v in verdict.numbers.items()}
+                self.decision = p.CacheDecision(words, verdict.sentence, numbers)
+                if verdict.send:
+                    if not await self._ping(last):
+                        return
+                elif verdict.early:
+                    await self._sleep(verdict.wait)
+                else:
+                    return
+        except (ProviderError, TierlineError) as error:
+            self.decision = p.CacheDecision("failed", f"{error.message} {error.advice}".strip())
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("Keep-alive stopped")
+
+    def _wanted(self, last: _Last) -> bool:
+        session = self._session
+        facts = session.models.facts()
+        return (
+            session.settings.cache.keep_alive
+            and session.turns.current is None
+            and not session.turns.queued_groups
+            and session.conversation.session_id == last.session_id
+            and facts.name == last.composed.plan.model
+            and facts.explicit_markers
+            and bool(facts.ttls)
+        )
+
+    def _decide(self, last: _Last) -> KeepAlive:
+        now = self._clock()
+        facts = self._session.models.facts()
+        arranged = last.composed.arrangement
+        return keep_alive(
+            idle=now - last.at,
+            since_use=now - last.used,
+            ttl=arranged.ttl,
+            prefix=self._session.cache.marked_tokens(last.session_id),
+            spent=last.spent,
+            gaps=arranged.next.gaps,
+            prices=Tariff.of(facts, input_tokens=last.composed.plan.tokens),
+            since_activity=None if self._activity is None else now - self._activity,
+        )
+
+    async def _ping(self, last: _Last) -> bool:
+        """Read the prefix. False if it was no longer there."""
+        session = self._session
+        provider = await session.models.provider()
+        request = ping(last.composed.prompt, provider.render)
+        if request is None or provider.name != last.composed.request.provider:
+            return False
+        usage = Usage()
+        async with aclosing(provider.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, Usage):
+                    usage = event
+        last.used = self._clock()
+        prices = Tariff.of(session.models.facts())
+        last.spent += prices.read * session.cache.marked_tokens(last.session_id)
+        await asyncio.to_thread(
+            session.cache.pinged, last.session_id, provider.name, usage, last.used
+        )
+        await session.composer.kept_alive(last.session_id, last.used)
+        if usage.cache_read_tokens == 0:
+            self.decision = p.CacheDecision(
+                "lost", "The provider had dropped the cache; nothing more is kept alive."
+            )
+            return False
+        return True
+
+
+def ping(prompt: Prompt, render: Callable[[Prompt], RenderedRequest]) -> RenderedRequest | None:
+    """The smallest request that reads all that a prompt left in the cache: the same bytes up to the
+    last breakpoint, one token of output. None if nothing is marked.
+    """
+    end = next(
+        (
+            (place, block + 1)
+            for place in reversed(range(len(prompt.messages)))
+            for block in reversed(range(len(prompt.messages[place].blocks)))
+            if prompt.messages[place].blocks[block].mark
+        ),
+        None,
+    )
+    if end is None:
+        return None
+    place, blocks = end
+    last = prompt.messages[place]
+    if last.role == "user":  # a conversation must end with the user
+        cut = PromptMessage(last.role, last.blocks[:blocks])
+        prompt = evolve(prompt, messages=(*prompt.messages[:place], cut))
+    return render(evolve(prompt, max_output_tokens=1))

@@ -1,0 +1,380 @@
+"""The cache service: explains every request, shows the tiers, counts what the cache was worth."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from tierline.context.models import ModelFacts
+from tierline.context.strict import strict
+from tierline.context.tiers.attribution import Attribution, Cause, Figures, Outcome, attribute
+from tierline.context.tiers.base import Tariff, Tier
+from tierline.context.tiers.bill import bill
+from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap, shape
+from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
+from tierline.context.tiers.toprows import TOOLS_KEY, with_top
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.providers.base import Provider, Retrying, StreamEvent, TextDelta, Usage
+from tierline.session.caching import views
+from tierline.session.caching.usage_stats import requests, stats
+from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
+
+if TYPE_CHECKING:
+    from tierline.session.requests.composer import Composed
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+MAX_SESSIONS = 4
+"""Sessions whose newest request is remembered."""
+MAX_REPORTS = 16
+
+
+@frozen
+class Before:
+    """The newest request of a session that the provider accepted."""
+
+    shape: Shape | None = None
+    items: tuple[dict[str, Any], ...] = ()
+    """Its tiers (``rows_to_json``)."""
+
+
+class CacheService:
+    """One per session. What it knows is on disk and outlives a restart."""
+
+    def __init__(self, session: Session, store: UsageStore) -> None:
+        self._session = session
+        self.store = store
+        self._before: dict[str, Before] = {}
+        self._reports: dict[str, p.CacheReport] = {}
+        self._work: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- for the turn ----------------------------------------------------------------------------
+
+    async def watched(
+        self, provider: Provider, composed: Composed, turn_id: str
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """The events of a request on its way. However it ends, what its cache gave is recorded once
+        the provider has begun to answer.
+        """
+        usage, said, known = Usage(), [], False
+        try:
+            async with aclosing(provider.stream(composed.request)) as events:
+                async for event in events:
+                    known = known or not isinstance(event, Retrying)
+                    if isinstance(event, Usage):
+                        usage = event
+                    elif isinstance(event, TextDelta):
+                        said.append(event.text)
+                    yield event
+        finally:
+            if known:
+                self._answered(composed, provider, turn_id, usage, "".join(said))
+
+    def _answered(
+        self, composed: Composed, provider: Provider, turn_id: str, usage: Usage, reply: str
+    ) -> None:
+        """The provider answered a request, wholly or in part. Returns at once; ``report`` waits."""
+        self._session.keep_alive.sent(composed)
+        session_id = self._session.conversation.session_id
+        facts = self._session.models.facts()
+        before_this = self._work
+
+        async def work() -> None:
+            if before_this is not None:
+                await asyncio.gather(before_this, return_exceptions=True)
+            while len(self._reports) > MAX_REPORTS:  # of turns that were stopped nobody asks
+                self._reports.pop(next(iter(self._reports)))
+            try:
+                self._reports[turn_id] = await asyncio.to_thread(
+                    self._record, composed, provider, facts, session_id, turn_id, usage, reply
+                )
+            except Exception:
+                log.exception("The cache's outcome of turn %s could not be explained", turn_id)
+
+        self._work = task = asyncio.ensure_future(work())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def report(self, turn_id: str) -> p.CacheReport | None:
+        """What the cache gave the turn's newest request; None if no request was answered."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        return self._reports.pop(turn_id, None)
+
+    def pinged(self, session_id: str, provider: str, usage: Usage, at: float) -> None:
+        """A keep-alive request was answered. Blocking."""
+        before = self._known(session_id)
+        if before.shape is None:
+            return
+        facts = self._session.models.facts()
+        found = Attribution(
+            Outcome.HIT if usage.cache_read_tokens else Outcome.MISS,
+            Cause.NONE if usage.cache_read_tokens else Cause.EVICTED,
+            "A keep-alive request.",
+            input=usage.input_tokens or 0,
+            output=usage.output_tokens or 0,
+            read=usage.cache_read_tokens,
+            written=usage.cache_write_tokens,
+        )
+        paid = bill(found, facts, before.shape.ttl)
+        row = views.row(found, paid, session_id, "", at, provider, before.shape.model)
+        self.store.add(evolve(row, kind=KEEP_ALIVE))
+        self._remember(session_id, evolve(before, shape=before.shape.kept_alive(at)))
+
+    async def beside(self, provider: Provider, facts: ModelFacts, usage: Usage) -> None:
+        """A request of Tierline's own was answered; it costs money and leaves the cache alone.
+
+        ``facts``: of the model that was asked, which need not be the chat's.
+        """
+        if usage.input_tokens is None:
+            return
+        found = Attribution(
+            Outcome.UNKNOWN,
+            Cause.NONE,
+            "A request beside the conversation.",
+            input=usage.input_tokens,
+            output=usage.output_tokens or 0,
+            read=usage.cache_read_tokens,
+            written=usage.cache_write_tokens,
+        )
+        session_id = self._session.conversation.session_id
+        at = datetime.now(UTC).timestamp()
+        paid = bill(found, facts, "5m")
+        row = views.row(found, paid, session_id, "", at, provider.name, facts.name)
+        await asyncio.to_thread(self.store.add, evolve(row, kind=BESIDE))
+
+    def marked_tokens(self, session_id: str) -> int:
+        """Tokens of the session's newest request up to its last breakpoint, by our own count."""
+        sent = self._known(session_id).shape
+        if sent is None:
+            return 0
+        end = max((n + 1 for n, part in enumerate(sent.parts) if part.mark), default=0)
+        return sum(part.tokens for part in sent.parts[:end])
+
+    async def close(self) -> None:
+        """Write down what is still being worked out."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.store.close()
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def explain(self, params: p.CacheExplainParams) -> p.CacheExplainResult:
+        """Why the newest request, or a turn's, did or did not hit the cache."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        session_id = self._session.conversation.session_id
+        if params.turn_id:
+            rows = await asyncio.to_thread(self.store.of_turn, params.turn_id)
+            if not rows:
+                raise TierlineError(
+                    "not_found",
+                    f"No request of turn {params.turn_id} is known.",
+                    "Ask without a turn for the newest request.",
+                )
+        else:
+            rows = await asyncio.to_thread(self.store.last, session_id)
+        reports = [views.stored_report(row) for row in rows]
+        lost = await asyncio.to_thread(self.store.last_lost, session_id)
+        if not reports:
+            return p.CacheExplainResult(
+                sentence="Nothing has been sent in this session yet, so nothing is cached."
+            )
+        return p.CacheExplainResult(
+            sentence=reports[-1].sentence,
+            report=reports[-1],
+            requests=reports,
+            last_miss=views.stored_report(lost) if lost is not None else None,
+        )
+
+    async def tiers(self, params: p.CacheTiersParams) -> p.CacheTiers:
+        """The tiers of the next request, or of the one that was sent last."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        session_id = self._session.conversation.session_id
+        facts = self._session.models.facts()
+        rows = await asyncio.to_thread(self.store.last, session_id)
+        if params.which == "last":
+            return self._last(rows[0] if rows else None, facts)
+        composed = await self._session.composer.preview(everything=True)
+        return await asyncio.to_thread(
+            self._next, composed, facts, session_id, rows[0] if rows else None
+        )
+
+    async def stats(self, params: p.StatsParams) -> p.Stats:
+        """Figures of a session or of all of them."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        current = self._session.conversation.session_id
+        wanted = "" if params.all else params.session_id or current
+        found = await asyncio.to_thread(self._stats, wanted)
+        found.total.keep_alive.enabled = self._session.settings.cache.keep_alive
+        for one in found.sessions:
+            if one.session_id == current:
+                one.keep_alive.enabled = self._session.settings.cache.keep_alive
+                one.keep_alive.decision = self._session.keep_alive.decision
+                found.total.keep_alive.decision = one.keep_alive.decision
+        return found
+
+    async def requests(self, params: p.RequestStatsParams) -> p.RequestStatsResult:
+        """Figures of every request of a session, for charts."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        session_id = params.session_id or self._session.conversation.session_id
+        table = self._session.counters.table
+
+        def facts(name: str, kind: str) -> ModelFacts:
+            return table.facts(name, provider=kind)
+
+        return await asyncio.to_thread(requests, self.store, session_id, params.limit, facts)
+
+    # --- the work, in a thread -------------------------------------------------------------------
+
+    def _stats(self, session_id: str) -> p.Stats:
+        history = self._session.conversation.store
+        titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
+        table = self._session.counters.table
+        found = stats(
+            self.store.all(session_id), lambda name, kind: table.facts(name, provider=kind), titles
+        )
+        if session_id and not found.sessions:
+            title = titles.get(session_id, "")
+            found.sessions.append(p.SessionStats(session_id=session_id, title=title))
+        return found
+
+    def _record(
+        self,
+        composed: Composed,
+        provider: Provider,
+        facts: ModelFacts,
+        session_id: str,
+        turn_id: str,
+        usage: Usage,
+        reply: str,
+    ) -> p.CacheReport:
+        before = self._known(session_id)
+        counter = self._session.counters.counter(facts)
+        now = self._shape(composed, facts, provider.name, composed.arrangement.next.at)
+        now = evolve(now, instance=str(getattr(provider, "instance", "")))
+        figures = Figures(
+            usage.input_tokens,
+            usage.output_tokens or counter.count(reply),
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+        )
+        found = attribute(before.shape, now, figures, facts)
+        paid = bill(found, facts, now.ttl)
+        seen = _seen(before.shape, now, facts)
+        items = rows_to_json(_rows(composed, now, seen.end, before.items))
+        report = views.report(found, paid, now, composed.arrangement)
+        report.turn_id, report.plan_id = turn_id, composed.plan.plan_id
+        self._remember(session_id, Before(now, tuple(items)))
+        row = views.row(found, paid, session_id, turn_id, now.at, now.provider, now.model)
+        detail = {"report": views.report_to_json(report), "shape": now.to_json(), "items": items}
+        self.store.add(evolve(row, plan_id=report.plan_id, detail=detail))
+        return report
+
+    def _shape(self, composed: Composed, facts: ModelFacts, provider: str, at: float) -> Shape:
+        counter = self._session.counters.counter(facts)
+        arranged = composed.arrangement
+        return shape(
+            composed.prompt,
+            counter.count,
+            volatile={piece.key for piece in arranged.pieces if piece.tier is Tier.TAIL},
+            provider=provider,
+            policy=arranged.policy,
+            at=at,
+            ttl=arranged.ttl,
+        )
+
+    def _known(self, session_id: str) -> Before:
+        """The request before, from memory or, after a restart, from disk."""
+        found = self._before.get(session_id)
+        if found is None:
+            rows = self.store.last(session_id)
+            detail = rows[0].detail if rows else {}
+            known = Shape.from_json(detail.get("shape"))
+            if known is not None:
+                known = known.kept_alive(self.store.kept_alive(session_id))
+            items = detail.get("items")
+            found = Before(known, tuple(items) if isinstance(items, list) else ())
+            self._remember(session_id, found)
+        return found
+
+    def _remember(self, session_id: str, found: Before) -> None:
+        """A request has some KB for each of its messages, and sessions come and go: a few are kept,
+        the others are read from disk when they are asked for.
+        """
+        self._before.pop(session_id, None)
+        self._before[session_id] = found
+        while len(self._before) > MAX_SESSIONS:
+            self._before.pop(next(iter(self._before)), None)
+
+    def _next(
+        self, composed: Composed, facts: ModelFacts, session_id: str, newest: StoredRequest | None
+    ) -> p.CacheTiers:
+        before = self._known(session_id)
+        prompt = strict(composed.prompt, strategy=self._session.models.strategy)
+        at = composed.arrangement.next.at
+        choice = self._session.models.choice()
+        provider = choice.kind if choice is not None else "none"
+        now = self._shape(evolve(composed, prompt=prompt), facts, provider, at)
+        if before.shape is not None:
+            # Whether the embedded model was started anew is known when it answers.
+            now = evolve(now, instance=before.shape.instance)
+        seen = _seen(before.shape, now, facts)
+        rows = _rows(composed, now, seen.end, before.items)
+        found = views.tiers("next", rows, composed.arrangement.policy, now, facts)
+        found.decisions = views.decisions(composed.arrangement.decisions)
+        found.seconds_left = _seconds_left(before.shape, facts, at)
+        found.report = views.stored_report(newest) if newest is not None else None
+        return found
+
+    def _last(self, newest: StoredRequest | None, facts: ModelFacts) -> p.CacheTiers:
+        sent = Shape.from_json(newest.detail.get("shape")) if newest is not None else None
+        if newest is None or sent is None:
+            return views.tiers("last", (), self._session.settings.cache.policy, Shape(), facts)
+        found = views.tiers("last", views.stored_rows(newest), sent.policy, sent, facts)
+        found.report = views.stored_report(newest)
+        found.decisions = list(found.report.decisions)
+        kept = sent.kept_alive(self.store.kept_alive(newest.session_id))
+        found.seconds_left = _seconds_left(kept, facts, datetime.now(UTC).timestamp())
+        return found
+
+
+def _rows(
+    composed: Composed, sent: Shape, readable: int, before: tuple[dict[str, Any], ...]
+) -> tuple[TierRow, ...]:
+    """All of a request: its tokens are those of its plan, and so of the budget."""
+    rows = tier_rows(composed.arrangement, sent, readable, before)
+    plan = composed.plan
+    tools = sum(entry.tokens for entry in plan.included if entry.key == TOOLS_KEY)
+    return with_top(rows, sent, plan.tokens, tools, readable, before)
+
+
+def _seen(before: Shape | None, now: Shape, facts: ModelFacts) -> Overlap:
+    """What the cache can give, time and place included."""
+    nothing = Overlap(0, 0, 0, 0, broken=False)
+    if before is None or facts.caching == "none":
+        return nothing
+    prices = Tariff.of(facts)
+    same = (before.provider, before.model, before.instance) == (
+        now.provider, now.model, now.instance,
+    )  # fmt: skip
+    if not same or now.at - before.at > lifetime(before, prices):
+        return nothing
+    return overlap(before, now, prices)
+
+
+def _seconds_left(before: Shape | None, facts: ModelFacts, now: float) -> float:
+    if before is None or facts.caching == "none" or facts.family == "local":
+        return -1.0
+    return round(max(lifetime(before, Tariff.of(facts)) - (now - before.at), 0.0), 1)

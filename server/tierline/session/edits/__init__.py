@@ -1,0 +1,1 @@
+"""Proposed edits: kept, decided by the user, checked, applied."""

@@ -1,0 +1,115 @@
+"""The edits of one conversation: in memory, in the history's log, and read back from there."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tierline.context.refusals import Refusal
+from tierline.history import actions
+from tierline.session.edits import log as editlog
+from tierline.session.edits.feedback import TORN, Edit, refused
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+MOST_KEPT = 200
+"""Edits of a conversation that can still be looked at."""
+
+
+class EditBook:
+    """``edits`` by id, oldest first."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.edits: dict[str, Edit] = {}
+        self._seen: dict[str, Any] = {}
+        """Choices about hunks as this process knows them from the log, by edit."""
+        self._keeping = 0
+        """Writes on their way: until they are done, the log lags behind this process."""
+
+    def present(self) -> list[Edit]:
+        """Those whose turns are there: the edits of an undone turn come back with it."""
+        shown = {message.id for message in self._session.conversation.visible()}
+        return [edit for edit in self.edits.values() if edit.info.message_id in shown]
+
+    async def add(self, edit: Edit) -> None:
+        """A new edit."""
+        self.edits[edit.info.id] = edit
+        while len(self.edits) > MOST_KEPT:
+            del self.edits[next(iter(self.edits))]
+        await self.keep(edit, editlog.proposed(edit))
+
+    async def keep(self, edit: Edit, data: Mapping[str, Any]) -> None:
+        """Write down what an edit is, or has become. Without a log it lives in this run only."""
+        action = actions.edit(edit.info.id, data)
+        self._keeping += 1
+        try:
+            problem = await self._session.conversation.act(action)
+        finally:
+            self._keeping -= 1
+        if "choices" in data:
+            self._seen[edit.info.id] = data["choices"]
+        if problem:
+            log.warning("Edit %s is not in the log: %s", edit.info.id, problem)
+
+    async def load(self) -> None:
+        """Take up the edits of the conversation that is current now, as the log has them."""
+        kept = self._session.conversation.timeline().edits
+        self.edits.clear()
+        for data in itertools.islice(kept.values(), max(0, len(kept) - MOST_KEPT), None):
+            edit = await asyncio.to_thread(self._recalled, data)
+            if edit is None:
+                continue
+            self.edits[edit.info.id] = edit
+            self._seen[edit.info.id] = data.get("choices")
+            if edit.info.state != data.get("state"):
+                edit.told = False
+                await self.keep(edit, editlog.outcome(edit))
+
+    def hear(self) -> list[Edit]:
+        """Take in what other windows have decided or chosen. Returns the edits concerned."""
+        decided: list[Edit] = []
+        if self._keeping:
+            return decided
+        for identifier, data in self._session.conversation.timeline().edits.items():
+            edit = self.edits.get(identifier)
+            if edit is None or not edit.undecided():
+                continue
+            if data.get("state") == "open":
+                # Only what is new: a file that changed has taken the choices of this process away.
+                new, seen = data.get("choices"), self._seen.get(identifier)
+                self._seen[identifier] = new
+                if new != seen and editlog.choose(edit, data):
+                    decided.append(edit)
+                continue
+            heard = editlog.recalled(data, edit.place, edit.info.uri)
+            if heard is not None:
+                edit.info.state, edit.info.reason = heard.info.state, heard.info.reason
+                edit.info.accepted, edit.told = heard.info.accepted, heard.told
+                decided.append(edit)
+        return decided
+
+    def _recalled(self, data: Mapping[str, Any]) -> Edit | None:
+        """An edit from the log; one that was being applied is looked up in its file. Blocking."""
+        loader = self._session.files.loader
+        place = loader.roots.resolve(str(data.get("path", "")))
+        if isinstance(place, Refusal) or refused(place.key):
+            return None
+        edit = editlog.recalled(data, place, loader.uri(place.key))
+        begun = editlog.unfinished(data)
+        if edit is None or not edit.undecided() or begun is None:
+            return edit
+        current = loader.current(place)
+        now = "" if isinstance(current, Refusal) else current[0].sha256
+        if now == edit.after:
+            edit.info.accepted, edit.exact = begun, True
+            edit.info.state = "applied" if len(begun) == len(edit.info.hunks) else "partly"
+        elif now != edit.before and not (edit.info.create and not now):
+            edit.info.state, edit.info.reason = "failed", TORN.format(path=place.key)
+        return edit

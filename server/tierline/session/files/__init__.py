@@ -1,0 +1,1 @@
+"""What the user put into the context: files, pins, web pages."""

@@ -1,0 +1,1 @@
+"""The history as clients see and change it."""

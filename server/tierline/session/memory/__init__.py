@@ -1,0 +1,1 @@
+"""What is kept of a long conversation: levels, compaction, STATE, memos, scratchpad."""

@@ -1,0 +1,412 @@
+"""Compaction as a service: off the request path, one at a time, and harmless when it fails.
+
+Half a second after a reply, if history has grown beyond its trigger, the older part is replaced by
+a summary, or dropped where the topic changed (seed 004, "History Compaction"). The log is only
+appended to: a compaction is an event, which can be taken back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import define, frozen
+
+from tierline.context.limits import compaction_trigger
+from tierline.errors import TierlineError
+from tierline.history import actions
+from tierline.history.boundaries import TopicBoundary, local, unsure
+from tierline.history.compaction import (
+    NOTHING,
+    Case,
+    CompactionSettings,
+    Outline,
+    Size,
+    outline,
+    should_compact,
+)
+from tierline.history.groups import to_prompt
+from tierline.history.isolation import isolate
+from tierline.history.messages import Message
+from tierline.history.selection import Strategy, select
+from tierline.history.summarise import SummaryProblem
+from tierline.history.timeline import Summary, summary_message
+from tierline.history.truncation import truncate
+from tierline.lsp import protocol as p
+from tierline.providers.base import ProviderError
+from tierline.session.memory.summariser import Summariser
+from tierline.session.ordering import in_order
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+LOOKED_AT = 200
+"""The detectors look at so many of the newest messages."""
+_Place: TypeAlias = tuple[str, str]
+"""A session and its branch."""
+
+
+@define
+class Times:
+    """Seconds. Tests make them shorter."""
+
+    pause: float = 0.5
+    """Between the reply and the look at the history."""
+    quiet: float = 0.5
+    """A compaction that takes no longer says nothing until its end, so that nothing flickers."""
+    patience: float = 30.0
+    """A prompt waits for a compaction at most so long; then the compaction is broken off."""
+    longest: float = 120.0
+    """A compaction that takes longer has failed."""
+
+
+@frozen
+class _Work:
+    """What one attempt starts from."""
+
+    place: _Place
+    messages: tuple[Message, ...]
+    settings: CompactionSettings
+    size: Size
+    tokens: int
+    summaries: tuple[str, ...]
+
+
+class CompactionService:
+    """One per session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.times = Times()
+        self.extractive = False
+        """No model is asked, whatever the settings say (``tierline compact --extractive``)."""
+        self.note = ""
+        """How the last attempt went, for the status."""
+        self._soon: asyncio.Task[None] | None = None
+        self._attempt: asyncio.Task[p.CompactionResult] | None = None
+        self._left: dict[_Place, int] = {}
+        """Tokens at which the last attempt left the history: it must grow before the next one."""
+        self._failed: set[_Place] = set()
+        self._told: set[_Place] = set()
+        """Where a failure was told since the last success."""
+
+    # --- for the session -------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """True while an attempt runs."""
+        return self._attempt is not None and not self._attempt.done()
+
+    @property
+    def failed(self) -> bool:
+        """True if the last attempt on this conversation failed."""
+        return self._place() in self._failed
+
+    def soon(self) -> None:
+        """A reply was delivered: look at the history in a moment."""
+        if not self._session.settings.compaction.enabled or self.running:
+            return
+        if self._soon is not None:
+            self._soon.cancel()
+        self._soon = asyncio.ensure_future(self._look())
+
+    async def done(self) -> None:
+        """Wait until no attempt runs, but not for ever: a prompt is waiting."""
+        attempt = self._attempt
+        if attempt is None or attempt.done():
+            return
+        await asyncio.wait([attempt], timeout=self.times.patience)
+        if not attempt.done():
+            attempt.cancel()
+            await asyncio.wait([attempt])
+
+    async def settled(self) -> None:
+        """Wait until the look that is due, and the attempt that it may begin, are over."""
+        for task in (self._soon, self._attempt):
+            if task is not None and not task.done():
+                await asyncio.wait([task])
+        if self._attempt is not None and not self._attempt.done():
+            await asyncio.wait([self._attempt])
+
+    async def close(self) -> None:
+        """Break off what runs; nothing was changed."""
+        for task in (self._soon, self._attempt):
+            if task is not None and not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def run(self, _params: p.NoParams) -> p.CompactionResult:
+        """Compact now, whatever the size. What is newest stays word for word all the same.
+
+        Raises:
+            TierlineError: ``conflict`` while a reply streams or another attempt runs;
+                ``compaction`` if it failed.
+        """
+        session = self._session
+        if session.turns.current is not None or session.turns.queued_groups:
+            raise TierlineError("conflict", "A reply is still streaming.", "Wait for its end.")
+        if self.running:
+            raise TierlineError("conflict", "A compaction is running.", "Wait for its end.")
+        self._attempt = asyncio.ensure_future(self._guarded(manual=True))
+        try:
+            return await asyncio.shield(self._attempt)
+        except asyncio.CancelledError:
+            if self._attempt.cancelled():  # a prompt lost its patience, not the caller
+                raise TierlineError(
+                    "compaction", "The compaction was broken off.", "Run it again later."
+                ) from None
+            raise
+
+    @in_order
+    async def undo(self, params: p.CompactionUndoParams) -> p.State:
+        """Take back a compaction: what it stood for is sent again, word for word."""
+        session = self._session
+        if session.turns.current is not None or self.running:
+            raise TierlineError("conflict", "Something is still running.", "Wait for its end.")
+        action = actions.unsummarise(session.conversation.timeline(), params.compaction_id)
+        if problem := await session.conversation.act(action):
+            raise TierlineError("storage", problem, "Nothing was changed.")
+        work = await self._work(manual=False)
+        self._left[work.place] = work.tokens
+        self.note = "The last compaction was taken back."
+        await session.composer.purge_history()
+        session.bus.publish(p.StateChanged(reason="compaction undone"))
+        session.budget_soon()
+        return await session.state(p.NoParams())
+
+    # --- one attempt -----------------------------------------------------------------------------
+
+    async def _look(self) -> None:
+        await asyncio.sleep(self.times.pause)
+        turns = self._session.turns
+        try:
+            work = await self._work(manual=False)
+        except Exception:
+            log.exception("The history could not be measured")
+            return
+        if self._session.strategy == Strategy.LEVELS:
+            return  # the levels keep themselves in bounds
+        after = self._left.get(work.place)
+        if after is not None and work.tokens < after:
+            # Turns were taken back: what counts is growth from here.
+            after = self._left[work.place] = work.tokens
+        due = should_compact(work.tokens, work.settings, after=after)
+        # From here to the start of the attempt nothing else can run.
+        if due and turns.current is None and not turns.queued_groups and not self.running:
+            self._attempt = asyncio.ensure_future(self._guarded(manual=False))
+
+    async def _guarded(self, *, manual: bool) -> p.CompactionResult:
+        """An attempt with everything that may go wrong in it."""
+        bus = self._session.bus
+        place = self._place()
+        loop = asyncio.get_running_loop()
+        begun = loop.call_later(self.times.quiet, lambda: bus.publish(p.CompactionStart()))
+        try:
+            result = await asyncio.wait_for(self._compact(manual=manual), self.times.longest)
+        except asyncio.CancelledError:
+            self._remember_failure(place, await self._tokens())
+            self._broken_off()
+            raise
+        except Exception as error:
+            problem = _as_problem(error)
+            self._remember_failure(place, await self._tokens())
+            self.note = f"It failed: {problem.message}"
+            told = place in self._told
+            self._told.add(place)
+            if told and not manual:
+                bus.publish(p.CompactionNone(problem.message))
+            else:
+                bus.publish(p.CompactionError(problem.code, problem.message, problem.advice))
+            if manual:
+                raise TierlineError(
+                    "compaction", problem.message, problem.advice or "Run it again later."
+                ) from error
+            return p.CompactionResult("none", problem.message)
+        finally:
+            begun.cancel()
+        return result
+
+    def _broken_off(self) -> None:
+        self.note = "It was broken off; it is tried again once the history has grown."
+        self._session.bus.publish(p.CompactionNone(self.note))
+
+    def _remember_failure(self, place: _Place, tokens: int) -> None:
+        self._failed.add(place)
+        self._left[place] = tokens
+
+    async def _compact(self, *, manual: bool) -> p.CompactionResult:
+        session = self._session
+        work = await self._work(manual=manual)
+        counter = await asyncio.to_thread(session.counters.counter, session.models.facts())
+        summariser = Summariser(session, counter.count)
+        boundary = await self._boundary(work, summariser)
+        planned = await asyncio.to_thread(
+            outline, work.messages, work.settings, work.size, boundary
+        )
+        if planned.case is Case.NONE:
+            return self._nothing(work, planned)
+        written = await summariser.summary(planned) if planned.case is Case.SUMMARIZE else ""
+        text = planned.text(written)
+        card = Summary("", "", text, frozenset(planned.covers))
+        if text and work.size([summary_message(work.place[0], card)]) >= planned.zone_tokens:
+            if planned.case is Case.TRUNCATE:
+                return self._nothing(work, NOTHING)
+            raise SummaryProblem("longer", "The summary was no shorter than what it replaces.")
+        action = actions.summarise(text, planned.covers, planned.case, planned.keeps)
+        async with session.conversation.changes:
+            if not self._unchanged(work, planned):
+                meanwhile = "The conversation changed meanwhile."
+                return self._nothing(work, Outline(Case.NONE, meanwhile))
+            if problem := await session.conversation.act(action):
+                raise TierlineError("storage", problem, "The history is as it was.")
+        return await self._finish(work, planned, text)
+
+    async def _finish(self, work: _Work, planned: Outline, text: str) -> p.CompactionResult:
+        session = self._session
+        after = await self._tokens()
+        self._left[work.place] = after
+        self._failed.discard(work.place)
+        self._told.discard(work.place)
+        await session.composer.purge_history()
+        newest = session.conversation.timeline().summaries
+        result = p.CompactionResult(
+            case="truncate" if planned.case is Case.TRUNCATE else "summarize",
+            reason=planned.reason,
+            compaction_id=newest[-1].id if newest else "",
+            summary=text,
+            messages=sum(not m.meta.get("summary") for m in planned.zone),
+            tokens_before=work.tokens,
+            tokens_after=after,
+        )
+        self.note = f"{work.tokens:,} tokens became {after:,}."
+        session.bus.publish(p.CompactionComplete(result, session.conversation.shown()))
+        trigger = work.settings.compaction_trigger_tokens
+        if after > trigger:
+            session.notice(
+                "info",
+                f"The newest turns alone hold {after:,} tokens, more than the trigger of "
+                f"{trigger:,}. Compaction pauses until the history has grown.",
+                "compaction_paused",
+            )
+        session.budget_soon()
+        return result
+
+    def _nothing(self, work: _Work, planned: Outline) -> p.CompactionResult:
+        self._left[work.place] = work.tokens
+        self.note = planned.reason
+        self._session.bus.publish(p.CompactionNone(planned.reason))
+        return p.CompactionResult(
+            "none", planned.reason, tokens_before=work.tokens, tokens_after=work.tokens
+        )
+
+    async def _boundary(self, work: _Work, summariser: Summariser) -> TopicBoundary:
+        shown = work.messages[-LOOKED_AT:]
+        skipped = len(work.messages) - len(shown)
+        detector = self._session.settings.compaction.detector
+        asks = detector == "model" or (detector == "auto" and summariser.uses_model)
+        found = TopicBoundary()
+        if detector != "model":
+            found = await asyncio.to_thread(local.detect, shown)
+        if detector == "model" or (asks and unsure(found)):
+            answer = await summariser.boundary(shown)
+            found = answer if answer.boundary_index is not None or detector == "model" else found
+        if found.boundary_index is None:
+            return found
+        return TopicBoundary(
+            found.boundary_index + skipped,
+            found.boundary_reason,
+            found.confidence,
+            found.summary,
+        )
+
+    def _unchanged(self, work: _Work, planned: Outline) -> bool:
+        """True if what is to be replaced is still there: the user may have undone or switched."""
+        if self._place() != work.place:
+            return False
+        now = self._session.conversation.timeline()
+        there = {m.group_id for m in now.visible()}
+        same = tuple(s.id for s in now.summaries) == work.summaries
+        return same and set(planned.covers) <= there
+
+    # --- measuring -------------------------------------------------------------------------------
+
+    def _place(self) -> _Place:
+        conversation = self._session.conversation
+        return conversation.session_id, conversation.branch
+
+    async def _tokens(self) -> int:
+        try:
+            return (await self._work(manual=False)).tokens
+        except Exception:
+            log.exception("The history could not be measured")
+            return 0
+
+    async def _work(self, *, manual: bool) -> _Work:
+        session = self._session
+        facts = session.models.facts()
+        strategy = session.models.strategy
+        counter = await asyncio.to_thread(session.counters.counter, facts)
+        waiting = set(session.turns.queued_groups)
+        messages = [m for m in session.conversation.context() if m.group_id not in waiting]
+
+        def size(some: Sequence[Message]) -> int:
+            sent = truncate(isolate(some, strategy), active_group="")
+            return counter.count([to_prompt(m) for m in sent])
+
+        chosen = messages
+        if session.strategy == Strategy.WINDOW or session.window > 0:
+            chosen = list(select(messages, strategy=Strategy.WINDOW, size=session.window))
+        tokens = await asyncio.to_thread(size, chosen)
+        trigger = compaction_trigger(session.composer.limits(facts, counter))
+        return _Work(
+            place=self._place(),
+            messages=tuple(messages),
+            settings=self._settings(trigger, tokens, manual),
+            size=size,
+            tokens=tokens,
+            summaries=tuple(s.id for s in session.conversation.timeline().summaries),
+        )
+
+    def _settings(self, trigger: int, tokens: int, manual: bool) -> CompactionSettings:
+        """The settings with what cannot work made to: the verbatim window takes at most half of the
+        trigger (by hand, of the history), a summary a quarter.
+        """
+        own = self._session.settings.compaction
+        base = min(trigger, tokens) if manual else trigger
+        return CompactionSettings(
+            enabled=own.enabled,
+            compaction_trigger_tokens=trigger,
+            verbatim_window_tokens=min(own.verbatim_window_tokens, base // 2),
+            summary_budget_tokens=max(1, min(own.summary_budget_tokens, trigger // 4)),
+            min_verbatim_exchanges=own.min_verbatim_exchanges,
+        )
+
+
+def _as_problem(error: Exception) -> TierlineError:
+    match error:
+        case TierlineError():
+            return error
+        case SummaryProblem():
+            return TierlineError(error.code, error.message, "The conversation is as it was.")
+        case ProviderError():
+            return TierlineError(
+                error.code,
+                f"The history could not be summarised. {error.message}",
+                error.advice or "The conversation is as it was.",
+            )
+        case TimeoutError():
+            return TierlineError(
+                "timeout", "Summarising took too long.", "The conversation is as it was."
+            )
+    log.error("Compaction failed", exc_info=error)
+    return TierlineError(
+        "internal",
+        "The history could not be compacted; the log says why.",
+        "The conversation is as it was.",
+    )

@@ -1,0 +1,255 @@
+"""Memory levels as a service: the conversation as the ``levels`` strategy sends it, and figures.
+
+The memory is a function of the log, so it is never written down; what belongs to the log is the
+user's command to compress, an event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from attrs import frozen
+
+from tierline.config import MemoryConfig
+from tierline.context.blocks import Text, ToolResult, ToolUse
+from tierline.context.items import Item, Section
+from tierline.history import actions
+from tierline.history.isolation import isolate
+from tierline.history.messages import HistoryRole, Message, Status
+from tierline.history.selection import Strategy
+from tierline.lsp import protocol as p
+from tierline.memory import view as views
+from tierline.memory.levels import Budgets, Level, Summary
+from tierline.memory.recall import Recalled, recall, render
+from tierline.memory.state import Memory
+from tierline.memory.view import Compress, Keeper
+from tierline.store.group_search import GroupSearch
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+    from tierline.session.turns.state import Turn
+
+SHARE_OF_WINDOW = 0.5
+"""The levels shrink so that they take at most this share of the model's input."""
+RECALLED_SHARE = 0.25
+"""Retrieved pieces take at most this share of the levels' total."""
+
+LevelName = Literal["permanent", "session", "working", "volatile"]
+
+
+@frozen
+class MemoryView:
+    """What one request takes from the memory."""
+
+    messages: tuple[Message, ...]
+    recalled: tuple[Recalled, ...]
+    room: int
+    """Tokens for what is recalled."""
+
+    def items(self, count: Callable[[Any], int]) -> tuple[Item, ...]:
+        """What was recalled, as items of the prompt's tail, as far as there is room."""
+        items: list[Item] = []
+        left = self.room
+        for place, piece in enumerate(self.recalled):
+            text = render(piece)
+            tokens = count(text)
+            if tokens > left:
+                continue
+            left -= tokens
+            items.append(
+                Item.of_text(
+                    f"recall:{piece.name}",
+                    Section.RETRIEVED,
+                    text,
+                    tokens,
+                    volatile=True,
+                    priority=45 - place,
+                    origin=f"recalled {piece.kind} ({piece.why})",
+                )
+            )
+        return tuple(items)
+
+
+class MemoryService:
+    """Keeps the memory of the current session. Its work is done in threads, one at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._keeper: Keeper | None = None
+        self._key: tuple[Any, ...] = ()
+        self._lock = threading.Lock()
+        self._search = GroupSearch()
+        self.retrieved: tuple[str, ...] = ()
+        """Names of what went with the last prompt."""
+
+    async def view(
+        self, messages: Sequence[Message], turn: Turn | None, max_input_tokens: int
+    ) -> MemoryView:
+        """The conversation as levels. Only a turn retrieves: a preview has no prompt."""
+        forced = [Compress(g) for g in self._session.conversation.timeline().compressed]
+        found = await asyncio.to_thread(
+            self._work, list(messages), forced, turn.searched if turn else "", max_input_tokens
+        )
+        if turn is not None and turn is self._session.turns.current:
+            self.retrieved = tuple(piece.name for piece in found.recalled)
+        return found
+
+    async def stats(self, _params: p.NoParams) -> p.MemoryStats:
+        """Levels, summaries with their sources, and how well compression works."""
+        session = self._session
+        messages = isolate(session.conversation.context(), session.models.strategy)
+        forced = [Compress(g) for g in session.conversation.timeline().compressed]
+        window = session.models.facts().max_input_tokens
+        memory = await asyncio.to_thread(self._memory, list(messages), forced, window)
+        return self._shown(memory)
+
+    async def compress(self, params: p.NoParams) -> p.MemoryStats:
+        """Compress working memory now, whatever its age (seed 002:234, "Force compression").
+
+        It is an event in the log; the originals stay there.
+        """
+        from tierline.errors import TierlineError
+
+        session = self._session
+        if session.turns.current is not None:
+            raise TierlineError(
+                "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
+            )
+        action = actions.compress(session.conversation.timeline())
+        if problem := await session.conversation.act(action):
+            raise TierlineError("storage", problem, "Nothing was changed.")
+        session.budget_soon()
+        return await self.stats(params)
+
+    async def add(self, role: str, text: str, *, important: bool = False) -> str:
+        """Append a message without asking a model (seed 002:225-226). Returns its id.
+
+        A prompt or a system message begins a turn, a reply or a tool's output belongs to the newest
+        one. Tool output is written as a call with its result, as every provider wants them.
+        """
+        store = self._session.conversation.store
+        groups = self._session.conversation.groups()
+        group = groups[-1] if groups and role in ("assistant", "tool") else ""
+        facts: dict[str, Any] = {"meta": {"important": True}} if important else {}
+        strategy = self._session.models.strategy
+        if role == "tool":
+            call = f"call_{store.new_id().replace('-', '_')}"
+            use = (ToolUse(call, "external", {}),)
+            asked = store.make(
+                "assistant", use, group_id=group, status=Status.TOOL_CALL, strategy=strategy
+            )
+            result = (ToolResult(call, (Text(text),)),)
+            answer = store.make("tool", result, group_id=asked.group_id, strategy=strategy, **facts)
+            made = [asked, answer]
+        else:
+            made = [store.make(cast(HistoryRole, role), text, group_id=group, **facts)]
+        stored = await asyncio.to_thread(store.append_all, made, durable=True)
+        return stored[-1].id
+
+    def close(self) -> None:
+        """Free the search table."""
+        self._search.close()
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    def _work(
+        self, messages: list[Message], forced: list[Compress], prompt: str, window: int
+    ) -> MemoryView:
+        memory = self._memory(messages, forced, window)
+        pieces: tuple[Recalled, ...] = ()
+        if prompt.strip():
+            pieces = recall(
+                memory,
+                prompt,
+                search=self._search.over(messages),
+                semantic=self._session.meaning.rank(prompt, messages),
+                result=_last_result(messages),
+            )
+        else:
+            self._session.meaning.warm(messages)
+        system = [m for m in messages if m.role == "system"]
+        room = int(memory.budgets.total * RECALLED_SHARE)
+        return MemoryView(views.messages(memory, system), pieces, room)
+
+    def _memory(self, messages: list[Message], forced: list[Compress], window: int) -> Memory:
+        session = self._session
+        facts = session.models.facts()
+        budgets = budgets_of(session.settings.memory).within(int(window * SHARE_OF_WINDOW))
+        key = (session.conversation.session_id, budgets, facts.name)
+        with self._lock:
+            if self._keeper is None or key != self._key:
+                counter = session.counters.counter(facts)
+                self._keeper, self._key = Keeper(budgets, counter.count), key
+            return self._keeper.memory(messages, forced)
+
+    def _shown(self, memory: Memory) -> p.MemoryStats:
+        figures = views.stats(memory, self.retrieved, time.time() / 60)
+        live = [(s, False) for s in (*memory.session, *memory.working.values())]
+        summaries = sorted(
+            [*live, *((s, True) for s in memory.archived)], key=lambda pair: pair[0].begun
+        )
+        return p.MemoryStats(
+            active=self._session.strategy == Strategy.LEVELS,
+            used=figures.used,
+            total=figures.total,
+            messages=figures.messages,
+            levels=[
+                p.MemoryLevel(_name(level), figures.fill[level], figures.budget[level])
+                for level in Level
+            ],
+            summaries=[_summary(s, archived) for s, archived in summaries],
+            ratio=round(figures.ratio, 2),
+            original_tokens=figures.original_tokens,
+            compressed_tokens=figures.compressed_tokens,
+            tasks=figures.tasks,
+            task=figures.task,
+            retrieved=list(figures.retrieved),
+            last_compression_minutes=figures.minutes_since_compression,
+            warning=figures.warning,
+            lines=figures.lines(),
+        )
+
+
+def budgets_of(settings: MemoryConfig) -> Budgets:
+    """The settings as the memory takes them."""
+    return Budgets(
+        permanent=settings.permanent_tokens,
+        session=settings.session_tokens,
+        working=settings.working_tokens,
+        total=settings.total_tokens,
+        session_minutes=settings.session_minutes,
+        working_minutes=settings.working_minutes,
+        trigger_percent=settings.trigger_percent,
+    )
+
+
+def _last_result(messages: Sequence[Message]) -> str:
+    """The newest tool output, if the turn that runs has any: errors in it may repeat."""
+    for message in reversed(messages):
+        results = [b for b in message.content if isinstance(b, ToolResult)]
+        if results:
+            return "\n".join(b.text for r in results for b in r.content if isinstance(b, Text))
+        if message.role == "user":
+            return ""
+    return ""
+
+
+def _name(level: Level) -> LevelName:
+    return cast(LevelName, level.name.lower())
+
+
+def _summary(summary: Summary, archived: bool) -> p.MemorySummaryInfo:
+    return p.MemorySummaryInfo(
+        id=summary.id,
+        level=_name(summary.level),
+        title=summary.title,
+        text=summary.text,
+        tokens=summary.tokens,
+        original_tokens=summary.original_tokens,
+        sources=list(summary.sources),
+        archived=archived,
+    )

@@ -1,0 +1,413 @@
+"""Composes requests: gathers candidates, plans, lays out, renders. Pure work runs in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from tierline.context.budget import Reported, UsageLedger, budget
+from tierline.context.counting import TokenCounter
+from tierline.context.fences import render_file
+from tierline.context.fileentry import FileEntry
+from tierline.context.filerender import cut_sentence
+from tierline.context.files import FileState
+from tierline.context.items import Item
+from tierline.context.limits import Limits
+from tierline.context.mode import ContextMode
+from tierline.context.models import ModelFacts
+from tierline.context.plan import ContextPlan
+from tierline.context.prompt import Prompt
+from tierline.context.tiers.base import Arrangement
+from tierline.errors import TierlineError
+from tierline.history.isolation import isolate
+from tierline.history.messages import Message
+from tierline.history.selection import Strategy, until
+from tierline.lsp import protocol as p
+from tierline.providers.base import Provider, RenderedRequest, Usage
+from tierline.session.memory.anchor import note_items
+from tierline.session.memory.memos import memo_items
+from tierline.session.requests.candidates import (
+    Known,
+    Snapshot,
+    absent_of,
+    gather,
+    selection_of,
+    tail_of,
+)
+from tierline.session.requests.contextline import context_line
+from tierline.session.requests.layout import lay_out
+from tierline.session.requests.tiering import SentState, policy
+from tierline.session.retrieval.service import Automatic
+from tierline.store.group_search import GroupSearch
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+    from tierline.session.turns.state import Turn
+    from tierline.store.plans import PlanStore
+
+log = logging.getLogger(__name__)
+
+AFTER_OVERFLOW = 0.75
+"""Share of the window that is used once the provider has refused a request for its size."""
+
+
+@frozen
+class Composed:
+    """One request, ready to be sent, and what was decided about it."""
+
+    plan: ContextPlan
+    prompt: Prompt
+    budget: p.Budget
+    context_line: str
+    notices: tuple[str, ...]
+    arrangement: Arrangement
+    rendered: RenderedRequest | None = None
+
+    @property
+    def request(self) -> RenderedRequest:
+        """The rendered body; only a composition for a turn has one."""
+        if self.rendered is None:
+            raise RuntimeError("a preview has no request")
+        return self.rendered
+
+
+@frozen
+class _Read:
+    """What of a snapshot takes a thread."""
+
+    files: tuple[Item, ...]
+    memos: tuple[Item, ...]
+    urls: tuple[Item, ...]
+    automatic: Automatic
+
+
+class Composer:
+    """Makes the next request from the session's state."""
+
+    def __init__(self, session: Session, store: PlanStore) -> None:
+        self._session = session
+        self.store = store
+        self._ledger = UsageLedger()
+        self._sent = SentState(session.home / "cache-state.json")
+        self._known = Known()
+        self._lock = asyncio.Lock()
+        self._search = GroupSearch()
+        self._tokens: dict[str, int] = {}
+
+    # --- for the session -------------------------------------------------------------------------
+
+    async def compose(self, turn: Turn, *, after_overflow: bool = False) -> Composed:
+        """The request that answers a turn's prompt.
+
+        Raises:
+            FixedPartTooLarge: what cannot be left out does not fit into the window.
+            TierlineError: no provider can be reached; ``not_sendable`` if the first request lacks
+                a file that it must hold.
+        """
+        provider = await self._session.models.provider()
+        await self._session.files.refresh(everything=True)
+        await self._session.retrieval.prepare(turn)
+        snapshot = await self._snapshot(turn, after_overflow)
+        composed = await self._build(snapshot, provider)
+        if turn.rounds == 1:
+            _has_all(composed.plan, turn.must)
+        self._session.retrieval.planned(turn, composed.plan, composed.context_line)
+        return composed
+
+    async def preview(self, prompt: str = "", *, everything: bool = False) -> Composed:
+        """The next request as it would be sent now, without a prompt or with this one, which is
+        written down nowhere. Files that may have changed are read again; all of them if
+        ``everything``.
+        """
+        await self._session.files.refresh(everything=everything)
+        await self._session.retrieval.attach()
+        if not prompt.strip():
+            return await self._build(await self._snapshot(None, False), None)
+        from tierline.session.turns.turn import Turn
+
+        pending = self._session.conversation.store.make("user", prompt)
+        turn = Turn(pending.group_id, pending.id, prompt)
+        await self._session.retrieval.peek(turn)
+        return await self._build(await self._snapshot(turn, False, pending), None)
+
+    async def sending(self, composed: Composed, turn_id: str) -> None:
+        """The request is on its way: keep its plan and prompt, so that it can be rendered again."""
+        try:
+            await asyncio.to_thread(
+                self.store.save,
+                composed.plan,
+                composed.prompt,
+                composed.request.sha256,
+                self._session.conversation.store.timestamp(),
+                provider=composed.request.provider,
+                session_id=self._session.conversation.session_id,
+                turn_id=turn_id,
+            )
+        except OSError as error:
+            log.warning("The plan was not kept: %s", error)
+
+    def settle(self, composed: Composed, usage: Usage, reply: str) -> p.UsageInfo:
+        """Take in the provider's figures; estimates stand in for those that it does not give."""
+        counters = self._session.counters
+        facts = self._session.models.facts()
+        counter = counters.counter(facts)
+        if usage.input_tokens:
+            counters.observe(facts, composed.plan.tokens, usage.input_tokens)
+        info = p.UsageInfo(
+            input_tokens=usage.input_tokens or composed.plan.tokens,
+            output_tokens=usage.output_tokens or counter.count(reply),
+            cache_read_tokens=usage.cache_read_tokens or 0,
+            cache_write_tokens=usage.cache_write_tokens or 0,
+            estimated=not usage.input_tokens,
+        )
+        self._ledger.record(
+            usage.input_tokens,
+            info.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+        )
+        return info
+
+    async def accepted(self, composed: Composed) -> None:
+        """The provider has begun to answer: from now on its cache holds this request."""
+        session_id = self._session.conversation.session_id
+        await asyncio.to_thread(self._sent.keep, session_id, composed.arrangement.next)
+
+    async def kept_alive(self, session_id: str, at: float) -> None:
+        """A keep-alive request used the cache: it lives on from then."""
+        sent = self._sent.get(session_id)
+        await asyncio.to_thread(self._sent.keep, session_id, evolve(sent, kept=at))
+
+    def limits(self, facts: ModelFacts, counter: TokenCounter) -> Limits:
+        """What a request to this model may hold, as the settings have it."""
+        settings = self._session.settings
+        return Limits.of(
+            facts,
+            margin=counter.margin,
+            max_output_tokens=settings.context.max_output_tokens,
+            shed_at=settings.context.shed_at_percent / 100,
+            compaction_trigger_tokens=settings.compaction.compaction_trigger_tokens,
+            compaction_enabled=settings.compaction.enabled,
+        )
+
+    async def purge_history(self) -> None:
+        """Compaction has rewritten the conversation: the stability policy forgets it (seed 004,
+        "Integration with Cache Stability").
+        """
+        session_id = self._session.conversation.session_id
+        kept = self._sent.get(session_id)
+        facts = self._session.models.facts()
+        counter = await self._session.counters.loaded(facts)
+        now = policy(self._session.settings.cache, counter.count).purge(kept, "history:")
+        if now != kept:
+            await asyncio.to_thread(self._sent.keep, session_id, now)
+
+    def file_tokens(self, entry: FileEntry) -> tuple[int, str]:
+        """Tokens of a file as it would be sent, 0 while it cannot be; and a sentence if it is cut.
+        One that was left out has its full size.
+        """
+        if entry.state not in (FileState.OK, FileState.SHED):
+            return 0, ""
+        facts = self._session.models.facts()
+        counter = self._session.counters.counter(facts)
+        whole = counter.count(render_file(entry.key, entry.text))
+        limit = self._session.settings.context.max_file_tokens
+        # Where not even the cut can fit, the file is left out, and the plan says so.
+        if entry.state is FileState.SHED or not limit < whole or limit > facts.max_input_tokens:
+            return whole, ""
+        sent = self._session.files.context.cut_tokens(entry, counter, limit)
+        return sent, cut_sentence(sent, whole, limit)
+
+    def measure(self, keys: Iterable[str]) -> None:
+        """Cut what of these files is to be cut, so that ``file_tokens`` is exact before the first
+        plan. Blocking; a cut is kept, so that the plan need not make it again.
+        """
+        facts = self._session.models.facts()
+        limit = self._session.settings.context.max_file_tokens
+        files = self._session.files.context
+        found = [entry for entry in map(files.get, keys) if entry is not None]
+        found = [entry for entry in found if entry.state is FileState.OK]
+        if not found or limit > facts.max_input_tokens:
+            return  # and no vocabulary is loaded
+        counter = self._session.counters.counter(facts)
+        for entry in found:
+            files.rendered(entry, counter, limit)
+
+    def tokens_of(self, key: str) -> int:
+        """Tokens of an item in the last plan; 0 if it is not in it."""
+        return self._tokens.get(key, 0)
+
+    def close(self) -> None:
+        """Release the plan store."""
+        self.store.close()
+        self._search.close()
+
+    # --- the work --------------------------------------------------------------------------------
+
+    async def _snapshot(
+        self, turn: Turn | None, after_overflow: bool, pending: Message | None = None
+    ) -> Snapshot:
+        session = self._session
+        settings = session.settings
+        facts = session.models.facts()
+        counter = await session.counters.loaded(facts)
+        session.files.context.unshed()
+        limits = self.limits(facts, counter)
+        if after_overflow:
+            smaller = max(1, int(limits.max_input_tokens * AFTER_OVERFLOW))
+            limits = evolve(limits, max_input_tokens=smaller)
+        tools = session.tools.specs()
+        active = turn.group_id if turn else ""
+        messages = until(session.conversation.context(), active, session.turns.queued_groups)
+        messages += [pending] if pending is not None else []
+        selection = selection_of(session.strategy, session.window)
+        memory = None
+        if selection == Strategy.LEVELS:
+            isolated = isolate(messages, session.models.strategy)
+            memory = await session.memory.view(isolated, turn, limits.max_input_tokens)
+        read = await asyncio.to_thread(self._read, turn, counter)
+        return Snapshot(
+            facts=facts,
+            strategy=session.models.strategy,
+            mode=ContextMode(session.mode),
+            limits=limits,
+            messages=tuple(messages),
+            files=read.files,
+            absent=tuple(
+                absent_of(entry) for entry in session.files.context.entries() if entry.reason
+            ),
+            active_group=active,
+            tail=tail_of(turn),
+            memos=read.memos,
+            urls=read.urls,
+            session_id=session.conversation.session_id,
+            branch=session.conversation.branch,
+            after_overflow=after_overflow,
+            compaction_failed=session.compaction.failed,
+            selection=selection,
+            memory=memory,
+            window=session.window,
+            query=turn.searched if turn else "",
+            search=self._search,
+            meaning=session.meaning,
+            cache=settings.cache,
+            sent=self._sent.get(session.conversation.session_id),
+            now=time.time(),
+            dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
+            churn=session.churn.known(),
+            automatic=read.automatic,
+            notes=tuple(
+                note_items(
+                    session.conversation.timeline(),
+                    enabled=session.anchor.enabled,
+                    tools=bool(tools),
+                    volatile=settings.cache.policy != "log_structured",
+                    count=counter.count,
+                )
+            ),
+            tools=tools,
+            edits=session.edits.applied(),
+        )
+
+    def _read(self, turn: Turn | None, counter: TokenCounter) -> _Read:
+        """All that is read or counted for a snapshot. In one go: each change of threads is a wait
+        for the processor, twice, where the machine is busy.
+        """
+        session = self._session
+        most = session.settings.context.max_file_tokens
+        return _Read(
+            files=tuple(session.files.context.to_items(counter, most)),
+            memos=self._memos(turn),
+            urls=session.urls.items(counter),
+            automatic=session.retrieval.automatic(turn, counter),
+        )
+
+    def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
+        """Memos and capsules that fit the prompt, for this request alone: in the tail they break no
+        prefix.
+        """
+        session = self._session
+        if turn is None or session.mode == "off":
+            return ()
+        count = session.counters.counter(session.models.facts()).count
+        about = turn.searched
+        memos = session.memos.relevant(about) if session.settings.memory.inject_memos else []
+        return (*memo_items(memos, count), *session.capsules.items(about, count))
+
+    async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
+        counter = self._session.counters.counter(snapshot.facts)
+        async with self._lock:
+            composed = await asyncio.to_thread(self._work, snapshot, counter, provider)
+        self._session.files.planned(composed.plan)
+        self._tokens = {entry.key: entry.tokens for entry in composed.plan.included}
+        return composed
+
+    def _work(
+        self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
+    ) -> Composed:
+        candidates = gather(snapshot, counter, self._known)
+        self._known.keep(candidates)
+        made = lay_out(candidates, snapshot, counter)
+        return Composed(
+            plan=made.plan,
+            prompt=made.prompt,
+            budget=self._budget(made.plan, snapshot, counter),
+            context_line=context_line(made.plan, snapshot.mode),
+            notices=made.notices,
+            arrangement=made.arrangement,
+            rendered=provider.render(made.prompt) if provider is not None else None,
+        )
+
+    def _budget(self, decided: ContextPlan, snapshot: Snapshot, counter: TokenCounter) -> p.Budget:
+        report = budget(
+            decided,
+            snapshot.facts,
+            snapshot.limits,
+            provider=self._session.models.info().name,
+            accuracy=counter.accuracy,
+            ledger=self._ledger,
+        )
+        return p.Budget(
+            model=report.model,
+            provider=report.provider,
+            used=report.used,
+            max_input_tokens=report.max_input_tokens,
+            max_output_tokens=max(1, report.max_output_tokens),
+            remaining=report.remaining,
+            percent=round(report.percent, 2),
+            sections=[p.BudgetSection(str(s.name), s.tokens, s.detail) for s in report.sections],
+            accuracy=report.accuracy.value,
+            margin_percent=round(100 * report.margin, 1),
+            limit_source=report.limit_source,
+            history_tokens=report.history_tokens,
+            compaction_trigger_tokens=report.compaction_trigger_tokens,
+            last_reported=_usage(report.last) if report.last else None,
+            lifetime_input_tokens=report.lifetime.input_tokens,
+            lifetime_output_tokens=report.lifetime.output_tokens,
+        )
+
+
+def _has_all(made: ContextPlan, keys: frozenset[str]) -> None:
+    """Raise if a file is not in a plan that must be."""
+    held = {entry.key for entry in made.included}
+    if lacking := {key for key in keys if f"file:{key}" not in held}:
+        reasons = [entry.reason for entry in made.excluded if entry.path in lacking]
+        raise TierlineError(
+            "not_sendable",
+            f"Nothing was sent. {' '.join(reasons) or ', '.join(sorted(lacking))}".strip(),
+            "Name a part of it, leave it out, or choose a model with a larger window.",
+        )
+
+
+def _usage(reported: Reported) -> p.UsageInfo:
+    return p.UsageInfo(
+        input_tokens=reported.input_tokens,
+        output_tokens=reported.output_tokens,
+        cache_read_tokens=reported.cache_read_tokens,
+        cache_write_tokens=reported.cache_write_tokens,
+    )

@@ -1,0 +1,1 @@
+"""What Tierline finds by itself: symbols, cards, capsules, turns by meaning."""

@@ -1,0 +1,157 @@
+"""Capsules as a service: made on request, listed with what is stale, sent while they are fresh."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tierline.context.items import Item, Section
+from tierline.context.text import sha256
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.memory import capsules as rules
+from tierline.memory.capsules import Capsule
+from tierline.session.turns.asking import ask
+from tierline.store.errors import StorageError
+from tierline.store.log import HistoryLog
+from tierline.workspace.loaded import Loaded
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+FILE = "capsules.jsonl"
+_OUTPUT_TOKENS = 400
+
+
+class CapsuleService:
+    """The log is only ever appended to; the newest capsule of a file counts."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._log = HistoryLog(session.home / FILE)
+        self._known: tuple[tuple[int, int], dict[str, Capsule]] = ((-1, -1), {})
+
+    async def listed(self, _params: p.NoParams) -> p.CapsuleListResult:
+        """All capsules by path, with whether their files have changed since."""
+        found = await asyncio.to_thread(self._all)
+        shown = [await asyncio.to_thread(self._info, capsule) for capsule in found.values()]
+        return p.CapsuleListResult(sorted(shown, key=lambda info: info.path))
+
+    async def make(self, params: p.CapsuleMakeParams) -> p.CapsuleInfo:
+        """Describe a file, by its own words or by the model.
+
+        Raises:
+            TierlineError: ``invalid_params`` if the file cannot be read or must not be sent;
+                ``no_provider`` and the like if the model is wanted and cannot be reached.
+        """
+        key, text = await asyncio.to_thread(self._read, params.path)
+        if params.use_model:
+            answer = await ask(
+                self._session, rules.question(key, text), max_output_tokens=_OUTPUT_TOKENS
+            )
+            if not answer.strip():
+                raise TierlineError(
+                    "empty_reply", "The model gave no description.", "Make it without the model."
+                )
+            said, confidence = rules.judge(answer, text)
+        else:
+            said, confidence = rules.extract(text)
+        clean, _ = self._session.redact(said)
+        record: Mapping[str, Any] = {
+            "path": key,
+            "sha256": sha256(text),
+            "text": clean,
+            "source": "model" if params.use_model else "extract",
+            "model": self._session.models.facts().name if params.use_model else "",
+            "confidence": confidence,
+            "timestamp": self._session.conversation.store.timestamp(),
+        }
+        try:
+            await asyncio.to_thread(self._log.append, record, durable=True)
+        except StorageError as error:
+            raise TierlineError("storage", error.message, error.advice) from error
+        self._session.budget_soon()
+        return self._shown(rules.fold([record])[key], stale=False)
+
+    def items(self, prompt: str, count: Callable[[str], int]) -> tuple[Item, ...]:
+        """Fresh capsules that fit a prompt and whose files are not in the context anyway. Blocking,
+        never fails.
+        """
+        try:
+            known = self._all()
+        except StorageError as error:
+            log.warning("Capsules cannot be read: %s", error)
+            return ()
+        there = {entry.key for entry in self._session.files.context.entries()}
+        pool = [capsule for path, capsule in known.items() if path not in there]
+        made: list[Item] = []
+        for capsule in rules.relevant(prompt, pool):
+            if self._stale(capsule):
+                continue
+            text = rules.render(capsule)
+            made.append(
+                Item.of_text(
+                    f"capsule:{capsule.path}",
+                    Section.RETRIEVED,
+                    text,
+                    count(text),
+                    volatile=True,
+                    priority=35,
+                    origin=f"description of {capsule.path}, {capsule.source}",
+                )
+            )
+        return tuple(made)
+
+    def anchors(self, ranks: Mapping[str, float]) -> str:
+        """The descriptions that stand beside the module map, while their files are as they were.
+        Blocking, never fails.
+        """
+        try:
+            known = self._all()
+        except StorageError as error:
+            log.warning("Capsules cannot be read: %s", error)
+            return ""
+        fresh = (c for c in rules.anchors(known.values(), ranks) if not self._stale(c))
+        return rules.render_anchors(list(itertools.islice(fresh, rules.MOST_ANCHORS)))
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    def _all(self) -> dict[str, Capsule]:
+        state = (self._log.identity(), self._log.size())
+        if state != self._known[0]:
+            records = (line.record for line in self._log.read() if line.record is not None)
+            self._known = (state, rules.fold(records))
+        return self._known[1]
+
+    def _read(self, reference: str) -> tuple[str, str]:
+        loaded = self._session.files.loader.load(reference)
+        if not isinstance(loaded, Loaded):
+            raise TierlineError("invalid_params", loaded.sentence, "Name another file.")
+        return loaded.key, loaded.content.text
+
+    def _stale(self, capsule: Capsule) -> bool:
+        try:
+            _, text = self._read(capsule.path)
+        except (TierlineError, OSError):
+            return True
+        return sha256(text) != capsule.sha256
+
+    def _info(self, capsule: Capsule) -> p.CapsuleInfo:
+        return self._shown(capsule, stale=self._stale(capsule))
+
+    def _shown(self, capsule: Capsule, *, stale: bool) -> p.CapsuleInfo:
+        return p.CapsuleInfo(
+            path=capsule.path,
+            text=capsule.text,
+            source="model" if capsule.source == "model" else "extract",
+            model=capsule.model,
+            confidence=capsule.confidence,
+            created=capsule.created,
+            sha256=capsule.sha256,
+            stale=stale,
+        )

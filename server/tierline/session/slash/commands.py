@@ -1,0 +1,328 @@
+"""Commands that are typed into the chat: ``/undo``, ``/context window 5`` and so on.
+
+Seed 000, "Commands Reference", and what goes with it. One table for every client: an editor sends
+the line to ``tierline/chat/command`` and shows the answer.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import frozen
+
+from tierline.errors import TierlineError
+from tierline.lsp import protocol as p
+from tierline.session.slash import memory as slash_memory
+from tierline.session.slash import urls as slash_urls
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+Run: TypeAlias = "Callable[[Session, str], Awaitable[p.CommandResult]]"
+
+
+@frozen
+class Command:
+    """One command: its words, what follows them, what it does."""
+
+    words: str
+    arguments: str
+    doc: str
+    run: Run
+
+    @property
+    def usage(self) -> str:
+        """The line as it is written: ``/context window <N>``."""
+        return f"/{self.words} {self.arguments}".rstrip()
+
+
+async def run(session: Session, params: p.CommandParams) -> p.CommandResult:
+    """Carry out one line.
+
+    Raises:
+        TierlineError: ``invalid_params`` for an unknown command or wrong arguments (with what is
+            right), or whatever the command itself answers.
+    """
+    text = params.text.strip().removeprefix("/")
+    words = text.split()
+    if words and words[0].lower() == "messages":  # seed 000:200, an alias
+        text = f"message {text[len('messages') :].strip() or 'list'}"
+        words = text.split()
+    for command in sorted(COMMANDS, key=lambda c: -len(c.words.split())):
+        head = command.words.split()
+        if [w.lower() for w in words[: len(head)]] == head:
+            return await command.run(session, _after(text, len(head)))
+    near = [c.usage for c in COMMANDS if words and c.words.split()[0] == words[0].lower()]
+    raise TierlineError(
+        "invalid_params",
+        f"There is no command {params.text.strip()[:60]}.",
+        f"Try {', '.join(near)}." if near else "/help lists all commands.",
+    )
+
+
+async def listed(_session: Session, _params: p.NoParams) -> p.CommandListResult:
+    """Every command, for completion."""
+    return p.CommandListResult([p.CommandInfo(c.usage, c.doc) for c in COMMANDS])
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+
+async def _help(_session: Session, _rest: str) -> p.CommandResult:
+    lines = [f"- `{c.usage}` – {c.doc}" for c in COMMANDS]
+    return _document("Commands", ["# Commands", "", *lines])
+
+
+async def _show(session: Session, _rest: str) -> p.CommandResult:
+    text = (await session.plans.show(p.PlanParams())).text
+    return p.CommandResult("Exact context", text, document=True)
+
+
+async def _window(session: Session, rest: str) -> p.CommandResult:
+    status = await session.history.window(p.WindowParams(_number(rest, "/context window <N>")))
+    size = status.window
+    text = f"The last {_turns(size)} will be sent." if size else "The full history will be sent."
+    return p.CommandResult("Window", text)
+
+
+async def _rebuild(session: Session, _rest: str) -> p.CommandResult:
+    return p.CommandResult("STATE", (await session.anchor.rebuild(p.NoParams())).text)
+
+
+async def _state(session: Session, _rest: str) -> p.CommandResult:
+    found = await session.anchor.get(p.NoParams())
+    off = "" if found.enabled else " The setting history.state_anchor does not ask for it now."
+    return p.CommandResult("STATE", found.text or f"There is no STATE yet.{off}")
+
+
+async def _undo(session: Session, rest: str) -> p.CommandResult:
+    to = await _group(session, rest) if rest else ""
+    before = len(session.conversation.groups())
+    await session.history.undo(p.UndoParams(to=to))
+    gone = before - len(session.conversation.groups())
+    what = "The last turn was" if gone == 1 else f"{_turns(gone)} were"
+    kept = session.conversation.timeline().state
+    state = " STATE is that of the turn before." if kept else ""
+    return p.CommandResult("Undo", f"{what} taken back.{state} /context restore brings it back.")
+
+
+async def _drop(session: Session, rest: str) -> p.CommandResult:
+    await session.history.drop(p.GroupParams(await _group(session, rest)))
+    return p.CommandResult("Drop", "The turn is hidden. /context restore brings it back.")
+
+
+async def _restore(session: Session, rest: str) -> p.CommandResult:
+    group = await _group(session, rest, hidden=True) if rest else ""
+    await session.history.restore(p.GroupParams(group))
+    return p.CommandResult("Restore", "The turn is back.")
+
+
+async def _list(session: Session, rest: str) -> p.CommandResult:
+    limit = _number(rest, "/message list [N]") if rest else 0
+    turns = (await session.history.turns(p.GroupListParams(limit, hidden=True))).groups
+    if not turns:
+        return p.CommandResult("Turns", "There are no turns yet.")
+    rows = [
+        f"| `{t.group_id}` | {_cell(t.prompt)} | {t.messages} | {_tokens(t.tokens)} | {t.hidden} |"
+        for t in turns
+    ]
+    head = [
+        "| turn | prompt | messages | tokens | hidden by |",
+        "| --- | --- | ---: | ---: | --- |",
+    ]
+    return _document("Turns", ["# Turns", "", *head, *rows])
+
+
+async def _show_turn(session: Session, rest: str) -> p.CommandResult:
+    if not rest:
+        raise _usage("/message show <GID>")
+    group = await _group(session, rest, hidden=True)
+    found = await session.history.show(p.GroupParams(group))
+    return p.CommandResult(f"Turn {group}", found.text, document=True)
+
+
+async def _remove(session: Session, rest: str) -> p.CommandResult:
+    if not rest:
+        raise _usage("/message remove <GID>")
+    await session.history.remove(p.GroupParams(await _group(session, rest, hidden=True)))
+    return p.CommandResult("Remove", "The turn is removed.")
+
+
+async def _scratchpad(session: Session, rest: str) -> p.CommandResult:
+    verb, _, text = rest.partition(" ")
+    if verb == "append":
+        found = await session.scratchpad.append(p.ScratchpadAppendParams(text.strip()))
+    elif verb == "set":
+        found = await session.scratchpad.set(p.ScratchpadSetParams(text.strip()))
+    elif not rest:
+        found = await session.scratchpad.get(p.NoParams())
+    else:
+        raise _usage("/session scratchpad [append <text> | set <text>]")
+    return p.CommandResult("Scratchpad", found.text or "(The scratchpad is empty.)")
+
+
+async def _new(session: Session, _rest: str) -> p.CommandResult:
+    await session.history.new(p.NoParams())
+    return p.CommandResult("Session", "A new session has begun; the old one stays in the list.")
+
+
+async def _sessions(session: Session, rest: str) -> p.CommandResult:
+    limit = _number(rest, "/session list [N]") if rest else 20
+    found = (await session.history.sessions(p.SessionListParams(limit))).sessions
+    rows = [
+        f"| `{s.session_id}` | {_cell(s.title or s.preview)} | {s.message_count} | {s.timestamp} |"
+        for s in found
+    ]
+    head = ["| session | title | messages | last used |", "| --- | --- | ---: | --- |"]
+    return _document("Sessions", ["# Sessions", "", *head, *rows])
+
+
+async def _branches(session: Session, _rest: str) -> p.CommandResult:
+    found = (await session.history.branches(p.NoParams())).branches
+    lines = [
+        f"- {'**' if b.current else ''}{b.branch}{'**' if b.current else ''}"
+        + (f" from {b.parent}" if b.parent else "")
+        for b in found
+    ]
+    return p.CommandResult("Branches", "\n".join(lines))
+
+
+async def _fork(session: Session, rest: str) -> p.CommandResult:
+    state = await session.history.fork(p.ForkParams(name=rest))
+    return p.CommandResult("Branch", f"You are on the new branch {state.branch}.")
+
+
+async def _switch(session: Session, rest: str) -> p.CommandResult:
+    if not rest:
+        raise _usage("/branch switch <branch>")
+    state = await session.history.switch(p.BranchParams(rest))
+    return p.CommandResult("Branch", f"You are on the branch {state.branch}.")
+
+
+async def _compare(session: Session, rest: str) -> p.CommandResult:
+    names = _split(rest)
+    if len(names) not in (1, 2):
+        raise _usage("/branch compare <branch> [branch]")
+    here = session.conversation.branch
+    a, b = (here, names[0]) if len(names) == 1 else names
+    found = await session.history.compare(p.BranchCompareParams(a, b))
+    return p.CommandResult(f"Branches {a} and {b}", found.text, document=True)
+
+
+async def _query(session: Session, rest: str) -> p.CommandResult:
+    found = await session.history.query(p.QueryParams(rest))
+    head = ["| " + " | ".join(map(_cell, found.columns)) + " |"]
+    head.append("| " + " | ".join("---" for _ in found.columns) + " |")
+    rows = ["| " + " | ".join(map(_cell, row)) + " |" for row in found.rows]
+    more = ["", "More was left out: use LIMIT and OFFSET."] if found.truncated else []
+    return _document("Query", [*head, *rows, *more])
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("undo", "[GID]", "Take back the last turn, or all turns after one.", _undo),
+    Command("context show", "", "Show the exact context of the next request.", _show),
+    Command("context window", "<N>", "Send only the last N turns; 0 for all.", _window),
+    Command("context rebuild", "", "Derive STATE anew from the window.", _rebuild),
+    Command("context state", "", "Show STATE as it is.", _state),
+    Command("context drop", "<GID>", "Hide a turn; it can come back.", _drop),
+    Command("context restore", "[GID]", "Bring a hidden turn back.", _restore),
+    Command("message list", "[N]", "List the last N turns with their tokens.", _list),
+    Command("message show", "<GID>", "Show everything that belongs to a turn.", _show_turn),
+    Command("message remove", "<GID>", "Remove a turn for good.", _remove),
+    Command("messages", "[list|show|remove …]", "The same as /message.", _list),
+    Command(
+        "session scratchpad", "[append|set <text>]", "Show or change the scratchpad.", _scratchpad
+    ),
+    Command("session new", "", "Begin a new session.", _new),
+    Command("session list", "[N]", "List the sessions, the newest first.", _sessions),
+    Command("branch list", "", "List the branches of this session.", _branches),
+    Command("branch fork", "[name]", "Begin a branch here.", _fork),
+    Command("branch switch", "<branch>", "Go to another branch.", _switch),
+    Command("branch compare", "<branch> [branch]", "Compare two branches and plans.", _compare),
+    Command("memory stats", "", "Show the memory levels and summaries.", slash_memory.stats),
+    Command("memory compress", "", "Compress working memory now.", slash_memory.compress),
+    Command("memory on", "", "Send this conversation as levels.", slash_memory.switch_on),
+    Command("memory off", "", "Send this conversation in full.", slash_memory.switch_off),
+    Command("memo save", "<text #tag …>", "Save a memo for this project.", slash_memory.save_memo),
+    Command(
+        "memo user", "<text #tag …>", "Save a memo for all projects.", slash_memory.save_user_memo
+    ),
+    Command("memo list", "[words #tag]", "List or search the memos.", slash_memory.list_memos),
+    Command("memo delete", "<id>", "Delete a memo.", slash_memory.delete_memo),
+    Command("capsule list", "", "Show the descriptions of files.", slash_memory.list_capsules),
+    Command("capsule make", "<path>", "Describe a file by its words.", slash_memory.make_capsule),
+    Command("capsule ask", "<path>", "Have the model describe a file.", slash_memory.ask_capsule),
+    Command("url list", "", "List the web pages in the context.", slash_urls.listed),
+    Command("url show", "<address>", "Show the text of a page.", slash_urls.show),
+    Command("url refresh", "<address>", "Read a page again.", slash_urls.refresh),
+    Command("url remove", "<address>", "Take a page out of the context.", slash_urls.remove),
+    Command("url", "<address>", "Read a web page into the context.", slash_urls.add),
+    Command("query", "<SELECT …>", "Read the history with SQL.", _query),
+    Command("help", "", "List the commands.", _help),
+)
+
+
+# --- helpers -------------------------------------------------------------------------------------
+
+
+async def _group(session: Session, given: str, *, hidden: bool = False) -> str:
+    """A turn by its id, or by a part of it that no other turn's id has."""
+    if not given:
+        raise TierlineError(
+            "invalid_params", "Which turn?", "Give its id; /message list shows the ids."
+        )
+    turns = (await session.history.turns(p.GroupListParams(0, hidden=hidden))).groups
+    ids = [t.group_id for t in turns]
+    found = [given] if given in ids else [i for i in ids if given in i]
+    if len(found) == 1:
+        return found[0]
+    raise TierlineError(
+        "not_found",
+        f"{len(found) or 'No'} turns have {given} in their id."
+        if len(found) != 1 and found
+        else f"There is no turn {given}.",
+        "/message list shows the ids.",
+    )
+
+
+def _after(text: str, count: int) -> str:
+    """What follows the first words, with its own white space (SQL and notes keep their form)."""
+    return (*text.split(maxsplit=count), "")[count].strip()
+
+
+def _number(text: str, usage: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _usage(usage) from None
+
+
+def _usage(usage: str) -> TierlineError:
+    return TierlineError("invalid_params", "The command is not complete.", f"Write {usage}.")
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _document(title: str, lines: Sequence[str]) -> p.CommandResult:
+    return p.CommandResult(title, "\n".join(lines) + "\n", document=True)
+
+
+def _turns(count: int) -> str:
+    return "1 turn" if count == 1 else f"{count} turns"
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
+def _cell(text: str) -> str:
+    """One line of a table, short enough to read."""
+    line = " ".join(str(text).split()).replace("|", "\\|")
+    return line if len(line) <= 200 else f"{line[:199]}…"

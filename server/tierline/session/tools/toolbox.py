@@ -1,0 +1,196 @@
+"""The session's tools: which are offered, what is run, what the user is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict
+
+from tierline.context.counting import TokenCounter
+from tierline.context.items import Item, Section
+from tierline.context.prompt import ToolSpec
+from tierline.context.text import clip, well_formed
+from tierline.errors import TierlineError
+from tierline.history.messages import Message
+from tierline.lsp import protocol as p
+from tierline.providers.base import ToolCall
+from tierline.session.history.callrows import shown_arguments
+from tierline.tools import reading, searching
+from tierline.tools.registry import Call, Consent, Output, Registry, Tool
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+MAX_RESULT = 5_000_000
+"""Characters of a result that are kept; a tool that gives more should have bounded itself."""
+SHARE = 0.25
+"""Tools are left out where their definitions would take a larger share of the model's input."""
+
+
+_NO_ROOM = (
+    "It is offered no tools: their definitions would take too much of its window. It answers from "
+    "the context alone."
+)
+
+
+class ToolService:
+    """Offers and runs tools. ``registry`` is open: other services add theirs to it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.registry = Registry()
+        loader = session.files.loader
+        for tool in (*reading.tools(loader), searching.tool(loader)):
+            self.registry.add(tool)
+        session.conversation.title = self.title
+
+    # --- what is offered -------------------------------------------------------------------------
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The definitions of the next request; none where tools are off or do not fit."""
+        return () if self._unable() else self._fitting()
+
+    def without(self) -> str:
+        """Why the model is offered no tools, for the user; empty if it is offered some."""
+        return self._unable() or ("" if self._fitting() else _NO_ROOM)
+
+    def _unable(self) -> str:
+        enabled, models = self._session.settings.tools.enabled, self._session.models
+        if enabled == "off":
+            return "Tools are switched off (tools.enabled)."
+        if enabled == "auto" and models.embedded:
+            return "The embedded model is offered no tools: it answers from the context alone."
+        if not models.renders_tools:
+            return (
+                "This model's chat template has no place for tools: it answers from the context "
+                "alone."
+            )
+        return ""
+
+    def _fitting(self) -> tuple[ToolSpec, ...]:
+        specs = self.registry.specs(self._offered)
+        facts = self._session.models.facts()
+        counter = self._session.counters.counter(facts)
+        room = SHARE * facts.max_input_tokens
+        return specs if tools_tokens(specs, counter) <= room else ()
+
+    def _offered(self, tool: Tool) -> bool:
+        settings = self._session.settings.tools
+        if tool.consent is Consent.COMMAND:
+            return settings.commands != "off" and settings.workspace_trusted
+        if tool.consent is Consent.EDIT:
+            return settings.workspace_trusted
+        return True
+
+    # --- running ---------------------------------------------------------------------------------
+
+    async def run(self, call: ToolCall, message: Message) -> tuple[Output, int]:
+        """Run one call, whatever the model wrote. Returns the answer and milliseconds.
+
+        Raises:
+            asyncio.CancelledError: the turn was stopped.
+        """
+        began = time.monotonic()
+        output = await self._run(call, message)
+        text = well_formed(output.text)
+        if len(text) > MAX_RESULT:
+            text = clip(text, MAX_RESULT) + "\n[cut: the result was too long to keep]"
+        clean, _ = await self._session.redacted(text)
+        output = Output(clean, output.error, output.images, output.note, output.facts)
+        return output, round(1000 * (time.monotonic() - began))
+
+    async def _run(self, call: ToolCall, message: Message) -> Output:
+        if problem := self.registry.check(call.name, call.input, call.error):
+            return Output(problem, error=True)
+        tool = self.registry.get(call.name)
+        if tool is None or not self._offered(tool):
+            return Output(f"{call.name} is switched off here.", error=True)
+        try:
+            return await tool.handler(
+                Call(call.id, call.name, call.input, message.group_id, message.id)
+            )
+        except TierlineError as error:
+            return Output(f"{error.message} {error.advice}", error=True)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return Output(f"{call.name} was interrupted.", error=True)
+        except Exception as error:
+            log.exception("The tool %s failed", call.name)
+            return Output(f"{call.name} failed inside Tierline: {type(error).__name__}.", True)
+
+    def asking(self, call: Call, edit_id: str = "") -> None:
+        """A call waits for the user."""
+        self._changed(call, "asking", edit_id)
+        self._session.bus.publish(p.Waiting(call.turn_id, "Waiting for your decision."))
+
+    def running(self, call: Call) -> None:
+        """A call that had to wait runs now."""
+        self._changed(call, "running")
+        self._session.bus.publish(p.Waiting(call.turn_id, f"Running {call.name}…"))
+
+    def _changed(self, call: Call, status: p.CallStatus, edit_id: str = "") -> None:
+        row = self.row(ToolCall(call.id, call.name, call.arguments), call.message_id, status)
+        row.edit_id = edit_id
+        self._session.bus.publish(p.ToolChanged(call.turn_id, row))
+
+    def title(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Words for a call's row."""
+        tool = self.registry.get(name)
+        return tool.titled(arguments) if tool else ""
+
+    def alone(self, name: str) -> bool:
+        """True if a call must not run beside others."""
+        tool = self.registry.get(name)
+        return tool is not None and tool.alone
+
+    def row(self, call: ToolCall, message_id: str, status: p.CallStatus) -> p.ToolCallInfo:
+        """A call as clients show it."""
+        return p.ToolCallInfo(
+            id=call.id,
+            message_id=message_id,
+            name=call.name,
+            title=self.title(call.name, call.input),
+            status=status,
+            arguments=shown_arguments(call.input),
+        )
+
+
+def tools_tokens(specs: Sequence[ToolSpec], counter: TokenCounter) -> int:
+    """What the definitions cost in a request, the service's own overhead included."""
+    return counter.count(list(specs)) + counter.model.tools_overhead_tokens if specs else 0
+
+
+def tools_items(specs: Sequence[ToolSpec], counter: TokenCounter) -> list[Item]:
+    """The definitions as one item of the plan. It has no text: they have a place of their own."""
+    if not specs:
+        return []
+    names = ", ".join(spec.name for spec in specs)
+    return [
+        Item(
+            key="tools",
+            section=Section.TOOLS,
+            sha256=tools_hash(specs),
+            tokens=tools_tokens(specs, counter),
+            priority=100,
+            required=True,
+            origin=names,
+        )
+    ]
+
+
+def tools_hash(specs: Sequence[ToolSpec]) -> str:
+    """SHA-256 of the definitions; empty for none."""
+    if not specs:
+        return ""
+    text = json.dumps([asdict(spec) for spec in specs], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

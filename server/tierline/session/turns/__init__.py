@@ -1,0 +1,1 @@
+"""Turns: a prompt goes in, a reply streams out, tools run between."""

@@ -1,0 +1,182 @@
+"""Keeps a draft of the reply that streams, and makes interrupted replies of drafts left behind.
+
+A process that is killed loses no text that was on the disk: what had come of a reply when a server
+was ended by force stands in the conversation again at the next start, marked as interrupted, as if
+the user had stopped it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from tierline.context.blocks import Block, Text, ToolResult
+from tierline.history.groups import calls
+from tierline.history.messages import Message, Status
+from tierline.session.conversation import take_state
+from tierline.session.turns.state import Turn, reply_content
+from tierline.store.drafts import Draft, Left, Origin
+from tierline.store.errors import StorageError
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 0.25
+"""The draft is brought up to date this often while text comes; the first piece goes at once."""
+SHARE = 10
+"""Writing takes at most one part in so many of the time: on a slow disk it happens less often."""
+NOTE = "Tierline was ended while this reply came. This is what there was of it; Retry asks again."
+NOT_RUN = "Not run: Tierline was ended before the reply was complete."
+
+
+class DraftService:
+    """One per session; so is the reply that streams."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._origin: Origin | None = None
+        self._draft: Draft | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self._grown = False
+
+    # --- while a reply comes ---------------------------------------------------------------------
+
+    def begin(self, turn: Turn, plan_id: str, strategy: str) -> None:
+        """A request goes out: its reply will have a draft as soon as there is anything of it."""
+        conversation = self._session.conversation
+        turn.reply_id = conversation.store.new_id()
+        self._draft = None
+        self._origin = Origin(
+            message_id=turn.reply_id,
+            session_id=conversation.session_id,
+            group_id=turn.group_id,
+            branch_id=conversation.branch,
+            timestamp=conversation.store.timestamp(),
+            strategy=strategy,
+            plan_id=plan_id,
+            keeps_state=conversation.keeps_state(),
+        )
+
+    def grown(self, turn: Turn) -> None:
+        """Something of the reply came."""
+        self._grown = True
+        if (self._work is None or self._work.done()) and self._origin is not None:
+            self._work = asyncio.ensure_future(self._keep(turn, self._origin))
+
+    async def record(
+        self, turn: Turn, content: tuple[Block, ...], **facts: Any
+    ) -> tuple[Message, str]:
+        """Write the reply down; the draft goes once it is in the log. As ``add_assistant``."""
+        await self._stop()
+        draft = self._draft
+        # Somebody who took the draft for a dead one's has used its id: both are kept then.
+        ours = draft is None or await asyncio.to_thread(draft.ours)
+        message, problem = await self._session.conversation.add_assistant(
+            turn.group_id, content, identifier=turn.reply_id if ours else "", **facts
+        )
+        if not problem:
+            await self.drop(turn)
+        return message, problem
+
+    async def drop(self, turn: Turn) -> None:
+        """The reply needs no draft any more. One that could not be recorded stays."""
+        await self._stop()
+        draft, self._draft = self._draft, None
+        if draft is not None and not turn.recorded:
+            await asyncio.to_thread(draft.discard)
+
+    async def _stop(self) -> None:
+        self._origin, self._grown = None, False
+        if self._work is not None:
+            self._work.cancel()
+        if self._writing is not None and not self._writing.done():
+            await asyncio.wait([self._writing])
+
+    async def _keep(self, turn: Turn, origin: Origin) -> None:
+        while self._grown:
+            self._grown = False
+            began = time.monotonic()
+            come = turn.partial, tuple(turn.blocks)
+            self._writing = asyncio.ensure_future(asyncio.to_thread(self._write, origin, *come))
+            await asyncio.shield(self._writing)
+            await asyncio.sleep(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))
+
+    def _write(self, origin: Origin, text: str, blocks: tuple[Block, ...]) -> None:
+        if self._draft is None:
+            self._draft = self._session.conversation.store.drafts.begin(origin)
+        if self._draft is not None:
+            self._draft.write(text, blocks, time.monotonic())
+
+    # --- what others left ------------------------------------------------------------------------
+
+    async def recover(self) -> bool:
+        """Write down what dead processes had of their replies. True if there was anything."""
+        try:
+            return await asyncio.to_thread(self._recover)
+        except StorageError as error:
+            log.warning("An unfinished reply was not written down: %s", error)
+            return False
+
+    def _recover(self) -> bool:
+        store = self._session.conversation.store
+        found = False
+        with store.drafts.left() as drafts:
+            for left in drafts:
+                if left.origin is None:
+                    left.set_aside()
+                    continue
+                if not self._settled(left.origin) and (messages := self._messages(left)):
+                    store.append_all(messages, durable=True)
+                    found = True
+                left.discard()
+        return found
+
+    def _settled(self, origin: Origin) -> bool:
+        """True if the log has the reply, or the user deleted its session."""
+        store = self._session.conversation.store
+        if any(m.id == origin.message_id for m in store.iter_messages(origin.session_id)):
+            return True
+        return store.timeline(origin.session_id).deleted
+
+    def _messages(self, left: Left) -> list[Message]:
+        """The reply as far as it came, and a result for each of its calls: none was run."""
+        origin, store = left.origin, self._session.conversation.store
+        content = reply_content(left.text, left.blocks)
+        if origin is None or not content:
+            return []
+        unfinished = None
+        if origin.keeps_state:
+            content, unfinished = take_state(content)
+        facts = {"plan_id": origin.plan_id, "note": NOTE, "unfinished_state": unfinished}
+        reply = Message(
+            id=origin.message_id,
+            session_id=origin.session_id,
+            group_id=origin.group_id,
+            timestamp=origin.timestamp,
+            role="assistant",
+            content=content,
+            branch_id=origin.branch_id,
+            status=Status.INTERRUPTED,
+            parsing_strategy=origin.strategy,
+            meta={name: value for name, value in facts.items() if value},
+        )
+        results = [
+            Message(
+                id=store.new_id(),
+                session_id=origin.session_id,
+                group_id=origin.group_id,
+                timestamp=store.timestamp(),
+                role="tool",
+                content=(ToolResult(call.id, (Text(NOT_RUN),), True),),
+                branch_id=origin.branch_id,
+                parsing_strategy=origin.strategy,
+                meta={"tool": call.name, "interrupted": True},
+            )
+            for call in calls(reply)
+        ]
+        return [reply, *results]

@@ -1,0 +1,400 @@
+"""The rounds of one turn: request, stream, run what the model calls, ask again, until it is done.
+
+Seed 003: Intent → Context → Action → Feedback → Reflection. Every request of a turn is composed
+anew, so the budget is enforced before each of them, not once per turn. Every reply and every result
+is in the history before anything else happens; a call whose run was cut short has a result that
+says so, because providers refuse a conversation in which a call stays open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from tierline.context.blocks import Reasoning, Text, ToolResult
+from tierline.history.groups import calls
+from tierline.history.messages import Message, Status
+from tierline.history.state import StreamFilter
+from tierline.lsp import protocol as p
+from tierline.providers.base import (
+    Malformed,
+    ProviderError,
+    ReasoningDelta,
+    ReasoningDone,
+    Retrying,
+    Stop,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from tierline.session.history.callrows import results_of, shown_text
+from tierline.session.ordering import whole
+from tierline.session.turns import cost as turncost
+from tierline.session.turns.reflection import request_data
+from tierline.session.turns.state import Turn
+from tierline.tools.registry import Output
+
+if TYPE_CHECKING:
+    from tierline.session.requests.composer import Composed
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+LIMIT_NOTICE = (
+    "The reply was cut at the output limit of {limit} tokens. Ask it to go on, or raise "
+    "context.max_output_tokens."
+)
+WINDOW_NOTICE = (
+    "The reply was cut because the model's window is full. Remove files or start a new chat, then "
+    "ask it to go on."
+)
+_WINDOW_FULL = frozenset({"model_context_window_exceeded", "model_length"})
+INCOMPLETE_NOTICE = "The connection closed before the reply was complete. Retry asks again."
+ROUNDS_NOTICE = (
+    "Stopped after {rounds} requests for this prompt (tools.max_rounds). Send “continue” to let "
+    "it go on."
+)
+NOT_RUN = {
+    "incomplete": "Not run: the connection closed before the reply was complete.",
+    "output_limit": "Not run: the reply was cut at the output limit, so the call may not be whole. "
+    "Call again, in smaller parts.",
+    "filtered": "Not run: the reply was filtered.",
+    "rounds": "Not run: the limit of {rounds} requests for one prompt was reached. The user "
+    "decides whether to go on.",
+    "cancelled": "Not run: the user stopped the turn.",
+    "interrupted": "Interrupted: the user stopped the turn while this call was running. What it "
+    "had done by then is not known.",
+    "error": "Not run: the request failed before the reply was complete.",
+    "closed": "Interrupted: Tierline was closed before this call had ended. What it had done by "
+    "then is not known.",
+}
+EMPTY_REPLY = ("empty_reply", "The reply was empty.", "Retry, or ask in another way.")
+
+
+class EmptyReplyError(Exception):
+    """A reply without anything to keep."""
+
+
+class Rounds:
+    """Runs the rounds of a turn."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def run(self, turn: Turn) -> p.TurnFinished:
+        """All rounds of a turn. Returns what to tell the clients.
+
+        Raises:
+            TierlineError, ProviderError: the request could not be made or failed.
+            EmptyReplyError: the model said nothing.
+            asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
+        """
+        await self.complete_earlier(turn.group_id)
+        await self._session.urls.offer(turn)
+        await self._news(turn)
+        while True:
+            turn.begin_round()
+            composed, strategy = await self._ask(turn)
+            message = await whole(self._record(turn, composed, strategy))
+            stop = turn.stop or Stop("incomplete")
+            if not turn.calls:
+                return self.finished(turn, message)
+            if not await self._answer_calls(turn, message, stop):
+                return self.finished(turn, message)
+
+    async def complete_earlier(self, running: str = "") -> None:
+        """Calls that never got a result, because their process ended: say so. Those of the turn
+        that runs get theirs, and so do those of another server that lives.
+        """
+        session = self._session
+        visible = [m for m in session.conversation.visible() if m.group_id != running]
+        answered = results_of(visible)
+        open_calls = [
+            (message, call)
+            for message in visible
+            for call in calls(message)
+            if (message.group_id, call.id) not in answered
+        ]
+        if open_calls and not await asyncio.to_thread(session.conversation.store.drafts.company):
+            for message, call in open_calls:
+                await session.conversation.add_result(
+                    message.group_id,
+                    ToolResult(call.id, (Text(NOT_RUN["closed"]),), True),
+                    strategy=message.parsing_strategy,
+                    facts={"tool": call.name, "interrupted": True},
+                )
+
+    async def _news(self, turn: Turn) -> None:
+        """What became of earlier edits since the model last heard of them, as a note of its own."""
+        if text := await self._session.edits.news():
+            await self._session.conversation.add_note(turn.group_id, text)
+
+    # --- one request -----------------------------------------------------------------------------
+
+    async def _ask(self, turn: Turn) -> tuple[Composed, str]:
+        session = self._session
+        provider = await session.models.provider()
+        composed = await session.composer.compose(turn)
+        turn.retrieval = composed.plan.retrieval_set
+        self._announce(turn, composed)
+        try:
+            await self._stream(turn, composed)
+        except ProviderError as error:
+            if error.code != "overflow" or turn.reply:
+                raise
+            # The window was smaller than we believed: cut once, send once more, no loop.
+            composed = await session.composer.compose(turn, after_overflow=True)
+            self._tell(turn, composed)
+            await self._stream(turn, composed)
+        return composed, provider.strategy
+
+    def _announce(self, turn: Turn, composed: Composed) -> None:
+        session = self._session
+        if turn.rounds == 1:
+            session.conversation.describe(turn.group_id, composed.context_line)
+            message = session.conversation.show(turn.message_id)
+            session.bus.publish(
+                p.TurnStarted(
+                    turn_id=turn.group_id, message=message, context_line=composed.context_line
+                )
+            )
+        self._tell(turn, composed)
+        session.bus.publish(p.Waiting(turn.group_id, session.models.waiting_text()))
+
+    def _tell(self, turn: Turn, composed: Composed) -> None:
+        for text in composed.notices:
+            self._session.bus.publish(p.Notice("warning", text, "shed", turn.group_id))
+
+    async def _stream(self, turn: Turn, composed: Composed) -> None:
+        session = self._session
+        provider = await session.models.provider()
+        turn.asked = time.time()
+        turn.screen = StreamFilter() if session.anchor.enabled else None
+        session.drafts.begin(turn, composed.plan.plan_id, provider.strategy)
+        await session.composer.sending(composed, turn.group_id)
+        async with aclosing(session.cache.watched(provider, composed, turn.group_id)) as events:
+            known = False
+            async for event in events:
+                if not known and not isinstance(event, Retrying):
+                    known = True
+                    await session.composer.accepted(composed)
+                match event:
+                    case TextDelta(text=text):
+                        turn.reply.append(text)
+                        session.drafts.grown(turn)
+                        if shown := turn.show(text):
+                            session.bus.publish(p.TextDelta(turn.group_id, shown))
+                    case ReasoningDelta(text=text):
+                        session.bus.publish(p.ReasoningDelta(turn.group_id, text))
+                    case ReasoningDone(data=data):
+                        turn.blocks.append(Reasoning(provider.strategy, data))
+                        session.drafts.grown(turn)
+                    case ToolCall():
+                        turn.add_call(event)
+                        session.drafts.grown(turn)
+                    case Usage():
+                        turn.usage = event
+                    case Retrying():
+                        session.bus.publish(
+                            p.Waiting(
+                                turn.group_id,
+                                f"{event.reason} Trying again in {event.wait_seconds:.0f} s "
+                                f"({event.attempt} of {event.of}).",
+                                event.wait_seconds,
+                            )
+                        )
+                    case Malformed():
+                        turn.malformed += 1
+                    case Stop():
+                        turn.stop = event
+        if rest := turn.show_rest():
+            session.bus.publish(p.TextDelta(turn.group_id, rest))
+
+    # --- one reply -------------------------------------------------------------------------------
+
+    async def _record(self, turn: Turn, composed: Composed, strategy: str) -> Message:
+        session = self._session
+        stop = turn.stop or Stop("incomplete")
+        incomplete = stop.reason == "incomplete"
+        self._notices(turn, composed, stop)
+        content = turn.content()
+        if not content:
+            raise EmptyReplyError
+        usage = session.composer.settle(composed, turn.usage, turn.partial)
+        turn.cache = await session.cache.report(turn.group_id)
+        if turn.cache is not None:
+            usage.cost, usage.saved = turn.cache.cost, turn.cache.saved
+        message, problem = await session.drafts.record(
+            turn,
+            content,
+            status=Status.INTERRUPTED if incomplete else Status.OK,
+            strategy=strategy,
+            usage=usage,
+            plan_id=composed.plan.plan_id,
+            note=INCOMPLETE_NOTICE if incomplete else "",
+            cut=stop.reason == "output_limit",
+        )
+        turn.recorded, turn.message, turn.open = True, message, list(turn.calls)
+        turn.usages.append(usage)
+        turn.requests.append(request_data(composed, turn, usage))
+        if problem:
+            session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
+        if incomplete:
+            session.bus.publish(p.Notice("warning", INCOMPLETE_NOTICE, "incomplete", turn.group_id))
+        return message
+
+    def _notices(self, turn: Turn, composed: Composed, stop: Stop) -> None:
+        def tell(level: str, text: str, code: str) -> None:
+            notice = p.Notice("info" if level == "info" else "warning", text, code, turn.group_id)
+            self._session.bus.publish(notice)
+
+        if turn.malformed:
+            one = turn.malformed == 1
+            what = "One damaged piece" if one else f"{turn.malformed} damaged pieces"
+            tell("warning", f"{what} of the reply was skipped.", "malformed")
+        if stop.reason == "output_limit":
+            limit = composed.prompt.max_output_tokens
+            full = stop.raw in _WINDOW_FULL
+            text = WINDOW_NOTICE if full else LIMIT_NOTICE.format(limit=limit)
+            tell("warning", text, "output_limit")
+        if stop.reason in ("filtered", "other"):
+            word = stop.raw or stop.reason
+            tell("info", f"The provider ended the reply with “{word}”.", stop.reason)
+
+    def finished(self, turn: Turn, message: Message) -> p.TurnFinished:
+        """The end of a turn whose last reply is this message."""
+        incomplete = message.status is Status.INTERRUPTED
+        return p.TurnFinished(
+            turn.group_id,
+            "interrupted" if incomplete else "ok",
+            message=self._session.conversation.show(message.id),
+            usage=turncost.total(turn.usages),
+            last=turncost.last(turn.usages),
+            cache=turn.cache,
+        )
+
+    # --- its calls -------------------------------------------------------------------------------
+
+    async def _answer_calls(self, turn: Turn, message: Message, stop: Stop) -> bool:
+        """Run the calls of a reply. False if the turn ends here."""
+        session = self._session
+        shown = session.conversation.show(message.id)
+        session.bus.publish(p.MessageAdded(turn.group_id, shown))
+        most = session.settings.tools.max_rounds
+        if stop.reason in ("incomplete", "filtered"):
+            await self.close_calls(turn, stop.reason)
+            return False
+        if turn.rounds >= most:
+            await self.close_calls(turn, "rounds")
+            notice = ROUNDS_NOTICE.format(rounds=most)
+            session.bus.publish(p.Notice("warning", notice, "max_rounds", turn.group_id))
+            return False
+        if stop.reason == "output_limit":
+            await self.close_calls(turn, "output_limit")
+            return True
+        await self._run_calls(turn, message)
+        return True
+
+    async def _run_calls(self, turn: Turn, message: Message) -> None:
+        """Run calls in order; neighbours that only read run together. Results keep the order."""
+        while turn.open:
+            batch = self._batch(turn.open)
+            names = ", ".join(dict.fromkeys(call.name[:50] for call in batch))
+            self._session.bus.publish(p.Waiting(turn.group_id, f"Running {names}…"))
+            tasks: list[asyncio.Task[tuple[Output, int]]] = []
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for call in batch:
+                        row = self._session.tools.row(call, message.id, "running")
+                        self._session.bus.publish(p.ToolChanged(turn.group_id, row))
+                        tasks.append(group.create_task(self._session.tools.run(call, message)))
+            except asyncio.CancelledError:
+                await whole(self._stopped(turn, batch, tasks))
+                raise
+            for call, task in zip(batch, tasks, strict=True):
+                await whole(self._result(turn, call, *task.result()))
+
+    def _batch(self, waiting: list[ToolCall]) -> list[ToolCall]:
+        """The calls to run next: one that must be alone, or all in a row that need not."""
+        alone = self._session.tools.alone
+        if alone(waiting[0].name):
+            return waiting[:1]
+        end = next((i for i, call in enumerate(waiting) if alone(call.name)), len(waiting))
+        return waiting[:end]
+
+    async def _stopped(
+        self,
+        turn: Turn,
+        batch: list[ToolCall],
+        tasks: list[asyncio.Task[tuple[Output, int]]],
+    ) -> None:
+        """The turn was stopped while calls ran: what had ended is kept, the rest says so."""
+        for call, task in zip(batch, tasks, strict=False):
+            if task.done() and not task.cancelled() and task.exception() is None:
+                await self._result(turn, call, *task.result())
+            else:
+                await self._close(turn, call, NOT_RUN["interrupted"])
+        await self.close_calls(turn, "cancelled")
+
+    async def close_calls(self, turn: Turn, code: str) -> None:
+        """Complete every call that has no result yet; ``code`` is one of ``NOT_RUN``."""
+        words = NOT_RUN[code].format(rounds=self._session.settings.tools.max_rounds)
+        for call in list(turn.open):
+            await self._close(turn, call, words)
+
+    async def _close(self, turn: Turn, call: ToolCall, words: str) -> None:
+        await self._result(turn, call, Output(words, error=True), 0, "interrupted")
+
+    async def _result(
+        self,
+        turn: Turn,
+        call: ToolCall,
+        output: Output,
+        milliseconds: int,
+        status: p.CallStatus | None = None,
+    ) -> None:
+        """Write a result down, then tell the clients."""
+        session, message = self._session, turn.message
+        assert message is not None, "only recorded calls are answered"
+        state: p.CallStatus = status or ("error" if output.error else "ok")
+        result = ToolResult(call.id, (Text(output.text), *output.images), output.error)
+        facts = {
+            "tool": call.name,
+            "milliseconds": milliseconds,
+            **({"note": output.note} if output.note else {}),
+            **({"interrupted": True} if state == "interrupted" else {}),
+        }
+        turn.open.remove(call)
+        _, problem = await session.conversation.add_result(
+            turn.group_id,
+            result,
+            strategy=message.parsing_strategy,
+            facts=facts,
+            files_modified=output.facts.get("files_modified", ()),
+            edit_results=output.facts.get("edit_results", ()),
+        )
+        if problem:
+            session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
+        turn.trace.append(
+            {
+                "tool": call.name,
+                "status": state,
+                "milliseconds": milliseconds,
+                "characters": len(output.text),
+                "began": round(time.time() - milliseconds / 1000, 3),
+                "call": call.id,
+                "message": message.id,
+            }
+        )
+        row = evolve(
+            session.tools.row(call, message.id, state),
+            note=output.note,
+            result=shown_text(output.text),
+            milliseconds=milliseconds,
+        )
+        session.bus.publish(p.ToolChanged(turn.group_id, row))

@@ -1,0 +1,297 @@
+"""Turns: a prompt goes in, a reply streams out, and whatever happens the history stays whole."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from tierline.context.blocks import Block, Text, visible
+from tierline.errors import TierlineError
+from tierline.history.messages import Status
+from tierline.lsp import protocol as p
+from tierline.providers.base import ProviderError
+from tierline.session.ordering import whole
+from tierline.session.turns import cost as turncost
+from tierline.session.turns.reflection import cut_data
+from tierline.session.turns.state import Turn
+from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+__all__ = ["Turn", "TurnRunner"]
+
+log = logging.getLogger(__name__)
+
+
+class TurnRunner:
+    """Runs one turn at a time; further prompts wait in order."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._rounds = Rounds(session)
+        self._queue: deque[Turn] = deque()
+        self.current: Turn | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closing = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def queued_groups(self) -> tuple[str, ...]:
+        """Groups whose turn has not begun; their prompts are in no request yet."""
+        return tuple(turn.group_id for turn in self._queue)
+
+    async def send(
+        self, params: p.ChatSendParams, must: frozenset[str] = frozenset()
+    ) -> p.ChatSendResult:
+        """Write the prompt down, start its turn or queue it, and answer at once.
+
+        ``must``: keys of files without which the turn ends before anything is sent.
+
+        Raises:
+            TierlineError: ``empty_prompt``; ``not_sendable`` if a picture or the selection may not
+                be sent; ``storage`` if the prompt could not be written (it is then kept in memory,
+                and the turn runs all the same, with a notice).
+        """
+        async with self._session.conversation.changes:
+            return await self._send(params, must)
+
+    async def _send(self, params: p.ChatSendParams, must: frozenset[str]) -> p.ChatSendResult:
+        session = self._session
+        text, notices = await session.redacted(params.text)
+        selection, found = await session.redacted(params.selection)
+        notices += [notice for notice in found if notice not in notices]
+        if selection and (withheld := await session.files.withheld(params.active_uri)):
+            raise TierlineError(
+                "not_sendable",
+                f"Nothing was sent, because the selection may not be. {withheld.message}",
+                "Send the prompt without the selection, or add the file and confirm it.",
+            )
+        images = await session.check_images(params.images)
+        if not visible(Text(text)) and not images:
+            raise TierlineError("empty_prompt", "There is nothing to send.", "Write a prompt.")
+        if await session.drafts.recover():
+            session.bus.publish(p.StateChanged(reason="recovered"))
+        await session.files.settled()
+        notices += await session.files.mention(text)
+        again = None if params.force else session.conversation.unanswered(text)
+        if again is not None and not self._knows(again.group_id):
+            notices.append("This prompt had no reply; it is sent again as it stands, only once.")
+            message = again
+        else:
+            content: tuple[Block, ...] = (*images, *((Text(text),) if visible(Text(text)) else ()))
+            message, problem = await session.conversation.add_user(
+                content, files=session.files.paths()
+            )
+            if problem:
+                notices.append(problem)
+        turn = Turn(
+            group_id=message.group_id,
+            message_id=message.id,
+            text=text,
+            selection=selection,
+            active_uri=params.active_uri,
+            must=must,
+        )
+        queued = self.current is not None or bool(self._queue) or session.compacting
+        self._queue.append(turn)
+        self._wake()
+        return p.ChatSendResult(
+            turn_id=turn.group_id, message_id=message.id, queued=queued, notices=notices
+        )
+
+    async def cancel(self, params: p.ChatCancelParams) -> p.ChatCancelResult:
+        """Stop a running or queued turn, the one whose turn it is when none is named. What has
+        streamed is kept and marked as interrupted. Asked again, it goes on stopping.
+        """
+        wanted = params.turn_id
+        if not wanted and self.current is None and self._queue:
+            wanted = self._queue[0].group_id
+        for turn in list(self._queue):
+            if turn.group_id == wanted:
+                self._queue.remove(turn)
+                await self._finish(turn, "interrupted", "Stopped before it began.")
+                return p.ChatCancelResult(cancelled=True, turn_id=turn.group_id)
+        turn_now = self.current
+        if turn_now is None or wanted not in ("", turn_now.group_id):
+            return p.ChatCancelResult(cancelled=False, turn_id=wanted)
+        if not turn_now.cancelled and self._task is not None:
+            self._task.cancel()  # once: a second time would end the worker, and who waits with it
+        turn_now.cancelled = True
+        return p.ChatCancelResult(cancelled=True, turn_id=turn_now.group_id)
+
+    async def retry(self, params: p.ChatRetryParams) -> p.ChatSendResult:
+        """Drop the reply (or what there is of it) to the last or the named prompt and ask again.
+
+        Raises:
+            TierlineError: ``conflict`` while a prompt is on its way; ``not_found``.
+        """
+        async with self._session.conversation.changes:
+            return await whole(self._retry(params))
+
+    async def _retry(self, params: p.ChatRetryParams) -> p.ChatSendResult:
+        self.require_idle()
+        prompt = await self._session.conversation.prepare_retry(params.group_id)
+        turn = Turn(group_id=prompt.group_id, message_id=prompt.id, text=_text(prompt.content))
+        self._session.bus.publish(p.StateChanged(reason="retry"))
+        self._queue.append(turn)
+        self._wake()
+        return p.ChatSendResult(turn_id=turn.group_id, message_id=prompt.id)
+
+    def require_idle(self) -> None:
+        """Raises:
+        TierlineError: ``conflict`` while a reply streams or a prompt waits.
+        """
+        if self.current is not None:
+            raise TierlineError(
+                "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
+            )
+        if self._queue:
+            raise TierlineError(
+                "conflict",
+                "A prompt waits to be sent.",
+                "Stop it first, or wait for the end of its reply.",
+            )
+
+    async def complete_earlier(self) -> None:
+        """At the start: calls of a process that was ended have no result, and get none any more."""
+        await self._rounds.complete_earlier()
+
+    async def settled(self) -> None:
+        """Wait until the running turn has ended."""
+        await self._idle.wait()
+
+    async def close(self) -> None:
+        """Stop at once; the partial reply is written down."""
+        self._closing = True
+        self._queue.clear()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _knows(self, group_id: str) -> bool:
+        return group_id in self.queued_groups or (
+            self.current is not None and self.current.group_id == group_id
+        )
+
+    def _wake(self) -> None:
+        if (self._task is None or self._task.done()) and not self._closing:
+            self._task = asyncio.ensure_future(self._work())
+
+    async def _work(self) -> None:
+        while self._queue:
+            await self._session.compaction_done()
+            if not self._queue:  # the prompt was taken back meanwhile
+                break
+            turn = self._queue.popleft()
+            self.current = turn
+            self._idle.clear()
+            self._session.keep_alive.stop()
+            try:
+                with self._session.models.held():
+                    await self._run(turn)
+            except asyncio.CancelledError:
+                await whole(self._interrupted(turn))
+                if self._closing or not turn.cancelled:
+                    raise
+            except Exception:
+                log.exception("Turn %s failed", turn.group_id)
+                await self._failed(
+                    turn, "internal", "The turn failed inside Tierline.", "See the log, then retry."
+                )
+            finally:
+                self.current = None
+                self._idle.set()
+            await self._session.after_turn(turn.group_id)
+
+    async def _run(self, turn: Turn) -> None:
+        try:
+            finished = await self._rounds.run(turn)
+        except (TierlineError, ProviderError) as error:
+            await whole(self._failed(turn, error.code, error.message, error.advice))
+        except EmptyReplyError:
+            await whole(self._failed(turn, *EMPTY_REPLY))
+        else:
+            await whole(self._ended(turn, finished))
+
+    async def _ended(self, turn: Turn, finished: p.TurnFinished, code: str = "") -> None:
+        """Write down how the turn went, then tell the clients. Nothing follows."""
+        await self._session.reflection.ended(turn, finished.outcome, code)
+        turn.over = True
+        self._session.bus.publish(finished)
+
+    async def _interrupted(self, turn: Turn) -> None:
+        if turn.over:
+            return
+        if turn.recorded and turn.message is not None and not turn.calls:
+            # The reply was whole before it could be stopped.
+            await self._ended(turn, self._rounds.finished(turn, turn.message))
+        else:
+            await self._finish(turn, "interrupted", "Stopped.")
+
+    async def _failed(self, turn: Turn, code: str, message: str, advice: str) -> None:
+        await self._finish(turn, "error", f"{message} {advice}".strip(), code, message, advice)
+
+    async def _finish(
+        self,
+        turn: Turn,
+        outcome: p.TurnOutcome,
+        note: str,
+        code: str = "",
+        error: str = "",
+        advice: str = "",
+    ) -> None:
+        """Keep what there is of the reply, marked; without any, remember only that there is none.
+
+        Calls that have not run get results that say so.
+        """
+        session = self._session
+        await self._paid(turn)
+        why = "error" if outcome == "error" else "cancelled"
+        shown = None
+        if not turn.recorded and (content := turn.content()):
+            turn.message, _ = await session.drafts.record(
+                turn,
+                content,
+                status=Status.INTERRUPTED,
+                strategy=session.models.strategy,
+                usage=None,
+                plan_id="",
+                note=note,
+            )
+            turn.recorded, turn.open = True, list(turn.calls)
+            await self._rounds.close_calls(turn, why)
+            shown = session.conversation.show(turn.message.id)
+        else:
+            await self._rounds.close_calls(turn, why)
+            await session.drafts.drop(turn)
+            session.conversation.no_reply(turn.group_id, note)
+        finished = p.TurnFinished(
+            turn.group_id,
+            outcome,
+            message=shown,
+            usage=turncost.total(turn.usages),
+            last=turncost.last(turn.usages),
+            code=code,
+            error=error,
+            advice=advice,
+            cache=turn.cache,
+        )
+        await self._ended(turn, finished, code)
+
+    async def _paid(self, turn: Turn) -> None:
+        """A request that was cut off is paid for: in the turn's sum and its reflection."""
+        found = None if turn.recorded else await self._session.cache.report(turn.group_id)
+        if found is None:
+            return
+        turn.cache = found
+        usage = turncost.cut_off(found, reported=bool(turn.usage.input_tokens))
+        turn.usages.append(usage)
+        turn.requests.append(cut_data(found, turn, usage))
+
+
+def _text(content: tuple[Block, ...]) -> str:
+    return "\n".join(block.text for block in content if isinstance(block, Text))
