@@ -161,6 +161,18 @@ async def test_a_symbol_is_pinned_until_unpinned(
         await editor.ask("pins/remove", p.PinKeyParams(key))
 
 
+async def test_a_symbol_cannot_be_pinned_without_an_index_and_it_is_said_why(
+    start: Start, model: WireServer
+) -> None:
+    editor = await start(model)
+    with pytest.raises(JsonRpcException, match="symbol index is switched off") as refused:
+        await editor.ask("pins/add", p.PinItemParams(path="src/store/cache.py", symbol="PageCache"))
+    advice = "Switch it on (symbols.enabled), or use the whole file."
+    assert refused.value.data == {"code": "conflict", "advice": advice}
+    pins = await editor.ask("pins/add", p.PinItemParams(path="src/store/cache.py"))
+    assert [i.key for i in pins.pins] == ["file:src/store/cache.py"]
+
+
 async def lens_titles(editor: Editor, path: Path) -> dict[int, str]:
     found = await editor.client.text_document_code_lens_async(
         lsp.CodeLensParams(lsp.TextDocumentIdentifier(path.as_uri()))

@@ -328,8 +328,14 @@ class SymbolService:
         """Symbols by name, the most central file first; without a name, the file itself.
 
         Raises:
-            TierlineError: ``conflict``: the index cannot answer now.
+            TierlineError: ``conflict``: the index cannot answer now, or is switched off.
         """
+        if self._state == "off":
+            raise TierlineError(
+                "conflict",
+                "The symbol index is switched off, or no folder is open.",
+                "Switch it on (symbols.enabled), or use the whole file.",
+            )
         try:
             answer = await self._client.ask("find", name=name, path=path)
         except IndexUnavailable as error:
