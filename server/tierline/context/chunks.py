@@ -26,7 +26,10 @@ MIN_CHUNK = 2_048
 """Characters; shorter chunks would cost more to look up than to count."""
 MAX_CHUNK = 16_384
 """Characters after which the next possible place is taken, whatever its surroundings."""
-_WINDOW = 16
+_WINDOW = 64
+"""Characters before a place that decide about it: more than a statement, as one that many functions
+share would make a place of each of them, and then cuts behind an edit never fall where they fell.
+"""
 _MASK = 0x7F
 _CANDIDATES = 400
 """Places looked at per chunk; text that repeats itself has many that are all alike."""
