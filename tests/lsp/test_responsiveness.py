@@ -96,10 +96,11 @@ def test_br_194_slow_work_blocks_nobody_and_cancelled_work_is_not_done(
         for method in ("files/list", "mode/set", "history/listSessions", "provider/select") * 5:
             before = time.monotonic()
             pipe.request(f"tierline/{method}")
-            assert time.monotonic() - before < 0.25, method
+            # Far from the five seconds, and far enough from what a neighbour on the core costs.
+            assert time.monotonic() - before < 1.0, method
         assert not [m for m in pipe.messages if m.get("id") == slow[0]], "it is still slow"
         for number in slow[1:]:
-            assert pipe.answer(number, 1)["error"]["code"] == -32800
+            assert pipe.answer(number, 4)["error"]["code"] == -32800
         assert pipe.answer(slow[0], 20)["result"]["used"] >= 0
         for number in (slow[1], slow[1], slow[0], 99_999, "nobody"):
             pipe.notify("$/cancelRequest", {"id": number})
