@@ -63,6 +63,7 @@ class TierlineServer(LanguageServer):
         """Ends by force what would outlive this process; for the moment before it leaves."""
         self.proposals = Proposals(self)
         self._opening: asyncio.Task[Session] | None = None
+        self._entering = asyncio.Lock()
         self._editor_settings: Mapping[str, Any] = {}
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -78,10 +79,13 @@ class TierlineServer(LanguageServer):
         return found
 
     async def ready(self) -> Session:
-        """The session, opened on first use."""
-        if self._opening is None:
-            self._opening = asyncio.ensure_future(self._open())
-        return await asyncio.shield(self._opening)
+        """The session, opened on first use. Who waits for that goes on in the order of arrival, and
+        before those that come when it is open.
+        """
+        async with self._entering:
+            if self._opening is None:
+                self._opening = asyncio.ensure_future(self._open())
+            return await asyncio.shield(self._opening)
 
     async def _open(self) -> Session:
         tidy()
