@@ -18,6 +18,8 @@ from typing import Any, Literal
 import attrs
 from attrs import field, frozen, validators
 
+from tierline.folder import FOLDER
+
 _POSITIVE: Any = validators.gt(0)
 _NOT_NEGATIVE: Any = validators.ge(0)
 
@@ -268,7 +270,7 @@ def load(
     problems: list[Problem] = []
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     layers: list[tuple[str, Mapping[str, Any]]] = []
-    own = workspace / ".tierline" / "config.toml" if workspace is not None else None
+    own = workspace / FOLDER / "config.toml" if workspace is not None else None
     files = [user_file if user_file is not None else default_user_file()]
     if own is not None and _trusted(editor):
         files.append(own)

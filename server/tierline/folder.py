@@ -15,16 +15,21 @@ def make(folder: Path) -> None:
         FileNotFoundError: the workspace is gone.
         OSError: the folder cannot be made.
     """
-    parts = [folder, *folder.parents]
-    ours = next((n for n, part in enumerate(parts) if part.name == FOLDER), None)
+    ours = _ours(folder)
     if ours is None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return
-    for part in reversed(parts[: ours + 1]):
-        part.mkdir(exist_ok=True, mode=0o700)
+    for part in reversed([folder, *folder.parents]):
+        if part.is_relative_to(ours):
+            part.mkdir(exist_ok=True, mode=0o700)
 
 
 def lost_workspace(path: Path) -> Path | None:
     """The workspace of one of our files, if its folder is gone."""
-    ours = next((part for part in (path, *path.parents) if part.name == FOLDER), None)
+    ours = _ours(path)
     return ours.parent if ours is not None and not ours.parent.exists() else None
+
+
+def _ours(path: Path) -> Path | None:
+    """The innermost ``.tierline`` that a path is or lies in."""
+    return next((part for part in (path, *path.parents) if part.name == FOLDER), None)

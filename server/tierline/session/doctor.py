@@ -23,6 +23,7 @@ from attrs import frozen
 
 from tierline import __version__, config
 from tierline.errors import TierlineError
+from tierline.folder import FOLDER
 from tierline.providers.base import ProviderError
 from tierline.providers.choose import (
     KEY_VARIABLES,
@@ -68,7 +69,7 @@ async def examine(
     """
     values = os.environ if env is None else env
     found = await probe_loopback()
-    home = root / ".tierline"
+    home = root / FOLDER
     parts: tuple[Callable[[], Iterable[Check]], ...] = (
         environment,
         lambda: settings(root),
@@ -129,7 +130,7 @@ def _sqlite() -> Check:
 def settings(root: Path) -> Iterator[Check]:
     """Which files set something, and what in them could not be used."""
     _, problems = config.load(root)
-    files = [config.default_user_file(), root / ".tierline" / "config.toml"]
+    files = [config.default_user_file(), root / FOLDER / "config.toml"]
     for file in files:
         if file.is_file():
             yield Check("settings", "file", "ok", str(file))
@@ -188,7 +189,7 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
         yield Check("provider", "chosen", "failure", error.message, error.advice)
         return
     yield Check("provider", "chosen", "ok", f"{choice.kind}, {choice.model}. {choice.why}")
-    facts = make_counters(root / ".tierline").table.facts(choice.model, provider=choice.kind)
+    facts = make_counters(root / FOLDER).table.facts(choice.model, provider=choice.kind)
     if facts.limit_source == "default" and not choice.window:
         yield Check(
             "provider", "window", "warning", f"nobody knows how much {choice.model} can read",
@@ -198,7 +199,7 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
 
 def workspace(root: Path) -> Iterator[Check]:
     """The folder, and whether Tierline can keep its files there."""
-    home = root / ".tierline"
+    home = root / FOLDER
     yield Check("workspace", "folder", "ok", str(root))
     place = home if home.is_dir() else root
     try:

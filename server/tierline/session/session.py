@@ -12,6 +12,7 @@ from typing import Any
 from tierline import __version__, config
 from tierline.context.blocks import Image
 from tierline.errors import TierlineError
+from tierline.folder import FOLDER
 from tierline.lsp import protocol as p
 from tierline.providers.editor_port import EditorPort
 from tierline.session.aside import aside
@@ -396,8 +397,8 @@ class Session:
     def _home(self) -> Path:
         root = self.roots.primary
         if root is None:
-            return Path(tempfile.mkdtemp(prefix="tierline-")) / ".tierline"
-        return root / ".tierline"
+            return Path(tempfile.mkdtemp(prefix="tierline-")) / FOLDER
+        return root / FOLDER
 
 
 def _redactor() -> Callable[[str], tuple[str, list[str]]]:

@@ -55,21 +55,21 @@ class Changes:
         return bool(self.changed or self.failed)
 
 
-_NAMED = (Reason.SECRET, Reason.IGNORED, Reason.BINARY, Reason.TOO_LARGE, Reason.IS_IMAGE)
+_SKIPPED = {
+    Reason.SECRET: "files of secrets",
+    Reason.IGNORED: "ignored files",
+    Reason.BINARY: "files that are not text",
+    Reason.TOO_LARGE: "files that are too large",
+    Reason.IS_IMAGE: "pictures",
+}
+_UNREADABLE = "files that cannot be read"
 
 
 def skip_notices(skipped: Sequence[Refusal], over: int, added: int) -> tuple[str, ...]:
     """Sentences that say what a folder did not bring, and why."""
     notices = []
-    for reason, what in (
-        (Reason.SECRET, "files of secrets"),
-        (Reason.IGNORED, "ignored files"),
-        (Reason.BINARY, "files that are not text"),
-        (Reason.TOO_LARGE, "files that are too large"),
-        (Reason.IS_IMAGE, "pictures"),
-        (None, "files that cannot be read"),
-    ):
-        names = [r.name for r in skipped if (r.reason if r.reason in _NAMED else None) is reason]
+    for what in (*_SKIPPED.values(), _UNREADABLE):
+        names = [r.name for r in skipped if _SKIPPED.get(r.reason, _UNREADABLE) == what]
         if names:
             shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
             notices.append(f"Skipped {what}: {shown}.")

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from tierline.folder import FOLDER
+
 Owner: TypeAlias = Literal["", "git", "tierline"]
 
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -23,7 +25,7 @@ def reserved(name: str) -> Owner:
     if len(name) < 4 or not ("." in name or "~" in name):
         return ""
     bare = _IGNORED.sub("", name).partition(":")[0].rstrip(". ").casefold()
-    if bare in (".git", ".tierline"):
+    if bare in (".git", FOLDER):
         return "git" if bare == ".git" else "tierline"
     short = _SHORT.fullmatch(bare)
     return "" if short is None else "tierline" if short["ours"] else "git"

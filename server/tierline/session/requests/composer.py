@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -322,19 +322,18 @@ class Composer:
         most = session.settings.context.max_file_tokens
         return _Read(
             files=tuple(session.files.context.to_items(counter, most)),
-            memos=self._memos(turn),
+            memos=self._memos(turn, counter.count),
             urls=session.urls.items(counter),
             automatic=session.retrieval.automatic(turn, counter),
         )
 
-    def _memos(self, turn: Turn | None) -> tuple[Item, ...]:
+    def _memos(self, turn: Turn | None, count: Callable[[str], int]) -> tuple[Item, ...]:
         """Memos and capsules that fit the prompt, for this request alone: in the tail they break no
         prefix.
         """
         session = self._session
         if turn is None or session.mode == "off":
             return ()
-        count = session.counters.counter(session.models.facts()).count
         about = turn.searched
         memos = session.memos.relevant(about) if session.settings.memory.inject_memos else []
         return (*memo_items(memos, count), *session.capsules.items(about, count))

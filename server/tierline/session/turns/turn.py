@@ -12,7 +12,7 @@ from tierline.errors import TierlineError
 from tierline.history.messages import Status
 from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
-from tierline.session.ordering import whole
+from tierline.session.ordering import in_order, whole
 from tierline.session.turns import cost as turncost
 from tierline.session.turns.reflection import cut_data
 from tierline.session.turns.state import Turn
@@ -123,16 +123,13 @@ class TurnRunner:
         turn_now.cancelled = True
         return p.ChatCancelResult(cancelled=True, turn_id=turn_now.group_id)
 
+    @in_order
     async def retry(self, params: p.ChatRetryParams) -> p.ChatSendResult:
         """Drop the reply (or what there is of it) to the last or the named prompt and ask again.
 
         Raises:
             TierlineError: ``conflict`` while a prompt is on its way; ``not_found``.
         """
-        async with self._session.conversation.changes:
-            return await whole(self._retry(params))
-
-    async def _retry(self, params: p.ChatRetryParams) -> p.ChatSendResult:
         self.require_idle()
         prompt = await self._session.conversation.prepare_retry(params.group_id)
         turn = Turn(group_id=prompt.group_id, message_id=prompt.id, text=_text(prompt.content))
