@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
+from e2e.views import Settings, changing_settings
 from e2e.workbench import Workbench
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +61,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     extensions.mkdir()
     server.install_extension(vsix, user_data, extensions)
     return user_data, extensions
+
+
+@pytest.fixture
+def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
+    """The user's settings, which a test may change while the window is open."""
+    with changing_settings(installed, tmp_path) as changing:
+        yield changing
 
 
 @pytest.fixture

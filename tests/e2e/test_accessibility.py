@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from e2e.long_session import reply_server
-from e2e.views import THEMES, Settings, changing_settings, use_theme, violations, webviews
+from e2e.views import THEMES, Settings, use_theme, violations, webviews
 from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
@@ -27,12 +26,6 @@ def model_env(settings: Settings) -> Iterator[dict[str, str]]:
     """A provider whose reply has everything that Markdown draws, in small pieces."""
     with reply_server(REPLY * 3, pieces=120, pause=0.03) as env:
         yield {**env, **settings.env}
-
-
-@pytest.fixture
-def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
-    with changing_settings(installed, tmp_path) as changing:
-        yield changing
 
 
 def test_views_in_three_themes_by_the_rules_and_the_keyboard(

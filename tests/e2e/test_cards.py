@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FrameLocator, expect
 
-from e2e.views import CUT, THEMES, Settings, changing_settings, use_theme, violations, webview
+from e2e.views import CUT, THEMES, Settings, use_theme, violations, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from web.site import Site, page, site
@@ -73,12 +73,6 @@ def model() -> Iterator[WireServer]:
     ]
     with wire_server(kind, script) as server:
         yield server
-
-
-@pytest.fixture
-def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
-    with changing_settings(installed, tmp_path) as changing:
-        yield changing
 
 
 @pytest.fixture

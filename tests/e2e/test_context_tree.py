@@ -10,27 +10,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
+from e2e.views import put_page
 from e2e.workbench import Workbench
 from lsp.conftest import environment
-from tierline.workspace.urls.cache import CachedPage, PageCache
 from wire.agents import Use, calls, says
 from wire.servers import WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
-PAGE = CachedPage(
-    "https://docs.example.org/temperature-scales",
-    "https://docs.example.org/temperature-scales",
-    "Temperature scales",
-    "text/html",
-    "2026-11-20T08:00:00.000Z",
-    "# Temperature scales\n\nThe Rankine scale begins at absolute zero.\n" * 12,
-)
 
 
 @pytest.fixture
 def workspace(workspace: Path) -> Path:
     """A page that was read earlier: no test reaches for the network."""
-    PageCache(str(workspace / ".tierline" / "urls")).put(PAGE)
+    put_page(workspace)
     return workspace
 
 

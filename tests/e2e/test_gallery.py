@@ -13,27 +13,18 @@ import pytest
 from playwright.sync_api import expect
 
 from e2e.gallery import NARROW, NORMAL, WIDE, Gallery, answered, hover, pane, quick, say
-from e2e.views import Settings, changing_settings, pictures, webview
+from e2e.views import PAGE, Settings, pictures, put_page, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
-from tierline.workspace.urls.cache import CachedPage, PageCache
 from wire.agents import Use, calls, says
 from wire.caching import CachingServer
 from wire.scripts import a_end, a_start, a_texts
-from wire.servers import Hold, Kind, Reply, Request
+from wire.servers import Hold, Kind, Reply
 
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(pictures() is None, reason="TIERLINE_GALLERY names no folder"),
 ]
-PAGE = CachedPage(
-    "https://docs.example.org/temperature-scales",
-    "https://docs.example.org/temperature-scales",
-    "Temperature scales",
-    "text/html",
-    "2026-11-20T08:00:00.000Z",
-    "# Temperature scales\n\nThe Rankine scale begins at absolute zero.\n" * 12,
-)
 REPLY = (
     "## Two functions\n\n`fahrenheit` multiplies and adds, see [convert.py](convert.py):\n\n"
     "```python\ndef fahrenheit(celsius: float) -> float:\n"
@@ -85,34 +76,14 @@ def script() -> list[Reply]:
     ]
 
 
-class Model(CachingServer):
-    """Scripted replies, with the figures of a prompt cache."""
-
-    def __init__(self) -> None:
-        super().__init__(minimum=64)
-        self.script = script()
-
-    def _next(self, request: Request) -> Reply:
-        place = min(len(self.requests), len(self.script) - 1)
-        usage = super()._next(request).body[0]
-        reply = self.script[place]
-        return Reply([usage, *reply.body[1:]], reply.status, reply.headers)
-
-
 @pytest.fixture
-def model() -> Iterator[Model]:
-    with Model() as server:
+def model() -> Iterator[CachingServer]:
+    with CachingServer(minimum=64, script=script()) as server:
         yield server
 
 
 @pytest.fixture
-def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
-    with changing_settings(installed, tmp_path) as changing:
-        yield changing
-
-
-@pytest.fixture
-def model_env(model: Model, settings: Settings, tmp_path: Path) -> dict[str, str]:
+def model_env(model: CachingServer, settings: Settings, tmp_path: Path) -> dict[str, str]:
     return (
         environment(model)
         | settings.env
@@ -125,7 +96,7 @@ def model_env(model: Model, settings: Settings, tmp_path: Path) -> dict[str, str
 
 @pytest.fixture
 def workspace(workspace: Path) -> Path:
-    PageCache(str(workspace / ".tierline" / "urls")).put(PAGE)
+    put_page(workspace)
     source = workspace / "convert.py"
     source.write_text(source.read_text("utf-8") + SECOND, encoding="utf-8")
     return workspace
@@ -136,7 +107,9 @@ def gallery(vscode: Workbench, settings: Settings) -> Gallery:
     return Gallery(vscode, settings)
 
 
-def test_every_view_in_three_themes(vscode: Workbench, model: Model, gallery: Gallery) -> None:
+def test_every_view_in_three_themes(
+    vscode: Workbench, model: CachingServer, gallery: Gallery
+) -> None:
     page, shot = vscode.page, gallery
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=60_000)

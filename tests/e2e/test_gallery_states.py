@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from e2e.gallery import NARROW, NORMAL, Gallery, answered, hover, pane, say
 from e2e.german import german
-from e2e.views import Settings, changing_settings, pictures, webview
+from e2e.views import Settings, pictures, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.agents import Use, calls, says
@@ -48,12 +48,6 @@ def model() -> Iterator[WireServer]:
     script = [KEY, calls("anthropic", RUN, text="I run the tests."), says("anthropic", "Good.")]
     with wire_server("anthropic", script) as server:
         yield server
-
-
-@pytest.fixture
-def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
-    with changing_settings(installed, tmp_path) as changing:
-        yield changing
 
 
 @pytest.fixture

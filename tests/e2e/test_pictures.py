@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from playwright.sync_api import FrameLocator, Locator, ViewportSize, expect
 
 from e2e.gallery import answered, hover, pane, say
 from e2e.test_history import PASTE
-from e2e.views import THEMES, Settings, changing_settings, keep, sidebar_width, use_theme, webview
+from e2e.views import PAGE, THEMES, Settings, keep, put_page, sidebar_width, use_theme, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
-from tierline.workspace.urls.cache import CachedPage, PageCache
 from wire import temperature
 from wire.agents import Use, calls, says
 from wire.caching import CachingServer
@@ -37,14 +37,6 @@ MEDIA = ROOT / "vscode-client" / "media"
 STEPS = MEDIA / "walkthrough"
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 LARGE: ViewportSize = {"width": 1280, "height": 1060}
-PAGE = CachedPage(
-    "https://docs.example.org/temperature-scales",
-    "https://docs.example.org/temperature-scales",
-    "Temperature scales",
-    "text/html",
-    "2026-11-20T08:00:00.000Z",
-    "# Temperature scales\n\nThe Rankine scale begins at absolute zero.\n" * 12,
-)
 FIRST = (
     "`fahrenheit` multiplies and adds, see [convert.py](convert.py):\n\n"
     "```python\nreturn celsius * 9 / 5 + 30\n```\n\n"
@@ -107,7 +99,6 @@ class Model(CachingServer):
     """Scripted replies with the figures of a prompt cache and of their own length."""
 
     def __init__(self) -> None:
-        super().__init__(minimum=64)
         kind: Kind = "anthropic"
         agent = temperature.script(kind)
         agent[1] = calls(kind, Use("read_file", {"path": "convert.py"}, "read"), PINS)
@@ -115,34 +106,28 @@ class Model(CachingServer):
         replies += [says(kind, text + STATE) for text in TALK.values()]
         plot = "The sensor on the roof: in the afternoon it falls by 20 °C at once."
         right = "Yes: `kelvin` checks first, then 9 / 5 leads from kelvin to Rankine."
-        self.replies = [*replies, says(kind, plot + STATE), says(kind, right + STATE)]
+        replies += [says(kind, plot + STATE), says(kind, right + STATE)]
+        super().__init__(minimum=64, script=replies)
 
     def _next(self, request: Request) -> Reply:
-        place = min(len(self.requests), len(self.replies) - 1)
         for message in request.body["messages"]:
             for block in message["content"] if isinstance(message["content"], list) else ():
                 if block["type"] == "image":  # what it costs is not its bytes
                     block["source"]["data"] = block["source"]["data"][:600]
-        usage = super()._next(request).body[0]
-        reply = self.replies[place]
+        reply = super()._next(request)
+        usage = reply.body[0]
         parts = [part for part in reply.body[1:] if isinstance(part, bytes)]
         said = rb'"(?:text|partial_json)":\s*"((?:[^"\\]|\\.)*)"'
         length = sum(len(text) for part in parts for text in re.findall(said, part))
         counted = b'"output_tokens":%d' % max(12, length // 4)
         body = [re.sub(rb'"output_tokens":\s*\d+', counted, part) for part in parts]
-        return Reply([usage, *body], reply.status, reply.headers)
+        return evolve(reply, body=[usage, *body])
 
 
 @pytest.fixture
 def model() -> Iterator[Model]:
     with Model() as server:
         yield server
-
-
-@pytest.fixture
-def settings(installed: tuple[Path, Path], tmp_path: Path) -> Iterator[Settings]:
-    with changing_settings(installed, tmp_path) as changing:
-        yield changing
 
 
 @pytest.fixture
@@ -154,7 +139,7 @@ def model_env(model: Model, settings: Settings, tmp_path: Path) -> dict[str, str
 
 @pytest.fixture
 def workspace(workspace: Path) -> Path:
-    PageCache(str(workspace / ".tierline" / "urls")).put(PAGE)
+    put_page(workspace)
     return workspace
 
 

@@ -14,6 +14,7 @@ from playwright.sync_api import FloatRect, Frame, FrameLocator, Locator, expect
 from e2e.extensions import brought_along
 from e2e.palette import with_palette
 from e2e.workbench import Workbench
+from tierline.workspace.urls.cache import CachedPage, PageCache
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
@@ -23,6 +24,16 @@ THEMES = {
     "contrast": ("Default High Contrast", "hc-black"),
 }
 """Name of a picture → the theme's id in the settings, the workbench's class with it."""
+
+PAGE = CachedPage(
+    "https://docs.example.org/temperature-scales",
+    "https://docs.example.org/temperature-scales",
+    "Temperature scales",
+    "text/html",
+    "2026-11-20T08:00:00.000Z",
+    "# Temperature scales\n\nThe Rankine scale begins at absolute zero.\n" * 12,
+)
+"""A page of the web that is in the context already: no test reaches for the network."""
 
 CUT = """() => {
   const faults = [];
@@ -140,6 +151,11 @@ def changing_settings(installed: tuple[Path, Path], folder: Path) -> Iterator[Se
         before = file.read_text(encoding="utf-8")
         yield Settings(folder / "settings-wanted.json")
     file.write_text(before, encoding="utf-8")
+
+
+def put_page(workspace: Path) -> None:
+    """As if ``PAGE`` had been read earlier."""
+    PageCache(str(workspace / ".tierline" / "urls")).put(PAGE)
 
 
 def use_theme(bench: Workbench, settings: Settings, name: str) -> None:

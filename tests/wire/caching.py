@@ -7,7 +7,10 @@ in. ``skew`` seconds are added to the clock, so that a test can let time pass.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
+
+from attrs import evolve
 
 from benchmarks.cache_simulator import CacheSimulator, Outcome
 from wire.scripts import a_reply
@@ -15,10 +18,12 @@ from wire.servers import Reply, Request, WireServer
 
 
 class CachingServer(WireServer):
-    """Answers every prompt with one word."""
+    """Answers every prompt with one word, or with a script's replies, the last one ever after."""
 
-    def __init__(self, minimum: int = 1024, word: str = "Yes.") -> None:
-        super().__init__("anthropic", [])
+    def __init__(
+        self, minimum: int = 1024, word: str = "Yes.", script: Iterable[Reply] = ()
+    ) -> None:
+        super().__init__("anthropic", script)
         self.cache = CacheSimulator(minimum)
         self.outcomes: list[Outcome] = []
         self.skew = 0.0
@@ -30,6 +35,7 @@ class CachingServer(WireServer):
 
     def _next(self, request: Request) -> Reply:
         with self._lock:
+            place = len(self.requests)
             self.requests.append(request)
             self.asked.set()
             body: Any = request.body
@@ -38,9 +44,13 @@ class CachingServer(WireServer):
                     message["content"] = [{"type": "text", "text": message["content"]}]
             outcome = self.cache.send(body, time.time() + self.skew)
             self.outcomes.append(outcome)
-        return a_reply(
+        answer = a_reply(
             self.word,
             input_tokens=round(outcome.plain),
             cache_read_input_tokens=round(outcome.read),
             cache_creation_input_tokens=round(outcome.written),
         )
+        if not self.script:
+            return answer
+        said = self.script[min(place, len(self.script) - 1)]
+        return evolve(said, body=[answer.body[0], *said.body[1:]])
