@@ -135,6 +135,21 @@ async def test_br079_a_longer_summary_is_discarded(
         assert "Step 1:" in json.dumps(server.of("chat")[-1])
 
 
+async def test_br079_a_short_summary_that_its_rules_make_longer_is_discarded_too(
+    tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BR-079: what counts is the card as it would be sent, with the rules that it must quote."""
+    server = serve(summariser("Open: never touch the files of apples."))
+    async with talking(tmp_path, server, monkeypatch, compaction=low()) as talk:
+        for number in range(5):
+            rules = [f"Never touch the file a{number}{n}.py." for n in range(30)]
+            await talk.send(" ".join(rules))
+        assert server.of("summary"), "a model wrote one, and it was short enough by itself"
+        assert [e.code for e in talk.bodies(p.CompactionError)] == ["longer"], "told once"
+        assert b'"summary"' not in log_of(tmp_path)
+        assert len(talk.session.conversation.context()) == 10
+
+
 @pytest.mark.parametrize("place", range(6))
 async def test_br081_an_empty_summary_is_a_failure(
     tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, place: int

@@ -45,7 +45,9 @@ def test_marks_are_at_most_four_and_never_vanish_while_something_can_carry_them(
     marks += [b.mark for m in repaired.messages for b in m.blocks if b.mark]
     total = len(marks) + bool(repaired.tools_mark)
     assert total <= MAX_MARKS
-    asked = any(b.mark for m in prompt.messages for b in m.blocks)
+    asked = sum(b.mark is not None for m in prompt.messages for b in m.blocks)
+    given = asked + sum(b.mark is not None for b in prompt.system) + bool(prompt.tools_mark)
+    assert total <= given, "none is added"
     if asked and (repaired.system or repaired.tools):
         assert total >= 1
 

@@ -149,6 +149,26 @@ def test_the_gate_lets_through_what_is_forced_or_free() -> None:
     assert code(behind=0, becomes=0) == "free"
 
 
+@given(st.integers(1, 3000), st.integers(0, 9000), st.floats(0, 500), PRICES)
+def test_the_figures_that_are_shown_are_those_that_decide(
+    stale: int, behind: int, paid: float, prices: Tariff
+) -> None:
+    """The breakdown shows the rent until now, this request included, beside the price."""
+    account = Account(paid)
+    keep, other = Layout(1000 + stale + behind, 50), Layout(1000, behind + 50)
+    rent = paid + stale * prices.read
+    for cold, forced in ((False, True), (True, False), (False, False)):
+        verdict = weigh(account, keep, other, prices, "5m", cold=cold, forced=forced)
+        assert verdict.rent == pytest.approx(rent)
+        if verdict.code in ("due", "wait"):
+            assert verdict.price == pytest.approx(price(behind, prices) - stale * prices.read)
+            assert verdict.rewrite is (verdict.rent >= verdict.price)
+            assert verdict.ratio == pytest.approx(rent / verdict.price)
+        else:
+            assert verdict.rewrite and verdict.price == 0 and verdict.ratio == float("inf")
+        assert verdict.account == (Account() if verdict.rewrite else Account(verdict.rent))
+
+
 # --- the policy itself ---------------------------------------------------------------------------
 
 _DEAR = Tariff(read=0.5, minimum=0)

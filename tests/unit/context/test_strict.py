@@ -161,6 +161,17 @@ def test_mark_of_a_dropped_block_moves_to_the_one_before() -> None:
     assert marks(strict(prompt, strategy="anthropic")) == [repr(Text("c"))]
     prompt = Prompt("m", (), (say("user", "a"), say("assistant", "", mark="1h"), say("user", "c")))
     assert marks(strict(prompt, strategy="anthropic")) == [repr(Text("a"))]
+    thought = say("assistant", "b", Reasoning("anthropic", {"type": "thinking"}), mark="5m")
+    prompt = Prompt("m", (), (say("user", "a"), thought, say("user", "c")))
+    assert marks(strict(prompt, strategy="anthropic")) == [repr(Text("b"))]
+
+
+def test_a_mark_stays_where_it_was_set_and_none_is_added() -> None:
+    """Anthropic takes four; one that nobody set would push out one that somebody did."""
+    first, second = PromptBlock(Text("so"), "k", "5m"), PromptBlock(CALL, "k")
+    asked = PromptMessage("assistant", (first, second))
+    prompt = Prompt("m", (), (say("user", "a"), asked, say("user", ANSWER)))
+    assert marks(strict(prompt, strategy="anthropic")) == [repr(Text("so"))]
 
 
 def test_mark_before_the_first_message_moves_to_the_system_or_the_tools() -> None:
