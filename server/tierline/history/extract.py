@@ -69,9 +69,6 @@ class Digest:
             return self.names
         return tuple(line.text for line in self.lines if line.kind is kind)
 
-    def __bool__(self) -> bool:
-        return bool(self.lines or self.files or self.names)
-
 
 def digest(messages: Sequence[Message]) -> Digest:
     """Look through messages in order. An earlier summary among them (``meta["summary"]``) gives its
@@ -128,7 +125,7 @@ def sentences(text: str) -> Iterator[str]:
 
 def file_names(text: str) -> list[str]:
     """Paths and file names in a text, in order, repeated as often as they occur."""
-    found = (m[0].replace("\\", "/").strip("/.") for m in _PATH.finditer(text))
+    found = (_ROOT.sub("", m[0].replace("\\", "/")) for m in _PATH.finditer(text))
     return [name for name in found if not _NOT_A_FILE.match(name)]
 
 
@@ -164,12 +161,15 @@ _LONG_WORD = re.compile(r"\w{80,}")
 """Encoded data and the like: no name, and slow to look for names in."""
 _FENCED = re.compile(r"^[ ]{0,3}(`{3,}|~{3,}).*?(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\n+")
-_MARKUP = re.compile(r"^\s*(?:[-*+>#]+|\d+[.)])\s+|\*\*|__(?=\w)|(?<=\w)__|^\s*\[[ xX]\]\s*")
+_MARKUP = re.compile(r"^\s*(?:[-*+>#]+|\d+[.)])\s+|\*\*|^\s*\[[ xX]\]\s*")
+"""Not ``__``: in talk about code it belongs to a name more often than it makes one bold."""
 _PATH = re.compile(
     r"(?<![\w@:/.-])(?:[\w.@~-]+[/\\])*[\w@.+-]*\w\.(?:[A-Za-z][A-Za-z0-9]{0,7})(?![\w(])"
-    r"|(?<![\w:/])(?:[\w.-]+/)+(?:Makefile|Dockerfile|LICENSE|[\w.-]+\.\w+)\b"
-    r"|\b(?:Makefile|Dockerfile|Cargo\.lock|\.gitignore|\.env)\b"
+    r"|(?<![\w@:/.-])(?:[\w.-]+/)+(?:Makefile|Dockerfile|LICENSE|[\w.-]+\.\w+)\b"
+    r"|\b(?:Makefile|Dockerfile|Cargo\.lock)\b|(?<![\w@:/.-])\.(?:gitignore|env)\b"
 )
+_ROOT = re.compile(r"^(?:\.*/|\.\.+)+")
+"""What stands before the name of a relative or absolute path."""
 _NOT_A_FILE = re.compile(
     r"^(?:e\.g|i\.e|etc|vs|v?\d[\d.]*\w?|[A-Za-z]\.[A-Za-z]|(?:self|this|os|sys|np|pd|re|"
     r"math|console"
@@ -219,8 +219,10 @@ _ERROR = re.compile(
     re.IGNORECASE,
 )
 _EXCEPTION = re.compile(
-    r"^(?:E\s+)?[\w.]*[A-Z]\w*(?:Error|Exception)\b.*|^error(?:\[\w+\])?: .+", re.M
+    r"^(?:E[ \t]+)?[\w.]*[A-Z]\w*(?:Error|Exception)\b.*|^error(?:\[\w+\])?: .+", re.M
 )
+_PYTEST = re.compile(r"^E[ \t]+")
+"""How pytest begins a line that tells of a failure."""
 _FIX = re.compile(
     r"\b(?:fix(?:ed|es)?|the (?:fix|cause|reason|problem|issue|culprit|bug) (?:is|was)|root cause|"
     r"caused by|because|solved|solution|resolved|works now|needs? to|has to|should be|"
@@ -307,7 +309,7 @@ class _Finder:
     def _prompt(self, place: int, text: str) -> None:
         said = list(sentences(text))
         if self.task is not None and said and _THANKS.match(said[0]):
-            self._close(place)
+            self._close(self.task, place)
         self.error_age += 1
         first = ""
         for sentence in said:
@@ -333,7 +335,7 @@ class _Finder:
         done = ""
         for sentence in sentences(text):
             if self.error is not None and self.error_age <= 3 and _FIX.search(sentence):
-                self._fixed(sentence, place)
+                self._fixed(self.error, sentence, place)
             elif _OPEN.search(sentence):
                 self._add(Kind.OPEN, sentence, place)
             elif _DECISION.search(sentence):
@@ -343,14 +345,14 @@ class _Finder:
             if _DONE.search(sentence) and not _OPEN.search(sentence):
                 done = sentence
         if done and self.task is not None:
-            self._close(place, done)
+            self._close(self.task, place, done)
 
     def _result(self, place: int, result: ToolResult) -> None:
         text = "\n".join(b.text for b in result.content if isinstance(b, Text))
         text = _LONG_WORD.sub("…", text[-_SCANNED_CHARACTERS:])
         found = list(_EXCEPTION.finditer(text))
         if found:
-            self._error(found[-1][0].removeprefix("E").strip(), place)
+            self._error(_PYTEST.sub("", found[-1][0]), place)
         elif result.is_error and text.strip():
             self._error(text.strip().splitlines()[0], place)
 
@@ -358,19 +360,15 @@ class _Finder:
         if line := self._add(Kind.ERROR, text, place):
             self.error, self.error_age = line, 0
 
-    def _fixed(self, sentence: str, place: int) -> None:
-        if self.error is None:
-            return
-        text = f"{clip(self.error.text, LINE_CHARACTERS // 2)} → {clip(sentence, LINE_CHARACTERS)}"
-        where = self.lines.index(self.error)
+    def _fixed(self, error: Line, sentence: str, place: int) -> None:
+        text = f"{clip(error.text, LINE_CHARACTERS // 2)} → {clip(sentence, LINE_CHARACTERS)}"
+        where = self.lines.index(error)
         self.lines[where] = Line(Kind.ERROR, text, place)
         self.error = None
 
-    def _close(self, place: int, how: str = "") -> None:
+    def _close(self, task: Line, place: int, how: str = "") -> None:
         """The task of this turn is finished; ``how`` is the sentence that says so."""
-        if self.task is None:
-            return
-        text = clip(self.task.text, LINE_CHARACTERS // 2)
+        text = clip(task.text, LINE_CHARACTERS // 2)
         told = f": {clip(how, LINE_CHARACTERS // 2)}" if how and how != text else ""
         self._add(Kind.DONE, f"{text.rstrip('.:')}{told}", place)
         self.task = None

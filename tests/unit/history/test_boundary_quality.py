@@ -74,7 +74,7 @@ def last(prompt: str, reply: str = "ok") -> Gap:
         # an announced switch, and the same without it
         ("Next topic: the invoices need totals", "The invoices need totals"),
         # another file, and the one that is at hand
-        ("the total is missing in billing/export.py", "the total is missing in src/auth/session.py"),
+        ("totals are missing in billing/export.py", "totals are missing in src/auth/session.py"),
         # names of code that are new, and those that were used
         ("export_csv returns nothing", "load_user returns nothing"),
         # words that are new, and those of the talk
@@ -96,7 +96,7 @@ def test_no_single_sign_of_novelty_is_enough() -> None:
         ("add a test for the session cookie in tests/test_session.py", "Added, load_user is used."),
         ("explain how load_user reads the session", "It calls session.get in src/auth/session.py."),
         ("also rename load_user to fetch_user in src/auth/session.py", "Renamed load_user."),
-        ("Next, let's delete the session cookie in load_user on logout", "delete_cookie is called."),
+        ("Next, let's delete the session cookie in load_user on logout", "delete_cookie does."),
         ("the login page redirects to the session page, which throws in load_user again: "
          "the cookie of the session is deleted by the redirect of the login page", "Fixed the "
          "session cookie in load_user."),
@@ -116,7 +116,7 @@ def test_a_new_topic_is_seen_however_politely_it_is_put() -> None:
 
 
 def test_reasons_name_the_signs() -> None:
-    other = detect(talk(*LOGIN, ("Next topic: explain totals in billing/export.py", "They add up.")))
+    other = detect(talk(*LOGIN, ("Next topic: explain totals in billing/export.py", "ok")))
     assert other.boundary_reason.split(", ")[:2] == ["a switch is announced", "other files"]
     assert len(other.boundary_reason.split(", ")) <= 3
     same = detect(talk(*LOGIN))

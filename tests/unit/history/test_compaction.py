@@ -6,6 +6,7 @@ Sizes are characters here, so that what fits exactly can be told from what does 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import pytest
@@ -49,7 +50,7 @@ def talk(*sizes: int) -> list[Message]:
     ]
 
 
-def settings(**values: int) -> CompactionSettings:
+def settings(**values: Any) -> CompactionSettings:
     return attrs.evolve(SETTINGS, **values)
 
 
@@ -153,7 +154,7 @@ RULE = "Never touch generated files."
 
 
 def ruled(number: int, characters: int, **meta: object) -> tuple[Message, Message]:
-    """A turn whose prompt has so many characters and lays down a rule of its own. A long reply."""
+    """A turn with a long reply, its prompt so many characters with a rule of its own."""
     rule = f"Never touch the file number {number}."
     asked, reply = turn(number, rule + "\n" + "." * (characters - len(rule) - 1), "r" * 99)
     return attrs.evolve(asked, meta=meta), reply
@@ -166,8 +167,9 @@ def test_a_rule_stays_word_for_word_up_to_two_hundred_tokens_and_is_quoted_beyon
         assert done.keeps == kept
         assert done.rules == (() if kept else ("Never touch the file number 1.",))
         assert ("m10" in {m.id for m in done.zone}) is not bool(kept)
-    pinned = outline([*ruled(1, RULE_TOKENS + 1, pinned=True), *talk(60)],
-                     settings(verbatim_window_tokens=600), size, TopicBoundary(2, "", 1.0))  # fmt: skip
+    messages = [*ruled(1, RULE_TOKENS + 1, pinned=True), *talk(60)]
+    wide = settings(verbatim_window_tokens=600)
+    pinned = outline(messages, wide, size, TopicBoundary(2, "", 1.0))
     assert pinned.keeps == ("m10",), "what is pinned stays whole"
 
 

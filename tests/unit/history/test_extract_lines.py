@@ -1,0 +1,441 @@
+"""Extraction line by line: what is chosen when room is short, what becomes of tasks and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from histories import msg
+from tierline.context.blocks import Text, ToolResult, ToolUse
+from tierline.history.extract import (
+    LINE_CHARACTERS,
+    Kind,
+    digest,
+    extractive_summary,
+    file_names,
+    identifiers,
+    render,
+    sentences,
+    standing_rules,
+)
+from tierline.history.messages import HistoryRole, Message
+
+
+def talk(*parts: str | tuple[HistoryRole, str]) -> list[Message]:
+    """Prompts and replies by turns, the user's first, unless a role is said."""
+    roles: tuple[HistoryRole, HistoryRole] = ("user", "assistant")
+    pairs = [
+        (roles[n % 2], part) if isinstance(part, str) else part for n, part in enumerate(parts)
+    ]
+    return [msg(n, role, text) for n, (role, text) in enumerate(pairs)]
+
+
+def found(kind: Kind, *parts: str | tuple[HistoryRole, str]) -> tuple[str, ...]:
+    return digest(talk(*parts)).of(kind)
+
+
+LINES = (
+    "Always use tabs.",
+    "Never touch legacy code.",
+    "We decided on trial division.",
+    "The server listens on port 6390.",
+    "TODO: write the tests.",
+    "It fails with status code 500.",
+    "See src/a.py and lib/b.py.",
+    "call load_user() and runServer().",
+    "The timeout is 30 s.",
+)
+
+
+# --- what fits -----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=8, unique=True), st.integers(0, 400))
+def test_nothing_is_left_out_that_would_still_fit(said: list[str], budget: int) -> None:
+    everything = digest(talk(*[("user", text) for text in said]))
+    text = render(everything, budget_tokens=budget, count=len)
+    assert len(text) <= budget
+    assert render(everything, budget_tokens=budget, count=len) == text
+    for kind in Kind:
+        whole = everything.of(kind)
+        lines = [", ".join(whole)] if kind in (Kind.FILES, Kind.NAMES) and whole else whole
+        for line in lines:
+            if f"- {line}" not in text.splitlines():
+                heading = 0 if f"{kind.value}:" in text.splitlines() else len(f"{kind.value}:\n")
+                assert len(text) + 1 + heading + len(f"- {line}\n") > budget, line
+
+
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8, unique=True))
+def test_what_fits_exactly_is_there(said: list[str]) -> None:
+    everything = digest(talk(*[("user", text) for text in said]))
+    text = render(everything, budget_tokens=10_000, count=len)
+    assert render(everything, budget_tokens=len(text) + 1, count=len) == text
+    assert len(render(everything, budget_tokens=len(text) - 1, count=len)) < len(text)
+
+
+def test_a_whole_that_counts_more_than_its_parts_still_keeps_to_the_budget() -> None:
+    """Then what matters least goes first, and of one kind the oldest."""
+
+    def squared(text: str) -> int:
+        return len(text.splitlines()) ** 2
+
+    lines = [("user", line) for line in (
+        "Always use tabs.", "TODO: write the first test.", "TODO: write the second test.",
+    )]  # fmt: skip
+    made = digest([*talk(*lines), *talk(("assistant", "ok"))])  # type: ignore[arg-type]
+    assert squared(render(made, budget_tokens=25, count=squared)) == 25, "exactly so much stays"
+    four = render(made, budget_tokens=24, count=squared)
+    assert four.splitlines() == [
+        "Standing rules:", "- Always use tabs.", "Open tasks:", "- TODO: write the second test."
+    ]  # fmt: skip
+    assert render(made, budget_tokens=4, count=squared).splitlines() == [
+        "Standing rules:", "- Always use tabs."
+    ]  # fmt: skip
+    assert render(made, budget_tokens=1, count=squared) == ""
+
+
+def order(*said: str) -> list[str]:
+    """The kinds of what is kept while room grows, the most important first."""
+    everything = digest(talk(*[("user", text) for text in said]))
+    kept: list[str] = []
+    for budget in range(600):
+        for line in render(everything, budget_tokens=budget, count=len).splitlines():
+            if line.endswith(":") and line not in kept:
+                kept.append(line)
+    return kept
+
+
+def test_rules_outweigh_what_is_open_that_decisions_and_those_facts() -> None:
+    """Seen with lines of one length, so that only their weight decides."""
+    rule, task, choice, fact = (
+        "Always use tabs here.......", "TODO: use tabs all over it.",
+        "We agreed to use tabs here.", "It listens on port 6390 now",
+    )  # fmt: skip
+    headings = {"Standing rules:": 0, "Open tasks:": 1, "Decisions:": 2, "Facts:": 3}
+
+    def best(*lines: str) -> str:
+        room = max(len(line) for line in lines) + len("Standing rules:\n- \n")
+        everything = digest(talk(*[("user", line) for line in lines]))
+        return render(everything, budget_tokens=room, count=len).splitlines()[0]
+
+    for stronger, weaker in ((rule, task), (rule, fact), (task, choice), (choice, fact)):
+        for said in ((stronger, weaker), (weaker, stronger)):
+            (first,) = [h for h in headings if h == best(*said)]
+            assert first == best(stronger), said
+
+
+def test_many_lines_of_one_kind_leave_room_for_another() -> None:
+    """Each further one weighs a little less, so a dozen tasks do not push out the one decision."""
+    tasks = [f"TODO: write test number {n} of many." for n in range(12)]
+    everything = digest(talk(*[("user", t) for t in [*tasks, "We agreed to use tabs here."]]))
+    room = len("Open tasks:\nDecisions:\n") + 5 * len(f"- {tasks[-1]}\n")
+    text = render(everything, budget_tokens=room, count=len)
+    assert "We agreed" in text and tasks[-1] in text and tasks[0] not in text
+
+
+def test_of_one_kind_the_newest_are_kept_and_stand_in_order() -> None:
+    facts = [f"The limit number {n} is {n} MB." for n in range(3, 7)]
+    everything = digest(talk(*[("assistant", fact) for fact in facts]))
+    room = len("Facts:\n") + 2 * len(f"- {facts[0]}\n")
+    text = render(everything, budget_tokens=room, count=len)
+    assert text.splitlines() == ["Facts:", f"- {facts[2]}", f"- {facts[3]}"]
+
+
+def test_rules_do_not_fade_however_many_they_are() -> None:
+    rules = [f"Never touch file number {n}." for n in range(9)]
+    made = digest(talk(*[("user", t) for t in [*rules, "We agreed to use tabs now"]]))
+    room = len("Standing rules:\n") + 9 * len(f"- {rules[0]}\n")
+    text = render(made, budget_tokens=room, count=len)
+    assert text.splitlines() == ["Standing rules:", *(f"- {rule}" for rule in rules)]
+
+
+def test_a_list_of_names_ends_before_it_gets_long() -> None:
+    names = [f"module_{n}.py" for n in range(100)]
+    text = extractive_summary(talk(" ".join(names)), budget_tokens=10_000, count=len)
+    _, _, line = text.partition("Files:\n")
+    assert 380 < len(line) < 410
+    assert all(name.endswith(".py") for name in line.removeprefix("- ").split(", ")), "whole names"
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("Yes. No! Ok? Go", ["Yes.", "No!", "Ok?"]),  # two letters say nothing
+        ("one two.three four", ["one two.three four"]),
+        ("- item one\n2) item two\n> quoted\n# Title", ["item one", "item two", "quoted", "Title"]),
+        ("**bold** and __init__ a__b", ["bold and __init__ a__b"]),
+        ('He said "so." Then left.', ['He said "so.', "Then left."]),
+        ("-----\n***\n!!!", []),
+        ("before\n```py\ncode here\n```\nafter", ["before", "after"]),
+        ("before\n~~~\ncode ```\n~~~\nafter", ["before", "after"]),
+        ("before\n```\nnever closed", ["before"]),
+        ("好的。下一步！走", ["好的。下一步！走"]),  # no blanks between: one line
+        ("a  b\tc", ["a b c"]),
+    ],
+)
+def test_sentences(text: str, pieces: list[str]) -> None:
+    assert list(sentences(text)) == pieces
+
+
+def test_of_a_very_long_message_both_ends_are_looked_at() -> None:
+    text = "Always use tabs. " + "filler words here " * 6_000 + "here. Never touch legacy code."
+    rules = standing_rules(msg(1, "user", text))
+    assert "Always use tabs." in rules and "Never touch legacy code." in rules[-1]
+
+
+def test_a_line_is_clipped_and_says_so() -> None:
+    exact = "Always use " + "x y " * 100
+    exact = exact[: LINE_CHARACTERS - 1] + "z"
+    assert found(Kind.RULE, exact) == (exact,)
+    (clipped,) = found(Kind.RULE, exact + "z")
+    assert clipped == exact + "…"
+
+
+def test_what_is_said_twice_is_one_line() -> None:
+    assert found(Kind.RULE, "Always use tabs.", "ok", "always use TABS!") == ("Always use tabs.",)
+    assert len(found(Kind.RULE, "Always use tabs.", "ok", "Always use blanks.")) == 2
+
+
+# --- what a sentence is --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("Never use globals, TODO in main.", Kind.RULE),
+        ("TODO: decide on Redis, it fails.", Kind.OPEN),
+        ("We decided on Redis as it fails with status 500.", Kind.DECISION),
+        ("It fails on port 6390.", Kind.ERROR),
+        ("It listens on port 6390.", Kind.FACT),
+    ],
+)
+def test_a_sentence_of_the_user_is_of_the_first_kind_that_it_fits(
+    sentence: str, kind: Kind
+) -> None:
+    said = digest(talk(sentence, "Hm.", "Fine.", "Hm."))
+    kinds = [line.kind for line in said.lines if line.text == sentence]
+    assert kinds == [kind]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("TODO: we decided on port 6390.", Kind.OPEN),
+        ("I decided on port 6390.", Kind.DECISION),
+        ("It listens on port 6390.", Kind.FACT),
+        ("Always use port 6390.", Kind.FACT),  # the assistant lays down no rules
+    ],
+)
+def test_a_sentence_of_the_assistant_likewise(sentence: str, kind: Kind) -> None:
+    said = digest(talk("Where?", sentence))
+    assert [line.kind for line in said.lines if line.text == sentence] == [kind]
+
+
+# --- tasks ---------------------------------------------------------------------------------------
+
+TASK = "Please write a login page with a form."
+
+
+def test_a_task_is_open_until_somebody_says_that_it_is_done() -> None:
+    assert found(Kind.OPEN, TASK) == (TASK,)
+    assert found(Kind.OPEN, TASK, "I will look.") == (TASK,)
+    done = digest(talk(TASK, "First this. The page is implemented. It has two fields."))
+    assert done.of(Kind.OPEN) == ()
+    assert done.of(Kind.DONE) == (f"{TASK.rstrip('.')}: The page is implemented.",)
+
+
+@pytest.mark.parametrize("thanks", ["Thanks!", "ok, great.", "That works now.", "danke"])
+def test_thanks_close_a_task(thanks: str) -> None:
+    done = digest(talk(TASK, "Here you are.", thanks))
+    assert (done.of(Kind.OPEN), done.of(Kind.DONE)) == ((), (TASK.rstrip("."),))
+    assert digest(talk(thanks)).of(Kind.DONE) == (), "thanks for nothing"
+
+
+def test_the_task_is_what_follows_the_thanks() -> None:
+    second = "Now write a logout page too."
+    done = digest(talk(TASK, "Here you are.", f"Thanks, great. {second}"))
+    assert (done.of(Kind.OPEN), done.of(Kind.DONE)) == ((second,), (TASK.rstrip("."),))
+
+
+def test_a_task_that_another_one_followed_is_remembered_as_asked() -> None:
+    second = "Rather write a logout page."
+    done = digest(talk(TASK, "Hm.", second))
+    assert done.of(Kind.FACT) == (f"Asked: {TASK}",)
+    assert done.of(Kind.OPEN) == (second,)
+    assert digest(talk("Go on, do it", "Hm.", second)).of(Kind.FACT) == (), "too short to say much"
+
+
+def test_what_was_noted_as_open_and_then_done_is_only_done() -> None:
+    task = "We still need to write a login page."
+    open_one = digest(talk(task, "Hm."))
+    assert open_one.of(Kind.OPEN) == (task,)
+    done = digest(talk(task, "The page is implemented."))
+    assert done.of(Kind.OPEN) == ()
+    assert done.of(Kind.DONE) == (f"{task.rstrip('.')}: The page is implemented.",)
+    other = "TODO: write the docs for it."
+    assert found(Kind.OPEN, f"{task} {other}", "The page is implemented.") == (other,)
+
+
+def test_what_is_done_only_in_part_is_still_open() -> None:
+    reply = "The form is added. TODO: not yet done with the page."
+    said = digest(talk(TASK, reply))
+    assert said.of(Kind.DONE) == (f"{TASK.rstrip('.')}: The form is added.",)
+    assert said.of(Kind.OPEN) == ("TODO: not yet done with the page.",)
+    assert found(Kind.OPEN, TASK, "The page is still missing, it has to be added.")[-1] == TASK
+
+
+def test_a_prompt_that_says_itself_that_it_is_done_is_not_told_twice() -> None:
+    assert found(Kind.DONE, "Say that it is done", "Say that it is done") == (
+        "Say that it is done",
+    )
+
+
+def test_long_tasks_and_reports_are_told_in_short() -> None:
+    long = "Please write " + "a very long page " * 20
+    report = "It is implemented " + "as was asked for " * 20
+    (line,) = found(Kind.DONE, long, report)
+    asked, told = line.split(": ")
+    assert len(asked) <= LINE_CHARACTERS // 2 and len(told) <= LINE_CHARACTERS // 2 + 1
+    assert long.startswith(asked) and report.startswith(told.rstrip("…"))
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+def result(text: str, failed: bool = False) -> Message:
+    return msg(50, "user", (ToolResult("t", (Text(text),), is_error=failed),))
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ("a\nKeyError: 'x'\nb\nValueError: y\nc", "ValueError: y"),  # the last one counts
+        ("E   AssertionError: assert 1 == 2", "AssertionError: assert 1 == 2"),  # as pytest writes
+        ("EOFError: EOF when reading a line", "EOFError: EOF when reading a line"),
+        ("ElementNotFoundException: #id", "ElementNotFoundException: #id"),
+        ("error[E0308]: mismatched types", "error[E0308]: mismatched types"),
+        ("requests.exceptions.HTTPError: 404", "requests.exceptions.HTTPError: 404"),
+    ],
+)
+def test_the_last_error_of_a_tool_is_found_by_its_shape(output: str, error: str) -> None:
+    assert digest([result(output)]).of(Kind.ERROR) == (error,)
+
+
+def test_of_a_prompt_that_quotes_errors_the_last_counts() -> None:
+    prompt = "Look at this\nKeyError: 'x'\nand this\nValueError: y\nplease"
+    assert found(Kind.ERROR, prompt)[-1] == "ValueError: y"
+    assert "ValueError: y → " in found(Kind.ERROR, prompt, "The cause is a typo.")[-1]
+
+
+def test_a_fix_stands_behind_its_error_once() -> None:
+    errors = found(Kind.ERROR, "It crashes with KeyError.", "The cause is a typo. Fixed it.")
+    assert errors == ("It crashes with KeyError. → The cause is a typo.",)
+
+
+def test_an_error_that_came_later_is_the_one_that_is_fixed() -> None:
+    said = digest([*talk("It crashes with KeyError.", "Hm."), result("ValueError: y"),
+                   msg(60, "assistant", "The cause is a typo.")])  # fmt: skip
+    assert said.of(Kind.ERROR) == (
+        "It crashes with KeyError.",
+        "ValueError: y → The cause is a typo.",
+    )
+
+
+# --- files and names -----------------------------------------------------------------------------
+
+
+def test_files_that_were_changed_matter_more_than_those_that_were_named() -> None:
+    named = msg(1, "user", "See a.py and a.py and b.py.")
+    changed = msg(2, "assistant", "ok", files_modified=("c.py",))
+    assert digest([named, changed]).files == ("c.py", "a.py", "b.py")
+
+
+def test_of_files_named_as_often_the_later_ones_come_first() -> None:
+    early = digest(talk("See a.py and b.py.", "ok", "See c.py."))
+    assert early.files == ("c.py", "a.py", "b.py")
+    often = digest(talk("a.py a.py a.py a.py a.py", "ok", "See c.py."))
+    assert often.files == ("a.py", "c.py"), "unless another one was named much more often"
+
+
+def test_files_in_the_arguments_of_calls_count() -> None:
+    arguments = {"path": "src/a.py", "n": 3, "text": "z.py " * 70, "list": ["y.py"]}
+    call = msg(1, "assistant", (ToolUse("c", "edit", arguments),))
+    assert digest([call]).files == ("src/a.py",), "but not what is written into them"
+
+
+def test_in_a_long_talk_a_name_that_came_once_is_left_out() -> None:
+    once = ["see once_only and many_times", "ok", "and many_times"]
+    assert digest(talk(*once)).names == ("many_times", "once_only")
+    longer = [*once, *["go on"] * 17]
+    assert digest(talk(*longer)).names == ("many_times",)
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("./src/a.py, ../b.py and ../../lib/c.toml.", ["src/a.py", "b.py", "lib/c.toml"]),
+        ("src\\web\\a.ts", ["src/web/a.ts"]),
+        ("https://example.org/a.html and http://localhost:80/b.html", []),
+        ("v1.2 3.4 e.g. i.e. etc.", []),
+        ("Dockerfile, .env and Cargo.lock", ["Dockerfile", ".env", "Cargo.lock"]),
+        ("./.eslintrc.json in .gitignore", [".eslintrc.json", ".gitignore"]),
+        ("and so on ...a.py", ["a.py"]),
+        ("self.value os.path call.me()", []),
+        ("a.py a.py", ["a.py", "a.py"]),
+    ],
+)
+def test_file_names(text: str, files: list[str]) -> None:
+    assert file_names(text) == files
+
+
+def test_identifiers_are_not_parts_of_paths() -> None:
+    assert identifiers("src/my_module/load_user.py calls run_all()") == ["run_all"]
+    assert identifiers("obj.method() and _private, CamelCase, snake_case2") == [
+        "obj.method", "_private", "CamelCase", "snake_case2"
+    ]  # fmt: skip
+
+
+# --- an earlier summary --------------------------------------------------------------------------
+
+
+def test_an_earlier_summary_keeps_its_headings() -> None:
+    first = digest(talk("Always use tabs. We decided on Redis. See a.py and load_user.", "ok"))
+    text = render(first, budget_tokens=10_000, count=len)
+    card = msg(1, "user", f"[History Summary]\n{text}", meta={"summary": True})
+    again = digest([card])
+    for kind in Kind:
+        assert set(again.of(kind)) == set(first.of(kind)), kind
+    loose = msg(
+        1,
+        "user",
+        "[History Summary]\nIt was warm.\n\nDecisions:\n- Use tabs.\nOpen.",
+        meta={"summary": True},
+    )
+    carried = digest([loose])
+    assert carried.of(Kind.FACT) == ("It was warm.",)
+    assert carried.of(Kind.DECISION) == ("Use tabs.", "Open.")
+    assert standing_rules(card) == (), "it quotes rules, it makes none"
+
+
+def test_a_digest_of_nothing_is_empty() -> None:
+    empty = digest([])
+    assert (empty.lines, empty.files, empty.names) == ((), (), ())
+    assert render(empty, budget_tokens=100, count=len) == ""
+    assert extractive_summary(talk("Hi"), budget_tokens=0, count=len) == ""
+
+
+def lines_of(messages: Sequence[Message]) -> list[tuple[Kind, str]]:
+    return [(line.kind, line.text) for line in digest(messages).lines]
+
+
+def test_every_line_knows_its_place() -> None:
+    said = digest(talk("Always use tabs.", "I decided on Redis.", "It fails with KeyError."))
+    assert [(line.kind, line.place) for line in said.lines[:3]] == [
+        (Kind.RULE, 0), (Kind.DECISION, 1), (Kind.ERROR, 2)
+    ]  # fmt: skip
