@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from histories import event, msg
 from tierline.history.codec import encode
 from tierline.history.events import Event, EventKind
-from tierline.history.kept import Kept
+from tierline.history.kept import Kept, Packed
 from tierline.history.messages import Message
 from tierline.history.timeline import timeline
 
@@ -66,3 +66,37 @@ def test_ten_thousand_toggles_of_a_pin_are_one_entry() -> None:
         kept.add(event(number - 1, EventKind.FILES, files=[]))  # the one before, once more
     assert [entry.id for entry in kept.entries] == ["m1", "e9999"]
     assert timeline(kept.entries).files == ({"path": "a.py", "pin": 1},)
+    assert len(kept._ids) == 2, "of what is gone, only so many ids are remembered"
+
+
+def test_a_setting_is_overtaken_unless_its_branch_is_there_because_of_it() -> None:
+    def left(*log: Message | Event) -> list[str]:
+        kept = Kept()
+        for entry in log:
+            kept.add(entry)
+        return [entry.id for entry in kept.entries]
+
+    def files(number: int, branch: str) -> Event:
+        return event(number, EventKind.FILES, on=branch, files=[number])
+
+    assert left(files(1, "main"), files(2, "main")) == ["e2"]
+    assert left(files(1, "b"), files(2, "b"), files(3, "b")) == ["e1", "e3"]
+    said = attrs.evolve(msg(1, "user", "text"), branch_id="b")
+    assert left(said, files(1, "b"), files(2, "main")) == ["m1", "e2"]
+    forked = event(9, EventKind.FORK, branch="b")
+    assert left(forked, files(1, "b"), files(2, "main")) == ["e9", "e2"]
+    switched = event(9, EventKind.SWITCH, branch="b")
+    assert left(switched, files(1, "b"), files(2, "main")) == ["e9", "e1", "e2"]
+    pad = event(5, EventKind.SCRATCHPAD, text="x")
+    assert left(pad, files(1, "main"), said, files(2, "main")) == ["e5", "m1", "e2"]
+
+
+def test_packed_data_reads_like_what_it_was_made_of() -> None:
+    data: dict[str, Any] = {"group": "g1", "calls": ["é"], "n": {"deep": None}}
+    packed = Packed(data)
+    assert packed == data and len(packed) == 3 and list(packed) == list(data)
+    assert packed.get("none", 7) == 7 and dict(packed) == data
+    kept = Kept()
+    kept.add(event(1, EventKind.REFLECTION, **data))
+    (only,) = kept.entries
+    assert isinstance(only, Event) and isinstance(only.data, Packed) and only.data == data

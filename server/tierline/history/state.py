@@ -61,8 +61,9 @@ def extract(reply: str) -> Extracted:
     for match in _HEADING.finditer(reply):
         inside = next((f for f in fences if f[0] <= match.start() < f[1]), None)
         if inside is None:
-            after = _NEXT_HEADING.search(reply, match.end())
-            found = (match.start(), after.start() if after else len(reply))
+            headings = (m.start() for m in _NEXT_HEADING.finditer(reply, match.end()))
+            after = (h for h in headings if not any(f[0] <= h < f[1] for f in fences))
+            found = (match.start(), next(after, len(reply)))
         elif not any(x.strip() for x in reply[inside[0] : match.start()].splitlines()[1:]):
             found = inside
     if found is None:

@@ -92,3 +92,25 @@ def test_compaction_and_compression_name_what_is_there() -> None:
     with pytest.raises(TierlineError, match="no strategy best"):
         actions.strategy("best")
     assert actions.strategy("ranked").data == {"name": "ranked"}
+
+
+def test_what_is_stored_is_what_was_given() -> None:
+    for action, kind, data in (
+        (actions.reflection({"group": "g1"}), "reflection", {"group": "g1"}),
+        (actions.edit("x", {"state": "applied"}), "edit", {"edit": "x", "state": "applied"}),
+        (actions.urls(iter(["https://example.org/"])), "urls", {"urls": ["https://example.org/"]}),
+        (actions.files(iter([{"path": "a"}])), "files", {"files": [{"path": "a"}]}),
+        (actions.scratchpad("- plan"), "scratchpad", {"text": "- plan"}),
+        (actions.window(3), "window", {"size": 3}),
+    ):
+        assert (str(action.kind), action.data) == (kind, data)
+    assert len(str(actions.rename("word " * 500).data["title"])) <= 200, "a title is no text"
+
+
+def test_what_was_removed_for_good_is_not_restored() -> None:
+    gone = (event(1, "remove", groups=["g1"]), event(2, "drop", groups=["g2"]))
+    removed = timeline((*turn(1), *turn(2), *turn(3), *gone, event(3, "undo", groups=["g3"])))
+    assert actions.restore(removed).data == {"groups": ["g3"]}, "what was hidden last"
+    assert actions.restore(removed, "g2").data == {"groups": ["g2"]}
+    with pytest.raises(TierlineError, match="g1"):
+        actions.restore(removed, "g1")

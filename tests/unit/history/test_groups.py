@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import attrs
+
 from histories import four_characters, msg, tool_turn, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Section
 from tierline.history.groups import (
+    KnownAtoms,
     atomic,
     atoms,
     content_hash,
     groups,
     link_results,
+    snapshot_tokens,
     to_prompt,
     with_groups,
     with_snapshot,
@@ -118,3 +122,73 @@ def test_a_hash_of_contents_takes_any_text() -> None:
     assert len({plain, accent, half}) == 3
     assert content_hash([msg(2, "user", "é")]) == accent, "the id does not count"
     assert content_hash([msg(1, "assistant", "é")]) != accent, "the role does"
+
+
+def test_a_turn_weighs_what_its_newest_weighed_message_does() -> None:
+    asked, reply = turn(1)
+    assert groups([asked, reply])[0].tokens == 0
+    weighed = attrs.evolve(reply, tokens=70)
+    assert (
+        groups([attrs.evolve(asked, tokens=50), weighed, msg(3, "user", "", group="g1")])[0].tokens
+        == 70
+    )
+    assert snapshot_tokens({}) == 0
+    assert snapshot_tokens({"input_tokens": 5}) == 5 == snapshot_tokens({"output_tokens": 5})
+    assert snapshot_tokens({"input_tokens": -3, "output_tokens": 5}) == 5
+
+
+def test_what_answers_no_call_is_an_atom_of_its_own() -> None:
+    history = (
+        msg(1, "assistant", (ToolUse("a", "f"),), group="g"),
+        msg(2, "assistant", "meanwhile", group="g"),
+        msg(3, "user", (ToolResult("b", ()),), group="g"),
+    )
+    assert [len(a) for a in atomic(history)] == [1, 1, 1]
+
+
+def test_results_may_bring_further_calls_into_their_atom() -> None:
+    """As some services write them: a result and the next call in one message."""
+    history = (
+        msg(1, "assistant", (ToolUse("a", "f"),), group="g"),
+        msg(2, "assistant", (ToolResult("a", ()), ToolUse("b", "f")), group="g"),
+        msg(3, "user", (ToolResult("b", ()),), group="g"),
+    )
+    assert [len(a) for a in atomic(history)] == [3]
+
+
+def test_an_atom_that_has_not_changed_stays_the_same_item() -> None:
+    history = (*turn(1), *tool_turn(2, ["out"]))
+    known: KnownAtoms = {}
+    first = atoms(history, count=four_characters, known=known)
+    assert list(known) == [item.key.removeprefix("history:") for item in first]
+    edited = (history[0], attrs.evolve(history[1], content=(Text("other"),)), *history[2:])
+    again = atoms(edited, count=four_characters, active_group="g2", known=known)
+    same = [a is b for a, b in zip(first, again, strict=True)]
+    assert same == [True, False, False, True, True], "one is new, one is required now"
+    assert again[1].sha256 != first[1].sha256 and again[2].required
+    atoms(history[:1], count=four_characters, known=known)
+    assert list(known) == ["m10"], "what has left is forgotten"
+
+
+def test_a_result_keeps_the_call_that_it_names() -> None:
+    history = (
+        msg(1, "assistant", (ToolUse("a", "f"), ToolUse("b", "f"), ToolUse("c", "f"))),
+        msg(
+            2,
+            "tool",
+            (ToolResult("b", ()), ToolResult("unnamed:f", ()), ToolResult("unnamed:", ())),
+        ),
+        msg(3, "tool", (ToolResult("unnamed:f", ()),), session_id="another"),
+    )
+    linked = [b.tool_use_id for m in link_results(history)[1:] for b in m.content]  # type: ignore[union-attr]
+    assert linked == ["b", "a", "c", "unnamed:f"], "never one of another session"
+
+
+def test_sessions_that_are_mixed_have_their_own_turns() -> None:
+    history = (
+        msg(1, "user", "a"), msg(2, "user", "b", session_id="other"),
+        msg(3, "assistant", "a"), msg(4, "assistant", "b", session_id="other"),
+        msg(5, "assistant", "first of all", session_id="third"),
+        msg(6, "assistant", "named", group="g"), msg(7, "assistant", "then"),
+    )  # fmt: skip
+    assert [m.group_id for m in with_groups(history)] == ["m1", "m2", "m1", "m2", "m5", "g", "g"]

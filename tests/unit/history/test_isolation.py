@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from histories import msg, texts, tool_turn, turn
+import attrs
+
+from histories import msg, tool_turn, turn
 from tierline.context.blocks import Reasoning, Text, ToolResult, ToolUse
 from tierline.history.isolation import compatible, isolate
 from tierline.history.messages import Status
@@ -36,7 +38,7 @@ def test_result_goes_with_its_foreign_call_even_if_it_is_tagged_as_ours() -> Non
         msg(2, "user", (ToolResult("a", (Text("r"),)), Text("and?")), parsing_strategy="anthropic"),
     )
     kept = isolate(history, "anthropic")
-    assert texts(kept) == ["and?"] and len(kept) == 1
+    assert [m.content for m in kept] == [(Text("and?"),)], "and the result is gone"
 
 
 def test_an_id_that_both_used_is_judged_by_its_latest_call() -> None:
@@ -49,3 +51,28 @@ def test_an_id_that_both_used_is_judged_by_its_latest_call() -> None:
     assert [b for b in kept if isinstance(b, ToolResult)] == [
         ToolResult("toolu_1_0", (Text("ours"),))
     ]
+
+
+def test_sessions_do_not_share_their_ids() -> None:
+    theirs = msg(1, "assistant", (ToolUse("a", "f"),), parsing_strategy="openai")
+    ours = [
+        msg(2, "assistant", (ToolUse("a", "f"),), session_id="other", parsing_strategy="anthropic"),
+        msg(3, "user", (ToolResult("a", ()),), session_id="other", parsing_strategy="anthropic"),
+    ]
+    assert isolate([theirs, *ours], "anthropic") == tuple(ours)
+
+
+def test_a_message_of_a_tool_without_any_result_is_left_out() -> None:
+    """Its text would stand alone, as if somebody had said it."""
+    left = msg(1, "tool", (Text("so"), ToolResult("a", ())), parsing_strategy="openai")
+    assert isolate([left], "anthropic") == ()
+    assert isolate([left], "openai") == (left,)
+    gemini = attrs.evolve(left, parsing_strategy="gemini")
+    assert isolate([gemini], "gemini_gca") == (gemini,)
+
+
+def test_what_became_of_a_message_is_kept_unless_its_call_is_gone() -> None:
+    cut = msg(1, "assistant", (Text("a"), ToolUse("x", "f")), parsing_strategy="openai",
+              status=Status.INTERRUPTED)  # fmt: skip
+    (kept,) = isolate([cut], "anthropic")
+    assert kept.status is Status.INTERRUPTED and kept.content == (Text("a"),)

@@ -13,6 +13,7 @@ from tierline.history.selection import (
     RRF_K,
     fuse,
     ranked,
+    ranking,
     search_words,
     select,
     until,
@@ -173,3 +174,62 @@ def test_group_search_follows_changes_of_the_history() -> None:
     changed = (*turn(1, prompt="zebra"), *turn(2))
     assert search.over(changed)(["zebra"]) == ["g1"]
     assert search.over(changed)(['"NEAR(', "*", "zebra", "OR"]) == ["g1"]
+
+
+def test_fusion_by_hand() -> None:
+    """Seed 001: k = 60, BM25 weighs 1.5, ranks count from 1. So the newest group, 1/61, stands
+    behind what BM25 ranks 31st, 1.5/91, and before its 32nd, 1.5/92. Meaning weighs as much.
+    """
+    found = [f"b{rank}" for rank in range(1, 41)]
+    for order in (fuse(found, ["newest"]), fuse([], ["newest"], found)):
+        assert order.index("newest") == 31 and [g for g in order if g != "newest"] == found
+    assert fuse(["a"], [], ["b"]) == ["a", "b"] and fuse(["b"], [], ["a"]) == ["b", "a"]
+
+
+def test_recency_counts_among_what_was_found_only() -> None:
+    """Seed 001, the subset rule: an answer is not outweighed by its age, and what was not found
+    stands behind all that was.
+    """
+    groups = [f"g{n}" for n in range(60)]
+    assert ranking(groups, "header", lambda _: ["g0", "g59"])[:2] == ["g0", "g59"]
+    many = groups[:40]
+    order = ranking(groups, "header", lambda _: many)
+    assert set(order[:40]) == set(many) and order[40:] == groups[:39:-1]
+
+
+def test_what_is_close_in_meaning_is_chosen_too() -> None:
+    def meant(prompt: str) -> Sequence[str]:
+        assert prompt == "header files"
+        return ["gone", "g3"]
+
+    kept = ranked(talk(9), 3, query="header files", search=lambda _: ["g1"], semantic=meant)
+    assert chosen(kept) == ["g1", "g3", "g9"]
+    alone = ranked(talk(9), 2, query="header files", search=lambda _: [], semantic=meant)
+    assert chosen(alone) == ["g3", "g9"]
+
+
+def test_a_window_asks_no_search_and_a_size_of_nothing_is_all() -> None:
+    def never(_words: Sequence[str]) -> Sequence[str]:
+        raise AssertionError("asked")
+
+    history = talk(9)
+    kept = select(history, strategy="window", size=3, query="header", search=never)
+    assert kept == window(history, 3)
+    assert select(history, strategy="window") == history
+    assert select(history, strategy="ranked", size=3, query="header") == window(history, 3)
+    for size in (0, -1):
+        assert ranked(history, size, query="header", search=never) == history
+    assert ranked(history, 9, query="header", search=never) == history, "all of it fits"
+
+
+def test_the_current_turn_is_sent_whatever_the_chunk() -> None:
+    for size in range(1, 5):
+        for chunk in range(0, 12):
+            kept = chosen(window(talk(5), size, chunk=chunk))
+            assert kept[-1:] == ["g5"] and len(kept) <= size
+
+
+def test_each_word_comes_once_or_as_often_as_it_was_said() -> None:
+    assert search_words("header of header files") == ("header", "files")
+    assert search_words("header of header files", every=True) == ("header", "header", "files")
+    assert search_words("don’t carry on with the header") == ("header",)

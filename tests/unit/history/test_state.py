@@ -8,13 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.history.state import HEADING, StreamFilter, anchor, extract, fields, rebuild_request
+from tierline.history.state import (
+    HEADING,
+    StreamFilter,
+    anchor,
+    extract,
+    fields,
+    guidelines,
+    rebuild_request,
+)
 
 BLOCK = """### STATE
 Goal: port the parser
 Context: src/parser.py
 Resolved: lexer
 Technical Anchors: port 8080"""
+INNER = BLOCK.partition("\n")[2]
 
 
 def test_block_at_the_end_is_taken_out_and_kept() -> None:
@@ -122,3 +131,74 @@ def test_what_streamed_and_what_is_stored_agree(reply: str) -> None:
     found = extract(whole)
     if found.state is not None:
         assert streamed(whole, []).split() == found.text.split()
+
+
+@pytest.mark.parametrize("state", [True, False])
+@pytest.mark.parametrize("retrieval", [True, False])
+def test_guidelines_are_those_that_hold(state: bool, retrieval: bool) -> None:
+    text = guidelines(state=state, retrieval=retrieval)
+    assert (HEADING in text, "query_db" in text) == (state, retrieval)
+    assert text.count("\n\n") == 0 and text == text.strip()
+
+
+def test_the_window_stands_between_two_lines_that_are_alike() -> None:
+    lines = rebuild_request("USER: port it\nnow").splitlines()
+    marks = [n for n, line in enumerate(lines) if set(line) == {"="}]
+    assert lines[marks[0]] == lines[marks[1]] and len(marks) == 2
+    assert lines[marks[0] + 1 : marks[1]] == ["USER: port it", "now"] and marks[1] == len(lines) - 1
+
+
+@given(st.lists(st.integers(0, 200), max_size=30))
+def test_a_reply_that_is_nothing_but_the_block_shows_nothing(cuts: list[int]) -> None:
+    assert streamed(BLOCK, cuts) == ""
+    assert extract(BLOCK).text == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "state"),
+    [
+        # a fence of the other kind, or a shorter one, does not end it
+        (f"~~~\n```\n{BLOCK}\n~~~\nok", f"~~~\n```\n{BLOCK}\n~~~\nok", None),
+        # a fence that was closed before the block is no fence around it
+        (f"```\ncode\n```\n{BLOCK}", "```\ncode\n```", INNER),
+        # a comment in code is no heading, so the block does not end there
+        ("a\n### STATE\nGoal: x\n```\n# x\n```\n# b", "a\n\n# b", "Goal: x\n# x"),
+        # the fence around it ends with it; what stands behind is shown
+        (f"a\n```\n{BLOCK}\n```\nb", "a\n\nb", INNER),
+        # blank lines between the fence and the block
+        (f"a\n```\n\n{BLOCK}\n```", "a", INNER),
+        # never closed
+        (f"a\n```\n{BLOCK}", "a", INNER),
+        # two blocks: the last counts, and the first stays
+        ("### STATE\nGoal: a\n\n### STATE\nGoal: b", "### STATE\nGoal: a", "Goal: b"),
+        ("a\r\n### STATE\r\nGoal: x\r\n", "a", "Goal: x"),
+    ],
+)
+def test_fences_and_the_block(reply: str, text: str, state: str | None) -> None:
+    found = extract(reply)
+    assert (found.text, found.state) == (text, state)
+    if "\r" not in reply and reply.count("STATE") == 1:
+        assert streamed(reply, []).split() == text.split(), "and so it was shown"
+
+
+def test_a_stream_shows_what_stands_behind_the_block_and_behind_its_fence() -> None:
+    cuts = list(range(300))
+    for reply, shown in (
+        (f"a\n{BLOCK}\n\n## Next\n- one\n", "a\n## Next\n- one\n"),
+        (f"a\n```\n{BLOCK}\n```\nb\n", "a\nb\n"),
+        (f"a\n```\n\n{BLOCK}\n```\nb\n", "a\nb\n"),
+        ("a\n```py\n# STATE\nx\n```\nb\n", "a\nb\n"),
+        ("```\n\nx\n```\n", "```\n\nx\n```\n"),
+        ("```", "```"), ("```\n", "```\n"), ("###", "###"), ("a\n#", "a\n#"),
+        ("````\n```\n# x\n```\n````\nok", "````\n```\n# x\n```\n````\nok"),
+    ):  # fmt: skip
+        assert streamed(reply, cuts) == streamed(reply, []) == shown, reply
+
+
+def test_only_what_may_become_the_heading_is_held_back() -> None:
+    screen = StreamFilter()
+    assert screen.feed("## ") == "" and screen.feed("Plan\n") == "## Plan\n"
+    assert screen.feed("  ") == "" and screen.feed("x") == "  x"
+    assert screen.feed("\n`") == "\n" and screen.feed("code` and more") == ""
+    assert screen.feed(" " + "x" * 60) == "`code` and more " + "x" * 60, "a long line is none"
+    assert screen.feed("\n") == "\n"
