@@ -45,3 +45,24 @@ def test_same_text_is_no_change() -> None:
 def test_section() -> None:
     assert section(" ") == ""
     assert section("- plan\n") == "### SCRATCHPAD\n- plan"
+
+
+def test_what_fits_exactly_is_kept_and_a_failure_says_how_long_it_would_be() -> None:
+    exact = manage("", {"action": "update", "content": "x" * MAX_CHARACTERS})
+    assert exact.changed and not exact.error and len(exact.text) == MAX_CHARACTERS
+    over = manage("old", {"action": "update", "content": "x" * (MAX_CHARACTERS + 1)})
+    assert (over.text, over.changed, over.error) == ("old", False, True)
+    assert str(MAX_CHARACTERS) in over.answer and str(MAX_CHARACTERS + 1) in over.answer
+
+
+def test_reading_changes_nothing_and_is_no_error() -> None:
+    for current in ("", "- plan"):
+        outcome = manage(current, {"action": "read", "content": "ignored"})
+        assert (outcome.text, outcome.changed, outcome.error) == (current, False, False)
+
+
+def test_appending_begins_a_line_of_its_own_and_halves_of_characters_are_mended() -> None:
+    assert manage("a\n\n", {"action": "append", "content": "b"}).text == "a\nb"
+    assert manage("", {"action": "update", "content": "\ud83d"}).text == "\ufffd"
+    assert manage("a", {"action": "update"}).text == "", "updating with nothing empties it"
+    assert section("\n- plan\n") == "### SCRATCHPAD\n- plan"

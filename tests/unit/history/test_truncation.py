@@ -143,3 +143,43 @@ def test_the_note_stands_at_the_end_of_the_last_text_that_is_left() -> None:
         shot,
         Text(hint("m1")),
     )
+
+
+def test_of_one_message_with_several_results_each_is_judged() -> None:
+    """The newest results count, not the newest messages."""
+    calls = msg(1, "assistant", tuple(ToolUse(f"c{n}", "read") for n in range(4)), group="g1")
+    answers = msg(2, "user", (
+        *(ToolResult(f"c{n}", (Text("x" * 99),)) for n in range(4)), Text("and now?"),
+    ), group="g1")  # fmt: skip
+    settings = TruncationSettings(full=50, degraded=20, inactive=10, recent=2)
+    _, cut = truncate((calls, answers), active_group="g1", settings=settings)
+    sizes = [len(r.content[0].text) - len(hint("m2")) for r in results(cut)]  # type: ignore[union-attr]
+    assert sizes == [20, 20, 50, 50] and cut.content[-1] == Text("and now?")
+    none = attrs.evolve(settings, recent=0)
+    _, old = truncate((calls, answers), active_group="g1", settings=none)
+    assert {len(r.content[0].text) - len(hint("m2")) for r in results(old)} == {20}  # type: ignore[union-attr]
+
+
+def test_what_was_asked_for_again_is_not_cut_shorter_than_anything_new() -> None:
+    call = msg(1, "assistant", (ToolUse("q", "query_db"),), group="g1")
+    answer = msg(2, "user", (ToolResult("q", (Text("x" * 99),)),), group="g1")
+    for full, retrieved, kept in ((50, 70, 70), (70, 50, 70), (50, 200, 99)):
+        settings = TruncationSettings(full=full, retrieved=retrieved)
+        assert lengths(truncate((call, answer), active_group="g1", settings=settings)) == [kept]
+
+
+def test_a_result_of_exactly_the_limit_is_whole_and_texts_share_the_room() -> None:
+    two = ToolResult("c", (Text("x" * 6), Text("y" * 4)), is_error=True)
+    assert truncate_result(two, 10, "m1") is two
+    cut = truncate_result(two, 9, "m1")
+    assert cut.content == (Text("x" * 6), Text("yyy" + hint("m1")))
+    assert cut.is_error and cut.tool_use_id == "c"
+    assert truncate_result(two, 6, "m1").content == (Text("x" * 6 + hint("m1")),)
+    assert truncate_result(ToolResult("c", ()), 0, "m1").content == ()
+
+
+def test_a_text_that_was_cut_is_the_last_one() -> None:
+    """What stands behind a gap would look as if it followed."""
+    result = ToolResult("c", (Text("👩‍👧 abc"), Text("z")))
+    (only,) = truncate_result(result, 2, "m1").content
+    assert only == Text(hint("m1")), "the family does not fit, and z does not step in"
