@@ -42,6 +42,8 @@ hindsight.
 SHUFFLES = 5
 """How often chats are laid end to end in another order."""
 WITH_NLTK = ("real chats in order", "written by hand")
+SEGMENTS_AT = 0.4
+"""Probability from which a place begins a topic, where it is higher than its neighbours'."""
 SINGLES = 2.0
 """Weight of single chats when fitting."""
 
@@ -84,8 +86,16 @@ def _parts(dialogue: Dialogue) -> list[list[dialogues.Turn]]:
 
 
 def ours(dialogue: Dialogue) -> set[int]:
-    """The local detector."""
-    return {place // 2 for place in local.segment(messages(dialogue))}
+    """The local detector: all places at which a topic begins, by turns. Topics have two turns or
+    more: of neighbouring places only the more probable one counts.
+    """
+    found = local.gaps(messages(dialogue))
+    values = [gap.probability for gap in found]
+    return {
+        gap.place // 2
+        for i, gap in enumerate(found)
+        if gap.probability >= SEGMENTS_AT and gap.probability >= max(values[max(0, i - 1) : i + 2])
+    }
 
 
 def tiling(block: int, conservative: bool) -> Segmenter:

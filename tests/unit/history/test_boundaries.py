@@ -13,7 +13,7 @@ from benchmarks.segment_metrics import f1, pk, text_tiling, window_diff
 from histories import msg, turn
 from tierline.context.blocks import Image, Text, ToolResult, ToolUse
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary, unsure
-from tierline.history.boundaries.local import FEATURES, WEIGHTS, detect, gaps, segment
+from tierline.history.boundaries.local import FEATURES, WEIGHTS, detect, gaps
 from tierline.history.boundaries.model import MAX_MESSAGES, format_messages, newest, parse
 from tierline.history.boundaries.signs import Work, stems, turns, work_of
 from tierline.history.messages import Message
@@ -42,17 +42,15 @@ def test_a_switch_of_files_words_and_work_is_found() -> None:
     assert found.boundary_index == 6
     assert found.sure
     assert "a switch is announced" in found.boundary_reason
-    assert segment(talk(LOGIN, EXPORT)) == [6]
 
 
 def test_one_topic_has_no_boundary_that_counts() -> None:
     assert not detect(talk(LOGIN)).sure
-    assert segment(talk(LOGIN)) == []
 
 
 def test_an_unannounced_switch_is_found_too() -> None:
     quiet = (("an export of invoices as CSV in billing/export.py", EXPORT[0][1]), EXPORT[1])
-    assert segment(talk(LOGIN, quiet)) == [6]
+    assert detect(talk(LOGIN, quiet)).boundary_index == 6
 
 
 @pytest.mark.parametrize("messages", [[], talk(LOGIN[:1]), [msg(1, "assistant", "hello")]])

@@ -146,3 +146,120 @@ def test_figures_of_usage_come_back_and_nothing_but_whole_numbers() -> None:
     none = decode({**record, "usage": [1]})
     assert isinstance(none, Message)
     assert none.usage == {}
+
+
+@pytest.mark.parametrize(
+    ("role", "read"),
+    [("human", "user"), ("model", "assistant"), ("ai", "assistant"), ("function", "tool"),
+     ("developer", "system"), ("system", "system"), ("tool", "tool")],
+)  # fmt: skip
+def test_roles_of_other_tools(role: str, read: str) -> None:
+    message = decode({**SEED, "role": role})
+    assert isinstance(message, Message) and message.role == read
+
+
+@pytest.mark.parametrize(
+    ("status", "read"),
+    [("completed", Status.OK), ("cancelled", Status.INTERRUPTED), ("failed", Status.ERROR),
+     ("incomplete", Status.INTERRUPTED), ("error", Status.ERROR), ("telepathic", Status.OK),
+     (3, Status.OK)],
+)  # fmt: skip
+def test_statuses_of_other_tools(status: object, read: Status) -> None:
+    message = decode({**SEED, "status": status})
+    assert isinstance(message, Message) and message.status is read
+
+
+def test_only_a_foreign_record_gets_the_status_of_its_call() -> None:
+    call = [{"type": "tool_use", "id": "a", "name": "f"}]
+    for more, status in (
+        ({}, Status.TOOL_CALL), ({"v": 1}, Status.OK), ({"status": "failed"}, Status.ERROR),
+    ):  # fmt: skip
+        message = decode({**SEED, "role": "assistant", "content": call, **more})
+        assert isinstance(message, Message) and message.status is status
+
+
+def test_our_own_records_are_not_parsed_by_their_strategy() -> None:
+    """Content in the neutral shape would be mangled by a provider's parser."""
+    record = {**SEED, "role": "tool", "content": "x", "parsing_strategy": "openai"}
+    foreign, own = decode(record), decode({**record, "v": 1})
+    assert isinstance(foreign, Message) and isinstance(foreign.content[0], ToolResult)
+    assert isinstance(own, Message) and own.content == (Text("x"),)
+    assert own.parsing_strategy == foreign.parsing_strategy == "openai"
+    assert decode({**SEED}).parsing_strategy == "text"  # type: ignore[union-attr]
+
+
+def test_fields_of_later_versions_are_kept_as_meta_and_ours_win() -> None:
+    record = {**SEED, "mood": "good", "pinned": False, "meta": {"pinned": True}}
+    message = decode(record)
+    assert isinstance(message, Message) and message.meta == {"mood": "good", "pinned": True}
+    odd = decode({**SEED, "mood": "good", "meta": 3})
+    assert isinstance(odd, Message) and odd.meta == {"mood": "good"}
+
+
+def test_values_of_odd_types_are_the_defaults() -> None:
+    odd = decode({
+        **SEED, "id": 7, "group_id": 3, "timestamp": None, "branch_id": [], "files": "a.py",
+        "files_modified": ["a.py", 3], "edit_results": [{"a": 1}, 3], "tokens": True,
+        "image_refs": {"a": 1},
+    })  # fmt: skip
+    assert isinstance(odd, Message)
+    assert (odd.id, odd.group_id, odd.timestamp, odd.branch_id) == ("7", "", "", "main")
+    assert (odd.files, odd.files_modified, odd.image_refs) == ((), ("a.py",), ())
+    assert (odd.edit_results, odd.tokens) == (({"a": 1},), 0)
+    for value, tokens in ((5, 5), (-5, 0), ("5", 0), (0, 0)):
+        made = decode({**SEED, "tokens": value})
+        assert isinstance(made, Message) and made.tokens == tokens
+    assert decode({**SEED, "id": 1.5}) is None
+
+
+def test_only_what_differs_from_its_default_is_written() -> None:
+    """A log of a hundred thousand lines would be twice as long otherwise."""
+    assert set(encode(msg(1, "user", "x"))) == {
+        "v", "type", "id", "session_id", "group_id", "timestamp", "role", "status",
+        "parsing_strategy", "content",
+    }  # fmt: skip
+    full = msg(
+        1, "user", "x", group="g", parent_id="p", branch_id="b", image_refs=("i",), files=("f",),
+        files_modified=("m",), edit_results=({"e": 1},), tokens=3, usage={"input_tokens": 3},
+        meta={"k": 1},
+    )  # fmt: skip
+    assert decode(encode(full)) == full
+    result = ToolResult("a", (Text("r"),))
+    (shown,) = encode(msg(1, "user", (result,)))["content"]
+    assert shown == {"type": "tool_result", "tool_use_id": "a", "content": "r"}
+
+
+@pytest.mark.parametrize(("width", "height"), [(3, 4), (0, 0), (None, 4), (3, None), (None, None)])
+def test_the_size_of_a_picture_is_whole_or_not_said(width: int | None, height: int | None) -> None:
+    record = encode(msg(1, "user", (Image("image/png", "aGk=", width, height),)))
+    known = width is not None and height is not None
+    assert ("width" in record["content"][0], "height" in record["content"][0]) == (known, known)
+    back = decode(record)
+    assert isinstance(back, Message)
+    size = (width, height) if known else (None, None)
+    assert back.content == (Image("image/png", "aGk=", *size),)
+
+
+def test_a_summary_record_of_older_tools_is_a_compaction() -> None:
+    old = decode({**SEED, "role": "summary", "content": "SUM", "covers": ["g1", 3]})
+    assert isinstance(old, Event) and old.kind == "summary" and old.branch_id == "main"
+    assert old.data == {"text": "SUM", "covers": ["g1"], "case": "summarize"}
+
+
+def test_an_event_without_a_kind_is_foreign_and_one_without_data_has_none() -> None:
+    record = {**SEED, "type": "event"}
+    assert decode(record) is None and decode({**record, "kind": 3}) is None
+    bare = decode({**record, "kind": "drop", "data": [1], "branch_id": "b"})
+    assert isinstance(bare, Event) and (bare.data, bare.branch_id) == ({}, "b")
+
+
+def test_plain_is_what_holds_nothing_but_text() -> None:
+    assert msg(1, "user", "x").plain is True and msg(1, "user", ()).plain is True
+    for block in (
+        Image("image/png", ""),
+        ToolUse("a", "f"),
+        ToolResult("a", ()),
+        Reasoning("x", {}),
+    ):
+        assert msg(1, "user", (Text("x"), block)).plain is False
+    assert msg(1, "user", "x").tokens == 0

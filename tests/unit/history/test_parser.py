@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from property.strategies import json_values, odd_text
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.history.parser import UNNAMED, MessageParser, full_text
+from tierline.history.parser import UNNAMED, MessageParser, full_text, text_of
 
 
 def test_openai_calls_and_text() -> None:
@@ -137,3 +137,138 @@ def test_no_record_whatsoever_raises(record: dict[str, Any], strategy: str) -> N
     parser = MessageParser(strategy)
     parser.blocks(record)
     parser.text(record)
+
+
+@pytest.mark.parametrize(
+    ("content", "blocks"),
+    [
+        (None, ()),
+        ("", (Text(""),)),
+        ([None, "a", None], (Text("a"),)),
+        (["é", 3, ["ü"], True], (Text("é"), Text("3"), Text('["ü"]'), Text("true"))),
+        ({"type": "text", "text": "a"}, (Text("a"),)),
+        ([{"type": "input_text", "text": "a"}, {"type": "output_text", "text": "b"}],
+         (Text("a"), Text("b"))),
+        ([{"type": "refusal", "refusal": "no"}], (Text("no"),)),
+        ([{"type": "text", "text": 3}], (Reasoning("openai", {"type": "text", "text": 3}),)),
+        ([{"type": "reasoning", "strategy": "anthropic", "data": {"x": 1}}],
+         (Reasoning("anthropic", {"x": 1}),)),
+        ([{"type": "reasoning", "data": 3}],
+         (Reasoning("openai", {"type": "reasoning", "data": 3}),)),
+        ([{"type": "telepathy"}], (Reasoning("openai", {"type": "telepathy"}),)),
+        ([{"type": "tool_result", "tool_use_id": "a"}], (ToolResult("a", ()),)),
+        ([{"type": "tool_use", "id": 7, "name": None}], (ToolUse("7", "", {}),)),
+    ],
+)  # fmt: skip
+def test_parts_of_any_kind(content: Any, blocks: tuple[Any, ...]) -> None:
+    """What is understood becomes a block, the rest is kept as it is, nothing is dropped."""
+    assert MessageParser("openai").blocks({"role": "assistant", "content": content}) == blocks
+
+
+def test_a_result_holds_text_and_pictures_and_the_rest_as_json() -> None:
+    parts = [
+        {"type": "text", "text": "é"}, {"type": "document", "title": "ü"},
+        {"type": "image", "source": {"media_type": "image/gif", "data": "aGk="}},
+        {"type": "tool_use", "id": "x", "name": "f"},
+    ]  # fmt: skip
+    record = {"content": [{"type": "tool_result", "tool_use_id": "a", "content": parts}]}
+    (result,) = MessageParser("anthropic").blocks(record)
+    assert result == ToolResult("a", (
+        Text("é"), Text('{"type": "document", "title": "ü"}'), Image("image/gif", "aGk="),
+    ), False)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        ({"source": {"data": "aGk="}, "width": 3, "height": 4}, Image("image/png", "aGk=", 3, 4)),
+        ({"source": {"ref": "x.png", "media_type": "image/png"}, "width": "3"},
+         Image("image/png", "", None, None, "x.png")),
+        ({"source": {"type": "url", "url": "data:image/gif;base64,aGk="}},
+         Image("image/gif", "aGk=")),
+        ({"source": {"type": "url", "url": "https://example.org/a.png"}},
+         Text("[image: https://example.org/a.png]")),
+        ({"source": 3}, Image("image/png", "")),
+    ],
+)  # fmt: skip
+def test_pictures_of_one_provider(part: dict[str, Any], block: Any) -> None:
+    assert MessageParser("anthropic").blocks({"content": [{"type": "image", **part}]}) == (block,)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.org/a.png", "data:image/png,plain", ";base64,x", ""]
+)
+def test_a_picture_that_is_elsewhere_is_named(url: str) -> None:
+    for value in (url, {"url": url}):
+        record = {"content": [{"type": "image_url", "image_url": value}]}
+        assert MessageParser("openai").blocks(record) == (Text(f"[image: {url}]"),)
+
+
+def test_calls_that_are_damaged_do_not_hide_those_behind_them() -> None:
+    good = {"id": "c", "function": {"name": "f", "arguments": {"a": 1}}}
+    calls = [None, 3, {"function": 7}, {}, good]
+    uses = MessageParser("openai").tool_calls({"id": "m", "content": "x", "tool_calls": calls})
+    assert [u.name for u in uses] == ["", "", "f"] and uses[-1] == ToolUse("c", "f", {"a": 1})
+    assert len({u.id for u in uses}) == 3 and all(u.id for u in uses), "each has an id of its own"
+    assert MessageParser("openai").blocks({"content": "x", "tool_calls": {"0": good}}) == (
+        Text("x"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        (None, {}), ("", {}), ('{"a": 1}', {"a": 1}), ({"a": 1}, {"a": 1}),
+        ("[1]", {"_raw": [1]}), ("3", {"_raw": 3}), ("null", {}), ("{torn", {"_raw": "{torn"}),
+        ("[" * 100_000, {"_raw": "[" * 100_000}), (7, {"_raw": 7}), (False, {"_raw": False}),
+    ],
+)  # fmt: skip
+def test_arguments_of_any_shape(arguments: Any, read: dict[str, Any]) -> None:
+    call = {"id": "c", "function": {"name": "f", "arguments": arguments}}
+    (use,) = MessageParser("openai").tool_calls({"tool_calls": [call]})
+    assert use.input == read
+
+
+def test_thoughts_stand_before_what_was_said() -> None:
+    record = {"reasoning": "r", "reasoning_content": "c", "content": "x"}
+    assert MessageParser("openai").blocks(record) == (
+        Reasoning("openai", {"reasoning_content": "c"}), Reasoning("openai", {"reasoning": "r"}),
+        Text("x"),
+    )  # fmt: skip
+    assert MessageParser("openai").blocks({"reasoning": "", "content": "x"}) == (Text("x"),)
+
+
+@pytest.mark.parametrize("role", ["tool", "function"])
+def test_a_result_without_an_id_names_its_function(role: str) -> None:
+    record = {"role": role, "name": "f", "content": [{"type": "text", "text": "out"}]}
+    assert MessageParser("openai").blocks(record) == (ToolResult(UNNAMED + "f", (Text("out"),)),)
+
+
+def test_gemini_parts() -> None:
+    def read(*parts: Any, **more: Any) -> tuple[Any, ...]:
+        return MessageParser("gemini").blocks({"id": "m", "content": list(parts), **more})
+
+    call, answer = {"name": "f", "args": {"a": 1}, "id": "7"}, {"name": "f", "id": "7"}
+    assert read({"functionCall": call}) == (ToolUse("7", "f", {"a": 1}),)
+    assert read({"functionResponse": {**answer, "response": "é"}}) == (
+        ToolResult("7", (Text("é"),)),
+    )
+    unnamed = {"name": "f", "response": {"x": "é"}}
+    assert read({"functionResponse": unnamed}) == (ToolResult("unnamed:f", (Text('{"x": "é"}'),)),)
+    inline = {"mimeType": "image/png", "data": "aGk="}
+    assert read({"inlineData": inline}) == (Image("image/png", "aGk="),)
+    thought = {"thought": True, "text": "hm"}
+    assert read(thought) == (Reasoning("gemini", thought),)
+    assert read({"thought": False, "text": "said"}) == (Text("said"),)
+    assert read({"type": "text", "text": "ours"}, "plain") == (Text("ours"), Text("plain"))
+    parser = MessageParser("gemini")
+    assert parser.blocks({"content": {"parts": [{"text": "a"}]}}) == (Text("a"),)
+    assert parser.blocks({"content": "a", "parts": [{"text": "b"}]}) == (Text("a"),)
+    assert parser.blocks({}) == ()
+
+
+def test_texts_are_joined_by_line_breaks() -> None:
+    content = (Text("a"), ToolUse("i", "f", {"p": "é"}), Text("b"))
+    assert text_of(content) == "a\nb" and full_text(content) == 'a\nf({"p": "é"})\nb'
+    picture = ToolResult("i", (Text("c"), Image("image/png", ""), Text("d")))
+    assert full_text((picture, Reasoning("x", {}))) == "c\nd"

@@ -125,3 +125,87 @@ def test_a_summary_is_cut_at_a_line_and_leaves_no_heading_behind() -> None:
     assert one_line.startswith(cut) and words(cut) <= 10 and len(cut) > 5
     with pytest.raises(SummaryProblem, match="budget"):
         taken("parser-module-is-renamed-now please", budget=0)
+
+
+def test_all_of_it_is_shown_at_less_length_before_anything_is_left_out() -> None:
+    talk = [m for n in range(1, 9) for m in turn(n, reply=f"answer{n} " + "word " * 700)]
+    parts = pieces(talk, 700, words)
+    assert len(parts) <= MAX_PIECES
+    shown = "\n\n".join(p.text for p in parts)
+    assert all(f"answer{n} " in shown and f"question {n}" in shown for n in range(1, 9))
+    assert "[…]" in shown and words(shown) > 700, "and no shorter than it must be"
+
+
+def test_exactly_as_many_pieces_as_may_be_are_not_cut_down() -> None:
+    talk = [msg(n, "user", f"n{n} " + "w " * 17) for n in range(MAX_PIECES)]
+    parts = pieces(talk, 21, words)
+    assert len(parts) == MAX_PIECES and all("[…]" not in p.text for p in parts)
+    assert [p.text.split()[1] for p in parts] == [f"n{n}" for n in range(MAX_PIECES)]
+
+
+def test_no_message_is_both_in_the_extract_and_in_a_piece() -> None:
+    rules = [f"Never touch file number {n}." for n in range(60)]
+    talk = [msg(n, "user", f"{rule} " + "word " * 60) for n, rule in enumerate(rules)]
+    parts = pieces(talk, 120, words)
+    assert len(parts) == MAX_PIECES
+    newest = "\n".join(p.text for p in parts[1:])
+    assert "Standing rules:" in parts[0].text and words(parts[0].text) <= 60
+    assert not [rule for rule in rules if rule in parts[0].text and rule in newest]
+    oldest = next(n for n, rule in enumerate(rules) if rule in newest)
+    assert all(rule in newest for rule in rules[oldest:]), "the newest are all there"
+    assert rules[oldest - 1] in parts[0].text, "and the extract reaches up to them"
+
+
+def test_an_extract_of_nothing_is_no_piece() -> None:
+    talk = [msg(n, "user", "ok " * 100) for n in range(40)]
+    parts = pieces(talk, 60, words)
+    assert all(p.text.strip() for p in parts)
+    assert [p.of for p in parts] == [len(parts)] * len(parts)
+
+
+def test_arguments_and_results_are_shown_by_their_beginning() -> None:
+    call = ToolUse("c", "write", {"path": "a.py", "text": "x" * 900})
+    (shown,) = [transcript(msg(1, "assistant", (call,)), 9_999)]
+    assert shown.startswith('ASSISTANT: (calls write {"path": "a.py"') and len(shown) < 240
+    answer = ToolResult("c", (Text("r" * 900), Text("second")))
+    shown = transcript(msg(2, "user", (answer,)), 9_999)
+    assert shown.startswith("USER: (result: rrr") and len(shown) < 340
+    assert transcript(msg(3, "user", (Text("  "), Text("a"))), 99) == "USER: a"
+    assert transcript(msg(3, "user", "half \ud83d"), 99) == "USER: half \ufffd"
+
+
+def test_a_summary_must_share_words_with_what_it_replaces() -> None:
+    """A quarter of its own up to three; a refusal that quotes much of the talk is none."""
+    assert taken("Parser renamed") == "Parser renamed"
+    one_of_four = "parser alpha beta gamma"
+    assert taken(one_of_four) == one_of_four
+    for foreign in (
+        "alpha",
+        "parser " + "alpha beta gamma delta epsilon zeta eta theta iota kappa",
+    ):
+        with pytest.raises(SummaryProblem) as problem:
+            taken(foreign)
+        assert problem.value.code == "unrelated"
+    source = "USER: rename parser module lexer tokens grammar syntax tree"
+    quoted = "Unfortunately the parser, lexer, tokens, grammar, syntax and module tree still fail."
+    found = accept(quoted, source, budget_tokens=50, replaced_tokens=1_000, count=words)
+    assert found == quoted, "it begins like a refusal and tells what was said"
+
+
+def test_headings_alone_or_with_nothing_below_say_nothing() -> None:
+    for hollow in ("Decisions:", "**Open**", "# A\n---\n…", "- none\n- N/A", "No open tasks."):
+        with pytest.raises(SummaryProblem) as problem:
+            taken(hollow)
+        assert problem.value.code == "skeleton", hollow
+    assert taken("Decisions: none\nThe parser module is renamed.")
+
+
+def test_a_summary_without_any_line_that_fits_is_cut_at_a_word() -> None:
+    line = " ".join(f"parser{n}" for n in range(200)) + " module"
+
+    def letters(text: str) -> int:
+        return (len(text) + 3) // 4
+
+    cut = accept(line + " parser renamed", SOURCE, budget_tokens=40, replaced_tokens=9_999,
+                 count=letters)  # fmt: skip
+    assert line.startswith(cut + " ") and 30 < letters(cut) <= 40, "as much as fits"

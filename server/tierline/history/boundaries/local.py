@@ -90,9 +90,6 @@ FITTED_PRIOR = 0.25
 """Share of prompts that began a new topic in the conversations that the weights were fitted on."""
 PRIOR = 0.1
 """The same within a session."""
-SEGMENTS_AT = 0.4
-"""Probability from which :func:`segment` begins a new one, where it is higher than its neighbours'.
-"""
 
 
 @frozen
@@ -124,19 +121,6 @@ def detect(messages: Sequence[Message]) -> TopicBoundary:
         return SAFE_BOUNDARY
     reason = ", ".join(best.reasons) or "cohesion dips here"
     return TopicBoundary(best.place, reason, _corrected(best.probability))
-
-
-def segment(messages: Sequence[Message], threshold: float = SEGMENTS_AT) -> list[int]:
-    """All places at which a topic begins, the first message excluded. Topics have two turns or
-    more: of neighbouring places only the more probable one counts.
-    """
-    found = gaps(messages)
-    values = [gap.probability for gap in found]
-    return [
-        gap.place
-        for i, gap in enumerate(found)
-        if gap.probability >= threshold and gap.probability >= max(values[max(0, i - 1) : i + 2])
-    ]
 
 
 def features(found: Sequence[TurnSigns]) -> list[tuple[float, ...]]:
@@ -183,9 +167,9 @@ def _own(found: Sequence[TurnSigns], i: int, rarity: dict[str, float]) -> tuple[
 
 
 def _corrected(probability: float) -> float:
-    odds = probability / (1 - probability) if probability < 1 else math.inf
+    odds = probability / (1 - probability)  # never 1, see _gap
     odds *= (PRIOR / (1 - PRIOR)) / (FITTED_PRIOR / (1 - FITTED_PRIOR))
-    return 1.0 if math.isinf(odds) else odds / (1 + odds)
+    return odds / (1 + odds)
 
 
 def _share(part: frozenset[str], whole: frozenset[str]) -> float:

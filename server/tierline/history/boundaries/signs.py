@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.history.extract import file_names, identifiers
@@ -19,7 +19,7 @@ _PROMPT_CHARACTERS = 4000
 _REPLY_CHARACTERS = 6000
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’][^\W_]+)?", re.UNICODE)
 _NO_SPACES = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_SUFFIX = re.compile(r"(?:ations?|ing|edly|ies|ied|ers?|ed|es|ly|s)$")
+_SUFFIX = re.compile(r"(?:'s|ations?|ing|edly|ies|ied|ers?|ed|es|ly|s)$")
 _LONG_WORD = re.compile(r"\S{200,}")
 
 
@@ -115,7 +115,6 @@ class TurnSigns:
     """Pronouns and the like among the first words."""
     length: int
     """Content words of the prompt."""
-    head: str = field(default="", repr=False)
 
 
 def turns(messages: Sequence[Message]) -> list[TurnSigns]:
@@ -168,7 +167,6 @@ def _signs(messages: Sequence[Message], start: int, end: int) -> TurnSigns:
         follows=bool(_FOLLOWS.match(prompt)),
         points_back=len(_POINTS_BACK.findall(head)),
         length=sum(asked.values()),
-        head=head,
     )
 
 
