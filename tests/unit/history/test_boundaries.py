@@ -211,3 +211,38 @@ def test_arguments_of_a_call_may_be_of_any_kind() -> None:
     messages = [m for n in range(1, 5) for m in turn(n)]
     messages.insert(3, msg(99, "assistant", (call,), group="g2"))
     assert 0 <= detect(messages).confidence <= 1, "and long ones are no words of the turn"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"boundary_index": 3, "confidence": 0.9, "summary": "before"}',
+        'Sure: {"boundary_index": 3, "confidence": 0.9, "summary": "before"} as asked.',
+        'Sure: {"boundary_index": 3, "confidence": 0.9, "summary": "before",} as asked.',
+        '```json\n{"boundary_index": 3, "confidence": 0.9, "summary": "before"}\n```',
+    ],
+)
+def test_an_object_between_words_is_read_whole(answer: str) -> None:
+    assert parse(answer, 10) == TopicBoundary(3, "", 0.9, "before")
+
+
+def test_an_object_about_something_else_does_not_hide_the_answer() -> None:
+    assert parse('Like {"this": 1}: boundary_index: 4, confidence: 0.9', 10).boundary_index == 4
+    assert parse("[3]", 10) == parse("3", 10) == parse("null", 10) == SAFE_BOUNDARY
+    assert parse("[" * 100_000, 10) == SAFE_BOUNDARY
+
+
+def test_a_boundary_counts_from_half_on_and_needs_a_place() -> None:
+    assert TopicBoundary(0, "", 0.5).sure and not TopicBoundary(0, "", 0.49).sure
+    assert not TopicBoundary(None, "", 1.0).sure
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="confidence"):
+            TopicBoundary(0, "", wrong)
+    assert TopicBoundary(0, "", 0.0).confidence == 0 and TopicBoundary(0, "", 1.0).sure
+
+
+def test_all_of_a_short_talk_is_shown() -> None:
+    messages = [msg(i, "user", f"n{i}") for i in range(MAX_MESSAGES)]
+    for count in (0, 1, MAX_MESSAGES):
+        assert newest(messages[:count]) == (messages[:count], 0)
+    assert format_messages(messages[:1]) == "[0] USER: n0", "numbers are indices"

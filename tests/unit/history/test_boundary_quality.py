@@ -95,6 +95,8 @@ def test_no_single_sign_of_novelty_is_enough() -> None:
     """The next step of the same thing brings a file, a name, another kind of work, a long text."""
     for prompt, reply in (
         ("add a test for the session cookie in tests/test_session.py", "Added, load_user is used."),
+        ("Now let's write tests for load_user in tests/test_session.py",
+         "Wrote tests for load_user and session.get."),
         ("explain how load_user reads the session", "It calls session.get in src/auth/session.py."),
         ("also rename load_user to fetch_user in src/auth/session.py", "Renamed load_user."),
         ("Next, let's delete the session cookie in load_user on logout", "delete_cookie does."),
