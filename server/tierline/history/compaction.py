@@ -124,7 +124,7 @@ def outline(
     cut = start
     if boundary.sure and boundary.boundary_index is not None:
         place = _turn_at(turns, boundary.boundary_index)
-        if place >= start and place > 0:
+        if place >= start:
             case, reason = Case.TRUNCATE, boundary.boundary_reason or "the topic changed"
             cut = _at_least(turns, place, settings.min_verbatim_exchanges)
     zone = tuple(m for turn in turns[:cut] for m in turn.messages if m.role != "system")
@@ -192,12 +192,11 @@ def _cut(turns: Sequence[Group], settings: CompactionSettings, size: Size) -> in
     place = len(turns)
     for turn in reversed(turns):
         room -= size(turn.messages)
-        if room < 0 and place < len(turns):
-            break
-        place -= 1
         if room < 0:
             break
-    return _at_least(turns, min(place, max(0, len(turns) - 1)), settings.min_verbatim_exchanges)
+        place -= 1
+    newest = max(0, len(turns) - 1)
+    return _at_least(turns, min(place, newest), settings.min_verbatim_exchanges)
 
 
 def _at_least(turns: Sequence[Group], place: int, exchanges: int) -> int:

@@ -193,7 +193,7 @@ def test_a_turn_is_a_prompt_with_all_that_follows() -> None:
     call = ToolUse(
         "c", "read", {"path": "lib/b.py", "note": "x" * 300, "more": "y_z" * 100, "n": 3}
     )
-    result = ToolResult("c", (Text("open_file(" + "z" * 400 + " late_name"),))
+    result = ToolResult("c", (Text("open_file " + "z " * 200 + " late_name"),))
     messages = [
         msg(0, "assistant", "hello early_name"),
         msg(1, "user", "look at src/a.py with load_user"),
@@ -206,7 +206,7 @@ def test_a_turn_is_a_prompt_with_all_that_follows() -> None:
     assert (first.place, second.place) == (1, 5)
     assert first.prompt_files == {"a.py"} and first.files == {"a.py", "b.py", "c.py"}
     assert first.prompt_names == {"load_user"}
-    assert first.names == {"load_user", "run_all"}, "and not what lies deep in a result"
+    assert first.names == {"load_user", "open_file", "run_all"}, "not what lies deep in a result"
     assert not any(len(word) > 200 for word in first.words), "long arguments are no words"
     assert turns([messages[0]]) == [] == turns([])
 
@@ -240,6 +240,7 @@ def test_the_first_cue_names_the_work() -> None:
         ("字", {"字": 1}),
         ("데이터", {"데이": 1, "이터": 1}),
         ("größe größe", {"größe": 2}),
+        ("字 parser", {"字": 1, "pars": 1}),
     ],
 )
 def test_stems(text: str, found: dict[str, int]) -> None:

@@ -17,7 +17,6 @@ from histories import msg, texts, tool_turn, turn
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.compaction import (
     NOTHING,
-    RULE_TOKENS,
     SMALLEST,
     Case,
     CompactionSettings,
@@ -131,7 +130,8 @@ def test_little_is_not_worth_a_summary_but_may_be_dropped_with_its_topic() -> No
     given = settings(verbatim_window_tokens=60)
     assert outline(talk(SMALLEST, 60), given, size).case is Case.SUMMARIZE
     short = outline(talk(SMALLEST - 1, 60), given, size)
-    assert (short.case, short.zone) == (Case.NONE, ())
+    assert (short.case, short.zone, short.covers) == (Case.NONE, (), ())
+    assert (short.zone_tokens, short.budget_tokens) == (0, 0), "nothing is replaced"
     assert short.reason != NOTHING.reason
     ended = TopicBoundary(2, "", 0.5)
     done = outline(talk(SMALLEST - 1, 60), given, size, ended)
@@ -162,12 +162,12 @@ def ruled(number: int, characters: int, **meta: object) -> tuple[Message, Messag
 
 def test_a_rule_stays_word_for_word_up_to_two_hundred_tokens_and_is_quoted_beyond() -> None:
     """docs/compaction.md, "What never happens"."""
-    for characters, kept in ((RULE_TOKENS, ("m10",)), (RULE_TOKENS + 1, ())):
+    for characters, kept in ((200, ("m10",)), (201, ())):
         done = outline([*ruled(1, characters), *talk(60)], settings(), size)
         assert done.keeps == kept
         assert done.rules == (() if kept else ("Never touch the file number 1.",))
         assert ("m10" in {m.id for m in done.zone}) is not bool(kept)
-    messages = [*ruled(1, RULE_TOKENS + 1, pinned=True), *talk(60)]
+    messages = [*ruled(1, 201, pinned=True), *talk(60)]
     wide = settings(verbatim_window_tokens=600)
     pinned = outline(messages, wide, size, TopicBoundary(2, "", 1.0))
     assert pinned.keeps == ("m10",), "what is pinned stays whole"
@@ -181,7 +181,7 @@ def test_what_is_kept_takes_half_of_the_window_and_the_newest_comes_first() -> N
     assert done.keeps == ("m30", "m40"), "300 characters, in the order of the conversation"
     assert done.rules == ("Never touch the file number 1.", "Never touch the file number 2.")
     small = settings(verbatim_window_tokens=60)
-    assert outline([*ruled(1, RULE_TOKENS), *talk(60)], small, size).keeps == ("m10",), (
+    assert outline([*ruled(1, 200), *talk(60)], small, size).keeps == ("m10",), (
         "one rule finds room, however small the window"
     )
 
