@@ -97,34 +97,62 @@ def test_a_whole_that_counts_more_than_its_parts_still_keeps_to_the_budget() -> 
     assert render(made, budget_tokens=1, count=squared) == ""
 
 
-def order(*said: str) -> list[str]:
-    """The kinds of what is kept while room grows, the most important first."""
-    everything = digest(talk(*[("user", text) for text in said]))
-    kept: list[str] = []
-    for budget in range(600):
-        for line in render(everything, budget_tokens=budget, count=len).splitlines():
-            if line.endswith(":") and line not in kept:
-                kept.append(line)
-    return kept
+RULE, TASK_1, TASK_2 = "Always use tabs.", "TODO: write tests.", "TODO: write docs."
+CHOICE_1, CHOICE_2 = "We agreed to use tabs.", "We agreed to use Redis."
+FACT = "It listens on port 6390."
+DONE_1, DONE_2 = "Write the login page", "Write the logout page"
 
 
-def test_rules_outweigh_what_is_open_that_decisions_and_those_facts() -> None:
-    """Seen with lines of one length, so that only their weight decides."""
-    rule, task, choice, fact = (
-        "Always use tabs here.......", "TODO: use tabs all over it.",
-        "We agreed to use tabs here.", "It listens on port 6390 now",
-    )  # fmt: skip
-    headings = {"Standing rules:": 0, "Open tasks:": 1, "Decisions:": 2, "Facts:": 3}
+def made(*said: str) -> list[Message]:
+    """Replies that say so; rules stand in an earlier summary, and what is done was asked for."""
+    messages: list[Message] = []
+    for text in said:
+        number = 2 * len(messages)
+        if text in (DONE_1, DONE_2):
+            messages += [msg(number, "user", text), msg(number + 1, "assistant", "It did.")]
+        elif text == RULE:
+            card = f"[History Summary]\nStanding rules:\n- {RULE}"
+            messages.append(msg(number, "user", card, meta={"summary": True}))
+        else:
+            messages.append(msg(number, "assistant", text))
+    return messages
 
-    def best(*lines: str) -> str:
-        room = max(len(line) for line in lines) + len("Standing rules:\n- \n")
-        everything = digest(talk(*[("user", line) for line in lines]))
-        return render(everything, budget_tokens=room, count=len).splitlines()[0]
 
-    for stronger, weaker in ((rule, task), (rule, fact), (task, choice), (choice, fact)):
-        for said in ((stronger, weaker), (weaker, stronger)):
-            (first,) = [h for h in headings if h == best(*said)]
-            assert first == best(stronger), said
+@pytest.mark.parametrize(
+    ("kept", "left_out"),
+    [
+        ((RULE,), TASK_1),
+        ((TASK_1,), CHOICE_1),
+        ((TASK_1,), "It fails with KeyError."),
+        ((CHOICE_1,), FACT),
+        ((CHOICE_1,), DONE_1),
+        ((DONE_1,), FACT),
+        ((DONE_1,), "call load_user and run_all"),
+        # even a second one
+        ((CHOICE_1, CHOICE_2), DONE_1),
+        ((DONE_1, DONE_2), FACT),
+    ],
+)
+def test_what_outweighs_what(kept: tuple[str, ...], left_out: str) -> None:
+    """Whichever was said later, what matters more is kept where there is no room for both."""
+    alone = {line for line in chosen(made(*kept), 10) if line.startswith("- ")}
+    for said in ((*kept, left_out), (left_out, *kept)):
+        assert set(chosen(made(*said), len(kept))) == alone, said
+
+
+def test_the_newest_decision_outweighs_a_second_task() -> None:
+    said = made(TASK_1, TASK_2, CHOICE_1)
+    assert set(chosen(said, 2)) == {f"- {TASK_2}", f"- {CHOICE_1}"}
+
+
+def chosen(messages: list[Message], room: int) -> list[str]:
+    """The lines that are kept where there is room for so many, whatever their length."""
+    text = render(digest(messages), budget_tokens=room, count=lines)
+    return [line for line in text.splitlines() if line.startswith("- ")]
+
+
+def lines(text: str) -> int:
+    return sum(line.startswith("- ") for line in text.splitlines())
 
 
 def test_many_lines_of_one_kind_leave_room_for_another() -> None:
@@ -210,6 +238,7 @@ def test_what_is_said_twice_is_one_line() -> None:
     [
         ("Never use globals, TODO in main.", Kind.RULE),
         ("TODO: decide on Redis, it fails.", Kind.OPEN),
+        ("Still missing: the docs.", Kind.OPEN),
         ("We decided on Redis as it fails with status 500.", Kind.DECISION),
         ("It fails on port 6390.", Kind.ERROR),
         ("It listens on port 6390.", Kind.FACT),
@@ -303,6 +332,15 @@ def test_long_tasks_and_reports_are_told_in_short() -> None:
     asked, told = line.split(": ")
     assert len(asked) <= LINE_CHARACTERS // 2 and len(told) <= LINE_CHARACTERS // 2 + 1
     assert long.startswith(asked) and report.startswith(told.rstrip("…"))
+    (line,) = found(Kind.DONE, TASK, report)
+    _, told = line.split(": ")
+    assert len(told) <= LINE_CHARACTERS // 2 and report.startswith(told)
+    (line,) = found(
+        Kind.ERROR, "It fails with KeyError " + "and so on " * 15, "The cause is a typo."
+    )
+    assert len(line.split(" → ")[0]) <= LINE_CHARACTERS // 2 and line.endswith(
+        "The cause is a typo."
+    )
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -325,6 +363,11 @@ def result(text: str, failed: bool = False) -> Message:
 )
 def test_the_last_error_of_a_tool_is_found_by_its_shape(output: str, error: str) -> None:
     assert digest([result(output)]).of(Kind.ERROR) == (error,)
+
+
+def test_an_error_in_a_code_block_of_a_prompt_is_found() -> None:
+    prompt = "It says:\n```\nKeyError: 'x'\nValueError: y\n```\nWhy?"
+    assert found(Kind.ERROR, prompt) == ("ValueError: y",)
 
 
 def test_of_a_prompt_that_quotes_errors_the_last_counts() -> None:
