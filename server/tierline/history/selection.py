@@ -49,7 +49,7 @@ def select(
     semantic: Rank | None = None,
 ) -> tuple[Message, ...]:
     """Apply a strategy by name. ``size`` is in groups, 0 for all. Unknown names mean ``full``."""
-    if size <= 0 or strategy not in (Strategy.WINDOW, Strategy.RANKED):
+    if strategy not in (Strategy.WINDOW, Strategy.RANKED):
         return tuple(messages)
     if strategy == Strategy.WINDOW or search is None:
         return window(messages, size)
@@ -84,9 +84,8 @@ def window(
         return tuple(messages)
     turns = groups(messages)
     step = max(size // SLIDE_SHARE, 1) if chunk is None else max(chunk, 1)
-    excess = len(turns) - size
-    start = 0 if excess <= 0 else -(-excess // step) * step
-    start = min(start, len(turns) - 1)
+    excess = max(len(turns) - size, 0)
+    start = min(-(-excess // step) * step, len(turns) - 1)
     return _only(messages, (t.id for t in turns[start:]))
 
 

@@ -124,7 +124,9 @@ def test_a_new_topic_is_seen_however_politely_it_is_put() -> None:
 def test_reasons_name_the_signs() -> None:
     other = detect(talk(*LOGIN, ("Next topic: explain totals in billing/export.py", "ok")))
     assert other.boundary_reason.split(", ")[:2] == ["a switch is announced", "other files"]
-    assert len(other.boundary_reason.split(", ")) <= 3
+    all_of_them = "Next topic: explain how run_all adds invoice totals in billing/export.py"
+    reasons = detect(talk(*LOGIN, (all_of_them, "ok"))).boundary_reason.split(", ")
+    assert reasons == ["a switch is announced", "other files", "other words"], "no more"
     same = detect(talk(*LOGIN))
     assert "other files" not in same.boundary_reason
 

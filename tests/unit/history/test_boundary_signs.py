@@ -126,6 +126,28 @@ def test_blocks_look_as_far_as_their_size() -> None:
     assert 0 < found["words_2_apart"] < 1
 
 
+def test_cohesion_is_the_cosine_of_counts_and_rare_words_weigh_more() -> None:
+    """By hand: a prompt counts twice, so (4, 2) · (2, 0) = 8 over √20 · 2."""
+    assert signs("parse parse tokens", "parse")["words_1_apart"] == pytest.approx(
+        1 - 8 / (math.sqrt(20) * 2)
+    )
+    common = [f"module number{n} word{n}" for n in range(6)]
+    found = signs(*common, "module other thing")
+    assert found["rare_words_1_apart"] > found["words_1_apart"], "what all share says little"
+    rare = signs(*["module"] * 6, "module lexer", "module lexer")
+    assert rare["rare_words_1_apart"] == pytest.approx(0)
+    shared = signs(*["module parser"] * 6, "module lexer zebra", "module lexer zeal")
+    assert shared["rare_words_1_apart"] > 0
+
+
+def test_a_valley_is_the_lowest_of_its_neighbours_and_of_no_others() -> None:
+    talks = ["parse tokens", "parse tokens", "parse grammar", "parse grammar"]
+    talks += ["invoice totals", "invoice totals"]
+    for prompts, lows in ((talks, [0, 1, 0, 1, 0]), (talks[::-1], [0, 1, 0, 1, 0])):
+        rows = features(turns(talk(*prompts)))
+        assert [row[FEATURES.index("words_1_low")] for row in rows] == lows
+
+
 def test_in_a_talk_without_any_change_no_place_stands_out() -> None:
     """Chance has dips too; they are no more than that."""
     rows = features(turns(talk(*["parse tokens quickly"] * 6)))

@@ -220,6 +220,8 @@ def test_a_window_asks_no_search_and_a_size_of_nothing_is_all() -> None:
     for size in (0, -1):
         assert ranked(history, size, query="header", search=never) == history
     assert ranked(history, 9, query="header", search=never) == history, "all of it fits"
+    assert chosen(ranked(history, 1, query="header", search=lambda _: ["g1"])) == ["g9"]
+    assert window((), 3) == ranked((), 3, query="header", search=never) == ()
 
 
 def test_the_current_turn_is_sent_whatever_the_chunk() -> None:
