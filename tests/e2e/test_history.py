@@ -88,6 +88,9 @@ def test_history_from_the_first_turn_to_another_session(
     block.locator("summary").click()
     expect(block.locator("pre")).to_contain_text("port 4711")
     expect(first.get_by_test_id("weight")).to_contain_text("tokens")
+    usage = first.get_by_test_id("usage")
+    expect(usage).to_contain_text("$")
+    took, outcome = usage.inner_text(), usage.get_attribute("data-outcome") or ""
 
     # A picture is pasted, sent, and stays with its prompt.
     box = chat.get_by_test_id("chat-input")
@@ -105,6 +108,7 @@ def test_history_from_the_first_turn_to_another_session(
     chip = chat.get_by_test_id("branch-chip")
     expect(chip).to_be_visible(timeout=20_000)
     expect(replies(chat)).to_have_count(1)
+    expect(usage).to_have_text(took)
     say(chat, "Only on the branch")
     expect(replies(chat)).to_have_count(2, timeout=60_000)
     chip.click()
@@ -178,9 +182,11 @@ def test_history_from_the_first_turn_to_another_session(
     quick_pick(vscode, "MARMALADE")
     expect(prompts(chat)).to_have_count(3, timeout=20_000)
     expect(prompts(chat).nth(1).locator("img")).to_have_count(1)
+    expect(replies(chat).get_by_test_id("usage")).to_have_count(3)
+    expect(usage).to_have_text(took)
     assert len(model.requests) == requests, "nothing of this was sent to the model"
 
-    # After a reload all of it is there again, with the picture.
+    # After a reload all of it is there again, with the picture and what each reply took.
     vscode.open()
     chat = vscode.show_chat()
     expect(prompts(chat)).to_have_count(3, timeout=60_000)
@@ -188,3 +194,6 @@ def test_history_from_the_first_turn_to_another_session(
         "src", re.compile("^data:image/png")
     )
     expect(replies(chat).first.get_by_test_id("state-block")).to_be_visible()
+    expect(replies(chat).get_by_test_id("usage")).to_have_count(3)
+    expect(replies(chat).first.get_by_test_id("usage")).to_have_text(took)
+    expect(replies(chat).first.get_by_test_id("usage")).to_have_attribute("data-outcome", outcome)

@@ -22,7 +22,16 @@ DATA: dict[str, Any] = {
     ),
     EventKind.URLS: st.just({"urls": ["https://example.org/"]}) | st.just({}),
     EventKind.SCRATCHPAD: st.text("xy", max_size=3).map(lambda text: {"text": text}),
-    EventKind.REFLECTION: st.text(max_size=3).map(lambda text: {"group": "g1", "calls": [text]}),
+    EventKind.REFLECTION: st.fixed_dictionaries(
+        {
+            "group": st.sampled_from(["g1", "g2"]),
+            "calls": st.lists(st.text(max_size=3), max_size=1),
+            "requests": st.lists(
+                st.fixed_dictionaries({"input": st.integers(0, 9)}) | st.none(), max_size=2
+            ),
+        },
+        optional={"message": st.sampled_from(["n1", "n2", ""])},
+    ),
     EventKind.FORK: BRANCHES.map(lambda name: {"branch": name, "at": "m1"}) | st.just({}),
     EventKind.SWITCH: BRANCHES.map(lambda name: {"branch": name}),
     EventKind.DROP: st.just({"groups": ["g1"]}),

@@ -1472,6 +1472,12 @@ export interface ChatMessage {
   state: string;
   /** The tools that an assistant's message calls, with what came of them. Messages with the role ``tool`` hold the results; a client that shows these rows need not show them. */
   calls: ToolCallInfo[];
+  /** What the turn took, sums over all its requests: at the turn's last reply, or at its prompt if the provider answered without a reply coming of it. Null at the other messages, while the turn runs, and where it is not known. */
+  usage: UsageInfo | null;
+  /** The turn's last request alone, if there were several. */
+  last: UsageInfo | null;
+  /** What the cache gave that request; null where ``usage`` is, and in older conversations. */
+  cacheOutcome: 'hit' | 'partial' | 'miss' | 'first' | 'unknown' | 'uncached' | null;
   /** Id of the compaction that stands for it: it is shown, but no longer sent. */
   covered: string;
   /** Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes. */

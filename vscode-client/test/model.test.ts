@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Event, EventBody } from '../src/protocol';
 import { EventStream } from '../src/shared/eventStream';
 import { apply, fromState, type Model, retryGroup, turnKey } from '../src/shared/model';
-import { budget, delta, event, file, finished, message, started, state } from './fake/state';
+import { budget, delta, event, file, finished, message, started, state, took } from './fake/state';
 
 function run(model: Model, ...bodies: EventBody[]): Model {
   let current = model;
@@ -15,6 +15,24 @@ function run(model: Model, ...bodies: EventBody[]): Model {
 }
 
 describe('reducing events', () => {
+  it('takes figures from the state, and keeps those that an older server does not repeat', () => {
+    const usage = took({ requests: 2 });
+    const reply = message('a1', { role: 'assistant', usage, last: took(), cacheOutcome: 'hit' });
+    const fresh = fromState(state({ messages: [reply] })).messages.at(-1);
+    expect(fresh).toMatchObject({ usage, last: took(), cacheOutcome: 'hit', cache: null });
+    const { usage: _, last: __, cacheOutcome: ___, ...old } = reply;
+    const live = run(
+      fromState(state()),
+      started('t1', 'u1'),
+      finished('t1', { message: old as typeof reply, usage, last: took() }),
+    );
+    expect(live.messages.at(-1)).toMatchObject({ usage, last: took(), cacheOutcome: null });
+    const again = fromState(state({ messages: [old as typeof reply] }), live);
+    expect(again.messages.at(-1)).toMatchObject({ usage, last: took() });
+    const bare = fromState(state({ messages: [old as typeof reply] }));
+    expect(bare.messages.at(-1)).toMatchObject({ usage: null, last: null, cacheOutcome: null });
+  });
+
   it('streams a reply and keeps its key when it is finished', () => {
     const streaming = run(
       fromState(state()),

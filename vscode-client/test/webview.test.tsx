@@ -21,6 +21,7 @@ import {
   message,
   started,
   state,
+  took,
 } from './fake/state';
 
 class Observer {
@@ -232,16 +233,13 @@ describe('a conversation', () => {
   });
 
   it('shows what a reply took, and leads from there to the prompt cache', () => {
-    const usage = {
+    const usage = took({
       inputTokens: 617,
       outputTokens: 170,
       cacheReadTokens: 412,
-      cacheWriteTokens: 0,
-      estimated: false,
       cost: 0.0021,
       saved: 0.001,
-      requests: 1,
-    };
+    });
     page.ready();
     page.emit(started('t1', 'u1'));
     page.emit(
@@ -254,17 +252,8 @@ describe('a conversation', () => {
   });
 
   it('shows the sum of a turn of several requests, and the last one on hover', () => {
-    const last = {
-      inputTokens: 400,
-      outputTokens: 5,
-      cacheReadTokens: 0,
-      cacheWriteTokens: 0,
-      estimated: false,
-      cost: 0.002,
-      saved: 0,
-      requests: 1,
-    };
-    const usage = { ...last, inputTokens: 1300, outputTokens: 55, cost: 0.006, requests: 3 };
+    const last = took();
+    const usage = took({ inputTokens: 1300, outputTokens: 55, cost: 0.006, requests: 3 });
     page.ready();
     page.emit(started('t1', 'u1'));
     const reply = message('a1', { role: 'assistant', text: 'Done.' });
@@ -272,6 +261,45 @@ describe('a conversation', () => {
     const line = page.get('[data-testid=usage]');
     expect(line.textContent).toBe('3 requests · 1.3k in · 55 out · $0.0060');
     expect(line.title).toContain('The last request alone: 400 in · 5 out · $0.0020.');
+  });
+
+  it('shows after a reload what it showed when the reply came', () => {
+    const usage = took({ inputTokens: 1300, outputTokens: 55, cost: 0.006, requests: 3 });
+    const told = { usage, last: took(), cacheOutcome: 'miss' as const };
+    const reply = message('a1', { role: 'assistant', text: 'Done.', ...told });
+    page.ready();
+    page.emit(started('t1', 'u1'), finished('t1', { message: reply, usage, last: took() }));
+    const before = page.get('[data-testid=usage]');
+    const seen = [before.textContent, before.title, before.dataset.outcome];
+    expect(seen[0]).toBe('3 requests · 1.3k in · 55 out · $0.0060 ·  cache miss');
+    expect(seen[2]).toBe('miss');
+
+    const again = new Page();
+    again.ready({ messages: [message('u1'), reply] });
+    const after = again.get('[data-testid=usage]');
+    expect([after.textContent, after.title, after.dataset.outcome]).toEqual(seen);
+    again.click('[data-testid=usage]');
+    again.last('showCache');
+  });
+
+  it('shows no figures where none are known, and those of a turn without a last reply', () => {
+    const halted = { status: 'tool_call', usage: took({ inputTokens: 70 }) } as const;
+    page.ready({
+      messages: [
+        message('u1'),
+        message('a1', { role: 'assistant' }),
+        message('u2', { usage: took({ inputTokens: 60 }) }),
+        message('u3'),
+        message('a3', { role: 'assistant', status: 'tool_call' }),
+        message('a4', { role: 'assistant', ...halted }),
+      ],
+    });
+    const lines = [...page.root.querySelectorAll('[data-testid=usage]')];
+    expect(lines.map((line) => line.closest('article')?.dataset.id)).toEqual(['u2', 'a4']);
+    expect(lines.map((line) => line.textContent)).toEqual([
+      '60 in · 5 out · $0.0020',
+      '70 in · 5 out · $0.0020',
+    ]);
   });
 
   it('shows a prompt, its context line and a streaming reply', () => {

@@ -2,16 +2,14 @@
 
 Messages are kept whole, for every request is made of them. An event is kept as long as something
 can still follow from it: of the settings that are written anew as a whole (files and pins, web
-pages, scratchpad) the newest one, of what only the index shows (reflections) the packed text. What
-is left out changes nothing in the timeline, which a property test holds; the log has all of it.
+pages, scratchpad) the newest one, of what only the index shows (reflections) the packed text and
+the figures. What is left out changes nothing in the timeline, which a property test holds; the log
+has all of it.
 """
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 import attrs
 from attrs import define, field
@@ -19,35 +17,14 @@ from attrs import define, field
 from tierline.history.events import Event, EventKind
 from tierline.history.messages import Message
 from tierline.history.timeline import MAIN
+from tierline.history.usage import Packed
 
 WHOLE = frozenset({EventKind.FILES, EventKind.URLS, EventKind.SCRATCHPAD})
 """Kinds of which each event says everything: the newest one counts."""
-UNREAD = frozenset({EventKind.REFLECTION})
-"""Kinds that the timeline does not look at."""
+PACKED = frozenset({EventKind.REFLECTION})
+"""Kinds of which the timeline takes only figures."""
 REMEMBERED = 1_000
 """Ids of events that were left out, so that one which a log has twice is known again."""
-
-
-class Packed(Mapping[str, Any]):
-    """An event's data as JSON text, a tenth of what its objects take. Read again at each use."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self._text = json.dumps(dict(data), separators=(",", ":")).encode()
-
-    def _data(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads(self._text)
-        return data
-
-    def __getitem__(self, name: str) -> Any:
-        return self._data()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._data())
-
-    def __len__(self) -> int:
-        return len(self._data())
 
 
 @define
@@ -75,7 +52,7 @@ class Kept:
             return entry
         if entry.kind == EventKind.FORK:
             self._branches.add(str(entry.data.get("branch")))
-        if entry.kind in UNREAD:
+        if entry.kind in PACKED:
             return attrs.evolve(entry, data=Packed(entry.data))
         if entry.kind in WHOLE:
             self._overtake(entry.kind)

@@ -19,6 +19,7 @@ from tierline.history.codec import decode
 from tierline.history.events import Event, EventKind
 from tierline.history.groups import Group, groups, link_results, with_groups
 from tierline.history.messages import Message, Status
+from tierline.history.usage import TurnUsage, together, turn_usage
 
 MAIN = "main"
 
@@ -80,6 +81,8 @@ class Timeline:
     """The newest STATE block whose turn is still there."""
     states: Mapping[str, str] = field(factory=dict)
     """Message id to the STATE block that the message ended with."""
+    usages: Mapping[str, TurnUsage] = field(factory=dict)
+    """Message id to what its turn took; of a turn without a reply the prompt's id."""
     scratchpad: str = ""
     window: int | None = None
     strategy: str = ""
@@ -190,6 +193,8 @@ class _Replay:
         self.edits: dict[str, dict[str, Any]] = {}
         self.deleted = False
         self.status: dict[str, Status] = {}
+        self.newest: dict[str, str] = {}
+        self.usages: dict[str, TurnUsage] = {}
 
     def add(self, entry: Message | Event) -> None:
         self.session = self.session or entry.session_id
@@ -203,6 +208,8 @@ class _Replay:
         if isinstance(entry, Message):
             line.messages.append(entry)
             self.deleted = False
+            if entry.role in ("user", "assistant"):
+                self.newest[entry.group_id] = entry.id
         else:
             self._event(entry, line)
 
@@ -237,6 +244,8 @@ class _Replay:
             case EventKind.SWITCH:
                 if _word(data, "branch") in self.lines:
                     self.current = _word(data, "branch")
+            case EventKind.REFLECTION:
+                self._took(data)
             case EventKind.COMPRESS:
                 line.compressed.append(_word(data, "after"))
             case _:
@@ -264,6 +273,14 @@ class _Replay:
                 self.edits[_word(data, "edit")] = {**known, **data}
             case EventKind.DELETE:
                 self.deleted = True
+
+    def _took(self, data: Mapping[str, Any]) -> None:
+        usage = turn_usage(data)
+        if usage is None:
+            return
+        # Earlier versions named the turn only; it ended with the newest of its messages.
+        message = usage.message or self.newest.get(_word(data, "group"), "")
+        self.usages[message] = together(self.usages.get(message), usage)
 
     def _targets(self, data: Mapping[str, Any], line: _Line) -> Iterable[str]:
         stay = _word(data, "to")
@@ -311,6 +328,7 @@ class _Replay:
             title=self.title,
             state=states[-1] if states else "",
             states={m: t for _, t, m in line.states if m},
+            usages=self.usages,
             scratchpad=self.scratchpad,
             window=self.window,
             strategy=self.strategy,

@@ -16,9 +16,11 @@ from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
 from tierline.history.state import extract
 from tierline.history.timeline import Timeline
+from tierline.history.usage import of_messages, with_events
 from tierline.lsp import protocol as p
 from tierline.session.history.callrows import Answers, Title, call_rows, results_of
 from tierline.session.memory.compaction_view import with_compactions
+from tierline.session.turns import cost as turncost
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 
@@ -97,18 +99,23 @@ class Conversation:
         Consistency").
         """
         known = list(messages)
-        states = (now or self.timeline()).states
-        weights = {g.id: g.tokens for g in groups(known)}
+        now = now or self.timeline()
+        turns = groups(known)
+        weights = {g.id: g.tokens for g in turns}
         answers = results_of(known)
-        return {
+        shown = {
             m.id: self._as_shown(
                 m,
-                states.get(m.id, ""),
+                now.states.get(m.id, ""),
                 weights[m.group_id] if m.role in ("assistant", "tool") else m.tokens,
                 answers,
             )
             for m in known
         }
+        # Reflections that could not be written yet are in memory, like messages.
+        for message_id, found in of_messages(turns, with_events(now.usages, self._unsaved)).items():
+            turncost.give(shown[message_id], found)
+        return shown
 
     def unanswered(self, text: str) -> Message | None:
         """The newest message, if it is this very prompt and got no reply."""
@@ -252,6 +259,16 @@ class Conversation:
             return f"{error.message} {error.advice}"
         return ""
 
+    async def reflect(self, action: Action) -> str:
+        """Append how a turn went, behind what of it is in memory only; it waits there as messages
+        do. Returns as ``act`` does.
+        """
+        try:
+            event = await asyncio.to_thread(self.store.event, action)
+        except StorageError as error:
+            return f"{error.message} {error.advice}"
+        return (await self._write(event))[1]
+
     async def restore_newest(self) -> Timeline | None:
         """Take up the session that was used last (seed 004, "Auto-Restore on Startup")."""
         return await asyncio.to_thread(self.store.restore_newest)
@@ -268,14 +285,19 @@ class Conversation:
     # --- helpers ---------------------------------------------------------------------------------
 
     async def _append(self, message: Message, *events: Event) -> tuple[Message, str]:
-        waiting = [*self._unsaved, message, *events]
+        stored, problem = await self._write(message, *events)
+        return (stored[-1] if stored else message), problem
+
+    async def _write(self, *entries: Message | Event) -> tuple[list[Message], str]:
+        """Append entries with all that could not be written before."""
+        waiting = [*self._unsaved, *entries]
         try:
             stored = await asyncio.to_thread(self.store.append_all, waiting, durable=True)
         except StorageError as error:
-            self._unsaved += [message, *events]
-            return message, f"{error.message} {error.advice}"
+            self._unsaved += entries
+            return [], f"{error.message} {error.advice}"
         self._unsaved.clear()
-        return stored[-1], ""
+        return stored, ""
 
     def _with_unsaved(self, saved: Sequence[Message]) -> list[Message]:
         """Whole groups stay together: a reply in memory follows its prompt in the log."""

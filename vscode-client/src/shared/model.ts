@@ -18,7 +18,6 @@ import type {
   State,
   ToolCallInfo,
   TurnFinished,
-  UsageInfo,
 } from '../protocol';
 
 export type Mode = State['mode'];
@@ -30,9 +29,7 @@ export interface ShownMessage extends ChatMessage {
   error: string;
   advice: string;
   code: string;
-  /** Of all requests of the turn; `last` is the last one's alone, if there were several. */
-  usage: UsageInfo | null;
-  last: UsageInfo | null;
+  /** Why the cache gave what it gave; known in the window that saw the turn. */
   cache: CacheReport | null;
 }
 
@@ -289,10 +286,14 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
 
 function details(
   body: TurnFinished,
-): Pick<ShownMessage, 'key' | 'error' | 'advice' | 'code' | 'usage' | 'last' | 'cache'> {
+): Pick<
+  ShownMessage,
+  'key' | 'error' | 'advice' | 'code' | 'usage' | 'last' | 'cacheOutcome' | 'cache'
+> {
   const { error, advice, code, usage, cache } = body;
   const last = body.last ?? null; // an older server does not say
-  return { key: turnKey(body.turnId), error, advice, code, usage, last, cache };
+  const cacheOutcome = body.message?.cacheOutcome ?? cache?.outcome ?? null;
+  return { key: turnKey(body.turnId), error, advice, code, usage, last, cacheOutcome, cache };
 }
 
 function shown(
@@ -311,6 +312,7 @@ function shown(
     code: message.code ?? previous?.code ?? '',
     usage: message.usage ?? previous?.usage ?? null,
     last: message.last ?? previous?.last ?? null,
+    cacheOutcome: message.cacheOutcome ?? previous?.cacheOutcome ?? null,
     cache: message.cache ?? previous?.cache ?? null,
   };
 }

@@ -8,6 +8,7 @@ import type {
   FileInfo,
   State,
   ToolCallInfo,
+  UsageInfo,
 } from '../../src/protocol';
 
 export function budget(changes: Partial<Budget> = {}): Budget {
@@ -70,6 +71,23 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     covered: '',
     compaction: '',
     calls: [],
+    usage: null,
+    last: null,
+    cacheOutcome: null,
+    ...changes,
+  };
+}
+
+export function took(changes: Partial<UsageInfo> = {}): UsageInfo {
+  return {
+    inputTokens: 400,
+    outputTokens: 5,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    estimated: false,
+    cost: 0.002,
+    saved: 0,
+    requests: 1,
     ...changes,
   };
 }

@@ -8,6 +8,7 @@ from attrs import field
 
 from tierline.lsp.protocol.base import (
     Accuracy,
+    CacheOutcome,
     CallStatus,
     ContextMode,
     EditState,
@@ -209,6 +210,14 @@ class ChatMessage:
     calls: list[ToolCallInfo] = field(factory=list)
     """The tools that an assistant's message calls, with what came of them. Messages with the role
     ``tool`` hold the results; a client that shows these rows need not show them."""
+    usage: UsageInfo | None = None
+    """What the turn took, sums over all its requests: at the turn's last reply, or at its prompt if
+    the provider answered without a reply coming of it. Null at the other messages, while the turn
+    runs, and where it is not known."""
+    last: UsageInfo | None = None
+    """The turn's last request alone, if there were several."""
+    cache_outcome: CacheOutcome | None = None
+    """What the cache gave that request; null where ``usage`` is, and in older conversations."""
     covered: str = ""
     """Id of the compaction that stands for it: it is shown, but no longer sent."""
     compaction: Literal["", "truncate", "summarize"] = ""

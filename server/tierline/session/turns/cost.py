@@ -1,31 +1,45 @@
-"""What a turn took: sums over its requests."""
+"""What a turn took, as clients see it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any, get_args
 
+from tierline.history.usage import Figures, TurnUsage, turn_usage
 from tierline.lsp import protocol as p
 
+_OUTCOMES = {str(outcome): outcome for outcome in get_args(p.CacheOutcome)}
 
-def total(usages: Sequence[p.UsageInfo]) -> p.UsageInfo | None:
-    """The sum; None of nothing. ``estimated`` if one of them is."""
-    if not usages:
-        return None
-    return p.UsageInfo(
-        input_tokens=sum(one.input_tokens for one in usages),
-        output_tokens=sum(one.output_tokens for one in usages),
-        cache_read_tokens=sum(one.cache_read_tokens for one in usages),
-        cache_write_tokens=sum(one.cache_write_tokens for one in usages),
-        estimated=any(one.estimated for one in usages),
-        cost=sum(one.cost for one in usages),
-        saved=sum(one.saved for one in usages),
-        requests=sum(one.requests for one in usages),
+
+def finished(
+    turn_id: str,
+    outcome: p.TurnOutcome,
+    message: p.ChatMessage | None,
+    requests: list[dict[str, Any]],
+    cache: p.CacheReport | None,
+) -> p.TurnFinished:
+    """The end of a turn with what it took, by the same figures that its reflection keeps."""
+    found = turn_usage({"requests": requests})
+    if message is not None:
+        give(message, found)
+    return p.TurnFinished(
+        turn_id, outcome, message=message, usage=total(found), last=last(found), cache=cache
     )
 
 
-def last(usages: Sequence[p.UsageInfo]) -> p.UsageInfo | None:
-    """The last of several; None of one, which is the sum already."""
-    return usages[-1] if len(usages) > 1 else None
+def give(message: p.ChatMessage, found: TurnUsage | None) -> None:
+    """Show the turn's figures with this message; None where there are none."""
+    message.usage, message.last = total(found), last(found)
+    message.cache_outcome = None if found is None else _OUTCOMES.get(found.outcome)
+
+
+def total(found: TurnUsage | None) -> p.UsageInfo | None:
+    """The sum over the turn's requests; None if none was answered."""
+    return None if found is None else _info(found.total)
+
+
+def last(found: TurnUsage | None) -> p.UsageInfo | None:
+    """The last of several requests; None of one, which is the sum already."""
+    return None if found is None or found.total.requests == 1 else _info(found.last)
 
 
 def cut_off(found: p.CacheReport, *, reported: bool) -> p.UsageInfo:
@@ -38,4 +52,17 @@ def cut_off(found: p.CacheReport, *, reported: bool) -> p.UsageInfo:
         estimated=not reported,
         cost=found.cost,
         saved=found.saved,
+    )
+
+
+def _info(figures: Figures) -> p.UsageInfo:
+    return p.UsageInfo(
+        input_tokens=figures.input,
+        output_tokens=figures.output,
+        cache_read_tokens=figures.read,
+        cache_write_tokens=figures.written,
+        estimated=figures.estimated,
+        cost=figures.cost,
+        saved=figures.saved,
+        requests=figures.requests,
     )

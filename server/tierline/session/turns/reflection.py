@@ -38,7 +38,7 @@ class ReflectionService:
         if not turn.rounds:
             return
         data = self._data(turn, outcome, code)
-        problem = await self._session.conversation.act(actions.reflection(data))
+        problem = await self._session.conversation.reflect(actions.reflection(data))
         if problem:
             log.warning("The turn's reflection was not kept: %s", problem)
         if self._session.settings.telemetry.otel:
@@ -66,6 +66,7 @@ class ReflectionService:
         ]
         return {
             "group": turn.group_id,
+            "message": turn.newest_id or turn.message_id,
             "outcome": outcome,
             **({"code": code} if code else {}),
             "began": round(turn.began, 3),
@@ -102,6 +103,7 @@ def _request_data(provider: str, model: str, turn: Turn, usage: p.UsageInfo) -> 
         "reported": not usage.estimated,
         "cost": round(usage.cost, 8),
         "saved": round(usage.saved, 8),
+        "cache": turn.cache.outcome if turn.cache is not None else "",
         "stop": turn.stop.reason if turn.stop else "incomplete",
     }
 

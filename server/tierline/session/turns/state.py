@@ -48,6 +48,8 @@ class Turn:
     """The id that the present round's reply gets in the history."""
     message: Message | None = None
     """The reply as it was recorded."""
+    newest_id: str = ""
+    """The newest of the turn's replies in the history, of earlier rounds too."""
     open: list[ToolCall] = field(factory=list)
     """Recorded calls whose results are not in the history yet."""
     shown: list[str] = field(factory=list)
@@ -59,9 +61,7 @@ class Turn:
     trace: list[dict[str, Any]] = field(factory=list)
     """What was called, in order, as JSON values."""
     requests: list[dict[str, Any]] = field(factory=list)
-    """The turn's requests so far, as JSON values."""
-    usages: list[p.UsageInfo] = field(factory=list)
-    """What the requests took that have been answered, wholly or in part."""
+    """The requests that have been answered, wholly or in part, as JSON values."""
     retrieval: str = ""
     """Id of the turn's retrieval set."""
     began: float = field(factory=time.time)

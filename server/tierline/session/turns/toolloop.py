@@ -240,7 +240,7 @@ class Rounds:
             cut=stop.reason == "output_limit",
         )
         turn.recorded, turn.message, turn.open = True, message, list(turn.calls)
-        turn.usages.append(usage)
+        turn.newest_id = message.id
         turn.requests.append(request_data(composed, turn, usage))
         if problem:
             session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
@@ -269,13 +269,12 @@ class Rounds:
     def finished(self, turn: Turn, message: Message) -> p.TurnFinished:
         """The end of a turn whose last reply is this message."""
         incomplete = message.status is Status.INTERRUPTED
-        return p.TurnFinished(
+        return turncost.finished(
             turn.group_id,
             "interrupted" if incomplete else "ok",
-            message=self._session.conversation.show(message.id),
-            usage=turncost.total(turn.usages),
-            last=turncost.last(turn.usages),
-            cache=turn.cache,
+            self._session.conversation.show(message.id),
+            turn.requests,
+            turn.cache,
         )
 
     # --- its calls -------------------------------------------------------------------------------

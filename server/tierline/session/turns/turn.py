@@ -260,23 +260,15 @@ class TurnRunner:
                 note=note,
             )
             turn.recorded, turn.open = True, list(turn.calls)
+            turn.newest_id = turn.message.id
             await self._rounds.close_calls(turn, why)
             shown = session.conversation.show(turn.message.id)
         else:
             await self._rounds.close_calls(turn, why)
             await session.drafts.drop(turn)
             session.conversation.no_reply(turn.group_id, note)
-        finished = p.TurnFinished(
-            turn.group_id,
-            outcome,
-            message=shown,
-            usage=turncost.total(turn.usages),
-            last=turncost.last(turn.usages),
-            code=code,
-            error=error,
-            advice=advice,
-            cache=turn.cache,
-        )
+        finished = turncost.finished(turn.group_id, outcome, shown, turn.requests, turn.cache)
+        finished.code, finished.error, finished.advice = code, error, advice
         await self._ended(turn, finished, code)
 
     async def _paid(self, turn: Turn) -> None:
@@ -286,7 +278,6 @@ class TurnRunner:
             return
         turn.cache = found
         usage = turncost.cut_off(found, reported=bool(turn.usage.input_tokens))
-        turn.usages.append(usage)
         turn.requests.append(cut_data(found, turn, usage))
 
 

@@ -89,6 +89,7 @@ function Prompt({
             {message.contextLine}
           </button>
         )}
+        <Usage message={message} store={store} />
       </div>
       {retry !== null && (
         <div class="note">
@@ -159,9 +160,12 @@ function Reply(props: MessageProps): JSX.Element {
               {texts.weight(tokens(message.tokens))}
             </span>
           )}
-          {message.usage !== null && (
-            <Usage usage={message.usage} last={message.last} cache={message.cache} store={store} />
-          )}
+          <Usage message={message} store={store} />
+        </footer>
+      )}
+      {message.status === 'tool_call' && message.usage !== null && (
+        <footer class="actions">
+          <Usage message={message} store={store} />
         </footer>
       )}
     </article>
@@ -208,13 +212,6 @@ function StateBlock({ text }: { text: string }): JSX.Element {
   );
 }
 
-interface UsageProps {
-  usage: NonNullable<ShownMessage['usage']>;
-  last: ShownMessage['last'];
-  cache: ShownMessage['cache'];
-  store: Store;
-}
-
 function figures(usage: NonNullable<ShownMessage['usage']>): string {
   const cached = usage.cacheReadTokens > 0 ? tokens(usage.cacheReadTokens) : '';
   const cost = usage.cost > 0 ? money(usage.cost) : '';
@@ -223,8 +220,11 @@ function figures(usage: NonNullable<ShownMessage['usage']>): string {
 }
 
 /** What the turn took, all its requests together; leads to the cache viewer. */
-function Usage({ usage, last, cache, store }: UsageProps): JSX.Element {
-  const lost = cache !== null && (cache.outcome === 'miss' || cache.outcome === 'partial');
+function Usage(props: { message: ShownMessage; store: Store }): JSX.Element | null {
+  const { message, store } = props;
+  const { usage, last, cacheOutcome, cache } = message;
+  if (usage === null) return null;
+  const lost = cacheOutcome === 'miss' || cacheOutcome === 'partial';
   const tip = [
     ...(last === null ? [] : [texts.lastRequest(figures(last))]),
     ...(cache === null ? [] : [cache.sentence]),
@@ -235,7 +235,7 @@ function Usage({ usage, last, cache, store }: UsageProps): JSX.Element {
       type="button"
       class="usage"
       data-testid="usage"
-      data-outcome={cache?.outcome ?? ''}
+      data-outcome={cacheOutcome ?? ''}
       title={tip.join(' ')}
       onClick={() => store.post({ type: 'showCache' })}
     >

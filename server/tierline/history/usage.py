@@ -1,0 +1,191 @@
+"""What turns took, as their reflections in the log have it, and which message it is shown with.
+
+A turn takes several requests if the model calls tools; its figure is their sum. The reflection is
+written when the turn has ended, so that a turn shows after a restart what it showed before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from tierline.history.events import Event, EventKind
+from tierline.history.groups import Group
+from tierline.history.messages import Message, Status
+
+_MOST = 1e15
+"""Nothing is that much; JSON knows larger numbers, and such as are none."""
+
+
+@frozen
+class Figures:
+    """Of one request, or sums over several. Tokens; money in US dollars."""
+
+    input: int = 0
+    output: int = 0
+    read: int = 0
+    """Of the input, what the provider's cache gave; ``written`` is what it took in."""
+    written: int = 0
+    estimated: bool = False
+    """True if the provider reported nothing of one of them, and it was counted."""
+    cost: float = 0.0
+    """0 if the prices are not known."""
+    saved: float = 0.0
+    requests: int = 1
+
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(
+            self.input + other.input,
+            self.output + other.output,
+            self.read + other.read,
+            self.written + other.written,
+            self.estimated or other.estimated,
+            self.cost + other.cost,
+            self.saved + other.saved,
+            self.requests + other.requests,
+        )
+
+
+@frozen
+class TurnUsage:
+    """What a turn took."""
+
+    total: Figures
+    last: Figures
+    """The last request alone."""
+    outcome: str = ""
+    """What the cache gave the last request; empty if that was not written down."""
+    message: str = ""
+    """Id of the message that it belongs to; records of earlier versions do not name it."""
+
+
+class Packed(Mapping[str, Any]):
+    """A reflection's data as JSON text, a tenth of what its objects take; its figures beside it,
+    because the timeline asks for them at every change.
+    """
+
+    __slots__ = ("_text", "usage")
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._text = json.dumps(dict(data), separators=(",", ":")).encode()
+        self.usage = _read(data)
+
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self._text)
+        return data
+
+    def __getitem__(self, name: str) -> Any:
+        return self._data()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data())
+
+    def __len__(self) -> int:
+        return len(self._data())
+
+
+def turn_usage(data: Mapping[str, Any]) -> TurnUsage | None:
+    """The figures in a reflection; None if no request was answered. Total: what makes no sense in
+    a record counts as nothing.
+    """
+    return data.usage if isinstance(data, Packed) else _read(data)
+
+
+def together(earlier: TurnUsage | None, later: TurnUsage) -> TurnUsage:
+    """What both took: of a prompt that got no reply and was asked again."""
+    if earlier is None:
+        return later
+    return evolve(later, total=earlier.total + later.total)
+
+
+def with_events(
+    known: Mapping[str, TurnUsage], entries: Sequence[Message | Event]
+) -> Mapping[str, TurnUsage]:
+    """``known``, and what the reflections among these entries say."""
+    if not entries:
+        return known
+    found = dict(known)
+    for entry in entries:
+        if isinstance(entry, Event) and entry.kind == EventKind.REFLECTION:
+            usage = turn_usage(entry.data)
+            if usage is not None:
+                found[usage.message] = together(found.get(usage.message), usage)
+    return found
+
+
+def of_messages(turns: Iterable[Group], known: Mapping[str, TurnUsage]) -> dict[str, TurnUsage]:
+    """Message id to the figures that are shown with it. ``known`` are those of reflections.
+
+    A turn without a reflection (an older version's, or its process was killed just then) has what
+    its replies' own records say, if all of them do: tokens, without their price.
+    """
+    found: dict[str, TurnUsage] = {}
+    for turn in turns:
+        found.update((m.id, known[m.id]) for m in turn.messages if m.id in known)
+        replies = [m for m in turn.messages if m.role == "assistant"]
+        if not replies or any(m.id in found for m in replies):
+            continue
+        if replies[-1].status is not Status.TOOL_CALL and all(map(_counted, replies)):
+            each = [_of_record(m) for m in replies]
+            found[replies[-1].id] = TurnUsage(_sum(each), each[-1])
+    return found
+
+
+def _read(data: Mapping[str, Any]) -> TurnUsage | None:
+    requests = data.get("requests")
+    entries = [r for r in requests if isinstance(r, Mapping)] if isinstance(requests, list) else []
+    if not entries:
+        return None
+    each = [_of_request(r) for r in entries]
+    total, outcome, message = _sum(each), entries[-1].get("cache"), data.get("message")
+    return TurnUsage(
+        total,
+        total if len(each) == 1 else each[-1],
+        outcome if isinstance(outcome, str) else "",
+        message if isinstance(message, str) else "",
+    )
+
+
+def _of_request(request: Mapping[str, Any]) -> Figures:
+    return Figures(
+        input=_tokens(request.get("input")),
+        output=_tokens(request.get("output")),
+        read=_tokens(request.get("read")),
+        written=_tokens(request.get("written")),
+        estimated=request.get("reported") is False,
+        cost=_money(request.get("cost")),
+        saved=_money(request.get("saved")),
+    )
+
+
+def _counted(message: Message) -> bool:
+    return message.usage.get("input_tokens", 0) > 0
+
+
+def _of_record(message: Message) -> Figures:
+    usage = message.usage
+    return Figures(
+        input=_tokens(usage.get("input_tokens")),
+        output=_tokens(usage.get("output_tokens")),
+        read=_tokens(usage.get("cache_read_tokens")),
+        written=_tokens(usage.get("cache_write_tokens")),
+    )
+
+
+def _sum(each: list[Figures]) -> Figures:
+    total = each[0]
+    for one in each[1:]:
+        total += one
+    return total
+
+
+def _tokens(value: Any) -> int:
+    return max(int(_money(value)), 0)
+
+
+def _money(value: Any) -> float:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if known and -_MOST < value < _MOST else 0.0
