@@ -51,6 +51,12 @@ def prompts(pipe: Pipe) -> list[str]:
     return [m["text"] for m in state["messages"] if m["role"] == "user"]
 
 
+def figures(pipe: Pipe) -> list[Any]:
+    """What the replies took."""
+    state = pipe.request("tierline/state/get")
+    return [m["usage"] for m in state["messages"] if m["usage"]]
+
+
 def leave(pipe: Pipe) -> None:
     pipe.request("shutdown")
     pipe.notify("exit")
@@ -120,13 +126,17 @@ def test_a_limit_on_file_sizes_is_a_full_disk(workspace: Path, model: WireServer
         before = resource.prlimit(pid, what)
         resource.prlimit(pid, what, (size + 40, before[1]))
         assert f"{FULL} {FREE}" in turn(pipe, "Second")
+        assert [f["cost"] > 0 for f in figures(pipe)] == [True, True], "from memory"
         resource.prlimit(pid, what, before)
         assert turn(pipe, "Third") == []
         assert prompts(pipe) == ["First", "Second", "Third"]
+        told = [end["usage"] for end in pipe.events("turnFinished")]
+        assert figures(pipe) == told and told[1]["cost"] > 0
         leave(pipe)
     with Pipe(workspace, env=environment(model)) as pipe:
         pipe.initialize()
         assert prompts(pipe) == ["First", "Second", "Third"], "a torn line costs nothing"
+        assert figures(pipe) == told, "nor do the figures that could not be written at first"
 
 
 def test_a_read_only_folder(workspace: Path, model: WireServer, small_disk: Path) -> None:
