@@ -76,6 +76,8 @@ def test_a_reply_survives_its_server(vscode: Workbench, model: WireServer) -> No
     with_code(vscode)
     keep(vscode, IMAGES / "interrupted.png")
 
+    expect(messages.last).to_contain_text("Retry asks again.")
+    expect(chat.get_by_test_id("retry")).to_contain_text("Retry")  # the button that is meant
     chat.get_by_test_id("retry").click()
     expect(messages.last).to_contain_text("All of it.", timeout=60_000)
     expect(messages).to_have_count(2)

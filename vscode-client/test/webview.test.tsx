@@ -336,6 +336,7 @@ describe('a conversation', () => {
     );
     expect(page.root.querySelectorAll('[data-testid=retry]')).toHaveLength(1);
     expect(page.get('[data-status=error] [role=alert]').textContent).toBe('It broke.Do this.');
+    expect(page.get('[data-testid=retry]').textContent?.trim()).toBe('Retry');
     page.click('[data-testid=retry]');
     expect(page.last('retry').groupId).toBe('g-u1');
   });

@@ -19,7 +19,8 @@ export const texts = {
   restore: t('Bring this turn back'),
   removeTurn: t('Remove this turn'),
   copyPrompt: t('Copy the prompt'),
-  retry: t('Try again'),
+  // The server's notices name this button: “Retry asks again.”
+  retry: t('Retry'),
   again: t('Ask again: this reply is replaced'),
   state: t('STATE'),
   stateTip: t('What the model records for itself; it is given back with the next prompt'),
