@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from histories import event, msg
 from tierline.history.codec import encode
 from tierline.history.events import Event, EventKind
-from tierline.history.kept import Kept, Packed
+from tierline.history.kept import Kept
 from tierline.history.messages import Message
 from tierline.history.timeline import timeline
+from tierline.history.usage import Packed
 
 BRANCHES = st.sampled_from(["main", "b", "c"])
 DATA: dict[str, Any] = {
