@@ -23,7 +23,6 @@ from tierline.history.extract import Kind, digest
 from tierline.history.state import closes, extract
 from tierline.history.summarise import _fit, _pack
 from tierline.history.timeline import timeline
-from tierline.history.truncation import TruncationSettings
 from tierline.store.records import newest_session
 from tierline.store.sessions import HistoryStore
 from tierline.store.vocabulary import expression, extend, known
@@ -51,9 +50,10 @@ def test_texts_for_the_summariser_are_cut_from_the_middle_until_they_fit() -> No
         assert fitted.startswith("begin") and fitted.endswith("end") and " […] " in fitted
         assert len(fitted) > room // 3, "not more is cut than must be"
     assert _fit(text, 3, len) == "", "what cannot say anything is left out"
-    assert _fit("short", 60, len) == "short"
+    assert _fit("short", 60, len) == _fit("short", 5, len) == "short"
     packed = _pack(["a" * 40, "b" * 40, "c" * 40], 90, len)
     assert packed == ["a" * 40 + "\n\n" + "b" * 40, "c" * 40]
+    assert _pack(["a" * 40] * 4, 84, len) == ["a" * 40 + "\n\n" + "a" * 40] * 2, "exactly"
 
 
 def test_uses_of_a_card_add_up() -> None:
@@ -71,13 +71,6 @@ def test_a_window_of_nothing_is_everything_and_a_negative_one_is_refused() -> No
     assert [timeline(events[:n]).window for n in range(4)] == [None, 3, 0, 0]
     with pytest.raises(Exception, match="negative"):
         window(-1)
-
-
-def test_limits_of_tool_results_may_be_zero_and_not_below() -> None:
-    for name in ("full", "degraded", "inactive", "recent", "retrieved"):
-        TruncationSettings(**{name: 0})
-        with pytest.raises(ValueError, match=">= 0"):
-            TruncationSettings(**{name: -1})
 
 
 def test_removing_by_the_store_tells_what_went(tmp_path: Path) -> None:

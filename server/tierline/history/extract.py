@@ -433,7 +433,7 @@ def _by_weight(found: Digest) -> list[Line]:
     """Lines by falling weight: the kind, and how late it was said; each further line of a kind
     weighs a little less, so that no kind takes all the room.
     """
-    last = max((line.place for line in found.lines), default=0) or 1
+    last = max((line.place for line in found.lines), default=0)
     ranked: list[tuple[float, int, Line]] = []
     for kind in _RANKS:
         if kind in (Kind.FILES, Kind.NAMES):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -85,7 +86,6 @@ def pieces(
     If it is too long even so, messages are shown in part, then the oldest ones only by an extract.
     """
     room = max(1, room_tokens)
-    limit = 0
     for limit in (20_000, 6_000, 2_000, 600, SHORTEST_CLIP):
         texts = _pack([transcript(m, limit) for m in messages], room, count)
         if len(texts) <= MAX_PIECES:
@@ -93,7 +93,7 @@ def pieces(
     else:
         kept = texts[-(MAX_PIECES - 1) :]
         shown = sum(text.count("\n\n") + 1 for text in kept)
-        older = messages[: max(0, len(messages) - shown)]
+        older = messages[: len(messages) - shown]
         extract = extractive_summary(older, budget_tokens=room // 2, count=count)
         texts = [extract, *kept] if extract else kept
     return [Piece(text, number, len(texts)) for number, text in enumerate(texts, start=1)]
@@ -209,11 +209,10 @@ def _trim(text: str, budget: int, count: Callable[[str], int]) -> str:
         lines.pop()
     if lines:
         return "\n".join(lines).strip()
-    for limit in (budget * 4, budget * 3, budget * 2, budget):
-        short = clip(text, limit).rsplit(None, 1)
-        if short and count(short[0]) <= budget:
-            return short[0]
-    return ""
+    lengths = range(len(text))
+    fitting = bisect_right(lengths, budget, key=lambda length: count(clip(text, length)))
+    short = clip(text, fitting - 1).rsplit(None, 1)
+    return short[0] if short else ""
 
 
 def _pack(texts: Sequence[str], room: int, count: Callable[[str], int]) -> list[str]:
@@ -235,7 +234,7 @@ def _pack(texts: Sequence[str], room: int, count: Callable[[str], int]) -> list[
 def _fit(text: str, room: int, count: Callable[[str], int]) -> str:
     limit = len(text)
     while text and count(text) > room:
-        limit = min(limit * 2 // 3, len(text) - 1)
+        limit = limit * 2 // 3
         text = (
             f"{clip(text, limit * 2 // 3)} […] {clip_end(text, limit // 3)}" if limit > 20 else ""
         )

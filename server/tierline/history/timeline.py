@@ -297,7 +297,7 @@ class _Replay:
         if not name or name in self.lines:
             return
         shown = _by_group(source.messages)
-        place = next((i for i, m in enumerate(shown) if m.id == at), len(shown) - 1)
+        place = next((i for i, m in enumerate(shown) if m.id == at), len(shown))
         kept = shown[: place + 1]
         inherited = {m.group_id for m in kept}
         self.lines[name] = _Line(

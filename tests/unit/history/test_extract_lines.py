@@ -410,6 +410,8 @@ def test_files_in_the_arguments_of_calls_count() -> None:
     arguments = {"path": "src/a.py", "n": 3, "text": "z.py " * 70, "list": ["y.py"]}
     call = msg(1, "assistant", (ToolUse("c", "edit", arguments),))
     assert digest([call]).files == ("src/a.py",), "but not what is written into them"
+    before = msg(0, "user", "See b.py.")
+    assert digest([before, call]).files == ("src/a.py", "b.py"), "as a mention does"
 
 
 def test_in_a_long_talk_a_name_that_came_once_is_left_out() -> None:

@@ -181,6 +181,12 @@ def test_summary_that_covers_more_than_was_inherited_is_not_taken_along() -> Non
         event(2, "fork", branch="b", at="m11"),
     )
     assert texts(timeline(entries, branch="b").context()) == ["question 1", "answer 1"]
+    whole = (
+        *THREE,
+        event(1, "summary", text="S", covers=["g1"]),
+        event(2, "fork", branch="b", at="m11"),
+    )
+    assert texts(timeline(whole, branch="b").context()) == ["[History Summary]\nS"]
 
 
 def test_branches_are_compared() -> None:
@@ -264,10 +270,14 @@ def test_a_summary_of_nothing_is_none_and_one_that_is_contained_gives_way() -> N
     narrow = event(3, "summary", text="NARROW", covers=["g2"])
     assert [s.text for s in timeline((*THREE, narrow, wide)).summaries] == ["WIDE"]
     assert [s.text for s in timeline((*THREE, wide, narrow)).summaries] == ["WIDE", "NARROW"]
+    anew = event(6, "summary", text="ANEW", covers=["g1", "g2"])
+    assert [s.text for s in timeline((*THREE, wide, anew)).summaries] == ["ANEW"]
     undone = (*THREE, wide, event(4, "unsummarise", summaries=["e2"]))
     assert timeline(undone).context() == timeline(THREE).context()
     other = (*THREE, wide, event(4, "unsummarise", summaries=["e9"]))
     assert [s.text for s in timeline(other).summaries] == ["WIDE"]
+    cut = event(5, "summary", text="", covers=["g3"], case="truncate")
+    assert [s.case for s in timeline((*THREE, cut, wide)).summaries] == ["truncate", "summarize"]
 
 
 def test_what_an_undo_would_take() -> None:

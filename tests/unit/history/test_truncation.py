@@ -46,8 +46,17 @@ def test_limits_are_settings() -> None:
     history = (*tool_turn(1, ["x" * 99]), *tool_turn(2, ["y" * 99] * 2))
     settings = TruncationSettings(full=50, degraded=20, inactive=10, recent=1)
     assert lengths(truncate(history, active_group="g2", settings=settings)) == [10, 20, 50]
-    with pytest.raises(ValueError, match="full"):
-        TruncationSettings(full=-1)
+
+
+@pytest.mark.parametrize("name", ["full", "degraded", "inactive", "recent", "retrieved"])
+def test_a_limit_may_be_zero_and_not_below(name: str) -> None:
+    none = TruncationSettings(**{name: 0})
+    history = (*tool_turn(1, ["x" * 99]), *tool_turn(2, ["y" * 99] * 7))
+    cut = lengths(truncate(history, active_group="g2", settings=none))
+    zero = {"full": cut[3:], "degraded": cut[1:3], "inactive": cut[:1]}.get(name, [])
+    assert set(zero) <= {0} and (set(cut) <= {99} or zero), "nothing of it but the hint"
+    with pytest.raises(ValueError, match=name):
+        TruncationSettings(**{name: -1})
 
 
 def test_hint_names_the_query_that_returns_the_whole() -> None:
@@ -137,6 +146,8 @@ def test_the_note_stands_at_the_end_of_the_last_text_that_is_left() -> None:
     result = ToolResult("c", (Text("one two "), Text("three "), Text("four"), shot))
     cut = truncate_result(result, 10, "m1")
     assert cut.content == (Text("one two "), Text("th" + hint("m1")), shot)
+    led = truncate_result(ToolResult("c", (shot, Text("one two"))), 3, "m1")
+    assert led.content == (shot, Text("one" + hint("m1")))
     alone = truncate_result(ToolResult("c", (Text("one two"),)), 3, "m1")
     assert alone.content == (Text("one" + hint("m1")),)
     assert truncate_result(ToolResult("c", (shot, Text("x"))), 0, "m1").content == (
