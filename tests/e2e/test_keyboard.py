@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -162,3 +163,67 @@ def test_all_of_a_turn_with_the_keyboard(vscode: Workbench, model: WireServer) -
     expect(replies.last).to_contain_text("Not run.", timeout=60_000)
     # What is hidden from the eye takes no room, and nothing is cut off.
     assert frame.evaluate(CUT) == []
+
+
+def test_the_context_tree_with_the_keyboard(vscode: Workbench) -> None:
+    page = vscode.page
+    vscode.show_chat()
+    expect(vscode.status).to_contain_text("/", timeout=60_000)
+    vscode.explorer_open("convert.py")
+    vscode.command("Pin to Tierline Context")
+    vscode.show_chat()
+    tree = page.get_by_role("tree", name="Context")
+    expect(tree).to_contain_text("convert.py", timeout=20_000)
+    vscode.command("Focus on Context View")
+    expect(tree).to_be_focused(timeout=10_000)
+    rows = tree.locator(".monaco-list-row")
+    here = tree.locator(".monaco-list-row.focused")
+
+    # The arrows go from group to entry, and fold the group.
+    page.keyboard.press("Home")
+    expect(here).to_contain_text("Pinned")
+    page.keyboard.press("ArrowLeft")
+    expect(here).to_have_attribute("aria-expanded", "false")
+    expect(rows).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    expect(rows).to_have_count(2)
+    page.keyboard.press("ArrowDown")
+    expect(here).to_contain_text("convert.py")
+    name = here.get_attribute("aria-label")
+    assert name is not None and "tokens" in name, name
+
+    # Enter opens the entry, and its button is the next stop of the Tab key.
+    page.keyboard.press("Control+k")
+    page.keyboard.press("w")
+    tab = page.get_by_role("tab", name="convert.py")
+    expect(tab).to_have_count(0)
+    vscode.command("Focus on Context View")
+    expect(tree).to_be_focused(timeout=10_000)
+    page.keyboard.press("End")
+    expect(here).to_contain_text("convert.py")
+    for _ in range(3):  # a row that is drawn anew at that moment swallows the key
+        page.keyboard.press("Enter")
+        with contextlib.suppress(AssertionError):
+            expect(tab).to_have_count(1, timeout=5_000)
+            break
+    expect(tab).to_have_count(1)
+    vscode.command("Focus on Context View")
+    expect(tree).to_be_focused(timeout=10_000)
+    page.keyboard.press("End")
+    expect(here).to_contain_text("convert.py")
+    page.keyboard.press("Tab")
+    expect(here.get_by_role("button", name="Unpin")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(tree).to_contain_text("Selected", timeout=20_000)
+    expect(tree).not_to_contain_text("Pinned")
+
+    # The focus is not lost with the row: it is in the tree.
+    expect(tree).to_be_focused()
+    page.keyboard.press("End")
+    expect(here).to_contain_text("convert.py")
+    page.keyboard.press("Tab")
+    expect(here.get_by_role("button", name="Pin")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(here.get_by_role("button", name="Remove from Context")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(0, timeout=20_000)
