@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,18 +12,23 @@ from histories import event, msg
 from planning import file, limits, system
 from tierline.context.assemble import _Builder, _totals
 from tierline.context.blocks import Text
+from tierline.context.calibration import Calibration
+from tierline.context.counting import CountCache
 from tierline.context.items import Section
 from tierline.context.plan import plan
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.prompt_json import encode
+from tierline.context.retrieval.corpus import Corpus, document
 from tierline.context.retrieval.holdings import Holdings
+from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.context.tiers.base import Arrangement, Piece, Sent, Tier
-from tierline.history.actions import window
+from tierline.history.actions import rename, window
 from tierline.history.extract import Kind, digest
 from tierline.history.state import closes, extract
 from tierline.history.summarise import _fit, _pack
 from tierline.history.timeline import timeline
+from tierline.store.files import inspect
 from tierline.store.records import newest_session
 from tierline.store.sessions import HistoryStore
 from tierline.store.vocabulary import expression, extend, known
@@ -187,3 +193,88 @@ def test_what_comes_in_a_row_from_one_side_is_one_message() -> None:
 
 def test_any_value_of_a_tool_call_can_be_stored_with_a_plan() -> None:
     assert encode({"a": MappingProxyType({"b": 1}), "p": Path("x")}) == b'{"a":{"b":1},"p":"x"}'
+
+
+def test_a_symbol_is_found_by_its_qualified_name_before_another_of_its_bare_name() -> None:
+    first, second = Symbol("run", "method", 1, 2, "A"), Symbol("run", "method", 3, 4, "B")
+    source = SourceFile("a.py", "python", 4, (first, second))
+    assert source.find("B.run") is second and source.find("A.run") is first
+    assert source.find("run") is first and source.find("x::run") is first
+    assert source.find("walk") is None
+
+
+def test_a_corpus_from_which_much_went_is_like_one_that_never_had_it() -> None:
+    def source(number: int) -> SourceFile:
+        define = (Symbol(f"name{number}", "function", 1, 2),)
+        uses = {f"name{(number + 5) % 200}": 2}
+        return SourceFile(f"src/mod{number}.py", "python", 2, define, uses)
+
+    grown, fresh = Corpus(), Corpus()
+    for number in range(200):
+        grown.put(source(number), document(source(number)))
+    for number in range(200):
+        if number % 5:
+            assert grown.remove(source(number).path)
+        else:
+            fresh.put(source(number), document(source(number)))
+    assert len(grown) == len(fresh) == 40 and len(grown.entries) < 120, "the dead were swept out"
+
+    def named(corpus: Corpus, numbers: Iterable[int]) -> list[str]:
+        return sorted(corpus.entries[n].path for n in numbers if corpus.entries[n].alive)
+
+    for number in range(200):
+        name = f"name{number}"
+        assert named(grown, grown.definers(name)) == named(fresh, fresh.definers(name))
+        assert named(grown, grown.users(name)) == named(fresh, fresh.users(name))
+        assert named(grown, grown.search({name: 1.0})) == named(fresh, fresh.search({name: 1.0}))
+
+
+def test_the_margin_is_two_robust_standard_deviations() -> None:
+    """Of samples 0.1 apart from their median: 2 · 1.4826 · 0.1."""
+    assert Calibration((0.9, 1.0, 1.1)).margin == pytest.approx(0.29652)
+
+
+def test_a_count_that_is_remembered_takes_no_room_twice() -> None:
+    cache = CountCache(max_characters=100)
+    cache.keep("x", "a" * 40, 1)
+    for _ in range(5):
+        cache.keep("x", "b" * 40, 2)
+    assert (cache.recent("x", "a" * 40), cache.recent("x", "b" * 40)) == (1, 2)
+    cache.keep("x", "c" * 51, 3)
+    assert cache.recent("x", "c" * 51) is None, "half of the room at most for one"
+
+
+def test_a_log_that_was_deleted_is_written_again_from_memory(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    for text in ("one", "two"):
+        store.append(store.make("user", (Text(text),)))
+    store.record(window(3))
+    store.log.path.unlink()
+    store.append(store.make("user", (Text("three"),)))
+    again = HistoryStore(tmp_path)
+    told = again.timeline(store.session_id)
+    assert [m.content[0] for m in told.messages] == [Text("one"), Text("two"), Text("three")]
+    assert told.window == 3 and store.timeline().messages == told.messages
+    store.close()
+    again.close()
+
+
+def test_what_is_recorded_is_given_back_as_it_was_written(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path, redact=lambda text: text.replace("hunter2", "[secret]"))
+    assert store.record(rename("hunter2")).data == {"title": "[secret]"}
+    store.close()
+
+
+def test_a_log_is_sound_or_partly_or_not_at_all(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    store.append(store.make("user", (Text("one"),)))
+    store.close()
+    whole = store.log.path.read_bytes()
+    file = tmp_path / "copy.jsonl"
+    for text, health, skipped in (
+        (whole, "ok", 0), (whole + b"{torn\n", "partly", 1),
+        (b"{torn\n", "damaged", 1), (b"", "empty", 0),
+    ):  # fmt: skip
+        file.write_bytes(text)
+        report = inspect(file)
+        assert (report.health, report.skipped) == (health, skipped)

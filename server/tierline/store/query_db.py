@@ -133,7 +133,6 @@ def _open(path: Path) -> sqlite3.Connection:
     )
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA case_sensitive_like = OFF")
     if hasattr(connection, "setlimit"):
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 20_000_000)
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 20_000)

@@ -158,3 +158,15 @@ def test_what_is_not_written_yet_is_added() -> None:
     )
     assert {m: u.total.input for m, u in more.items()} == {"m11": 100, "m20": 500}
     assert list(known) == ["m11"]
+
+
+def test_turns_behind_one_that_shows_nothing_are_read_all_the_same() -> None:
+    asked = msg(10, "user", "never answered", group="g1")
+    first, told = turn(2)
+    known = attrs.evolve(told, usage={"input_tokens": 5, "output_tokens": 1})
+    later = tuple(
+        attrs.evolve(m, usage={"input_tokens": 7, "output_tokens": 2} if "1" in m.id[-1] else {})
+        for m in turn(3)
+    )
+    found = shown(asked, first, known, *later)
+    assert set(found) == {known.id, later[1].id}

@@ -157,11 +157,9 @@ class Corpus:
         self.entries = [entry for entry in self.entries if entry.alive]
         self.by_path = {entry.path: place for place, entry in enumerate(self.entries)}
         self._definers = {
-            name: {new[n] for n in numbers if n in new} for name, numbers in self._definers.items()
+            name: {new[n] for n in numbers} for name, numbers in self._definers.items()
         }
-        self._stems = {
-            stem: {new[n] for n in numbers if n in new} for stem, numbers in self._stems.items()
-        }
+        self._stems = {stem: {new[n] for n in numbers} for stem, numbers in self._stems.items()}
         self._users = {
             name: array("I", (new[n] for n in numbers if n in new))
             for name, numbers in self._users.items()
