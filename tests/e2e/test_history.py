@@ -197,3 +197,4 @@ def test_history_from_the_first_turn_to_another_session(
     expect(replies(chat).get_by_test_id("usage")).to_have_count(3)
     expect(replies(chat).first.get_by_test_id("usage")).to_have_text(took)
     expect(replies(chat).first.get_by_test_id("usage")).to_have_attribute("data-outcome", outcome)
+    expect(vscode.page.locator(".editor-instance .monaco-editor").last).to_contain_text("PLAN-42")

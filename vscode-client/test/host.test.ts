@@ -791,6 +791,21 @@ describe('commands and notes', () => {
     await expect(notes.readFile(pad('another'))).rejects.toThrow();
   });
 
+  it('lets a scratchpad that VS Code brings back wait for the server', async () => {
+    const starting = new FakeServer(server.answers);
+    let ready = (): void => {};
+    starting.whenReady = () => new Promise((resolve) => (ready = resolve));
+    const early = new Notes(new Session(starting.controller, log), documents as never);
+    const reading = early.readFile(pad());
+    await settle();
+    expect(starting.asked).toEqual([]);
+    ready();
+    expect(new TextDecoder().decode(await reading)).toBe('- plan');
+    const other = early.stat(pad('another'));
+    ready();
+    await expect(other).rejects.toThrow('another session');
+  });
+
   it('tells the editor when the model changes the scratchpad', () => {
     const changes: vscode.FileChangeEvent[] = [];
     notes.onDidChangeFile((some) => changes.push(...some));

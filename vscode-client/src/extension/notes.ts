@@ -72,12 +72,14 @@ export class Notes extends FlatFiles implements vscode.FileSystemProvider, vscod
   // --- the file system: one file ------------------------------------------------------------------
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
+    await this.known();
     this.ours(uri);
     await this.fetch();
     return { type: vscode.FileType.File, ctime: 0, mtime: this.modified, size: this.size };
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
+    await this.known();
     this.ours(uri);
     return new TextEncoder().encode(await this.fetch());
   }
@@ -99,6 +101,12 @@ export class Notes extends FlatFiles implements vscode.FileSystemProvider, vscod
 
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  /** VS Code reads a tab that it brings back before the server runs. */
+  private async known(): Promise<void> {
+    await this.session.server.whenReady();
+    if (this.session.model === null) await this.session.refresh();
   }
 
   /** Each session's scratchpad is its own: that of another session cannot be written from here. */
