@@ -78,6 +78,7 @@ def test_a_reply_survives_its_server(vscode: Workbench, model: WireServer) -> No
 
     expect(messages.last).to_contain_text("Retry asks again.")
     expect(chat.get_by_test_id("retry")).to_contain_text("Retry")  # the button that is meant
+    vscode.page.mouse.move(900, 500)  # away from the activity bar, whose hover covers the button
     chat.get_by_test_id("retry").click()
     expect(messages.last).to_contain_text("All of it.", timeout=60_000)
     expect(messages).to_have_count(2)
