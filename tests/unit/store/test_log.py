@@ -212,3 +212,10 @@ def test_overlong_line_is_skipped_piecewise(
     log = HistoryLog(path)
     assert ids(log) == ["m1", "m2"]
     assert log.scan().problems == {"too_long": 1}
+
+
+def test_an_empty_log_ends_where_it_begins(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(b"")
+    found = HistoryLog(path).scan()
+    assert (found.end, list(found.records)) == (0, [])
