@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+RECORDER = Path(__file__).parents[1] / "recorder" / "sitecustomize.py"
 SERVE = (sys.executable, "-m", "tierline", "serve")
 
 
@@ -166,7 +167,8 @@ class Pipe:
 def hook(folder: Path, code: str) -> dict[str, str]:
     """Run ``code`` in every Python of the server before its own, the way a site's hook does."""
     folder.mkdir()
-    (folder / "sitecustomize.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    code = f"import runpy\nrunpy.run_path({str(RECORDER)!r})\n" + textwrap.dedent(code)
+    (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
     return {"PYTHONPATH": str(folder)}
 
 

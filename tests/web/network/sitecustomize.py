@@ -4,7 +4,10 @@ Only the network is replaced; the checks of names and addresses are the product'
 """
 
 import os
+import runpy
+from pathlib import Path
 
+runpy.run_path(str(Path(__file__).parents[2] / "recorder" / "sitecustomize.py"))
 PORT = os.environ.get("TIERLINE_TEST_SITE", "")
 if PORT:
     from tierline.workspace.urls import fetch

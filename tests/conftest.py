@@ -1,0 +1,44 @@
+"""For all tests: nothing that they run may reach for another machine. Issue 10, item 5."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+RECORDER = Path(__file__).parent / "recorder" / "sitecustomize.py"
+VARIABLE = "LEAKS_ARE_WRITTEN_TO"
+
+
+def pytest_configure() -> None:
+    """Record this process and all Python processes that are started from it."""
+    handle, name = tempfile.mkstemp(prefix="leaks-", suffix=".jsonl")
+    os.close(handle)
+    os.environ[VARIABLE] = name
+    ours = [str(RECORDER.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(part for part in ours if part))
+    runpy.run_path(str(RECORDER))
+
+
+def pytest_unconfigure() -> None:
+    Path(os.environ[VARIABLE]).unlink(missing_ok=True)
+
+
+@pytest.fixture(autouse=True)
+def reaches_nobody() -> Iterator[None]:
+    """Fails the test in which another machine was reached for; the entry names the one that
+    started the program, should it have outlived that one.
+    """
+    log = Path(os.environ[VARIABLE])
+    before = log.stat().st_size
+    yield
+    if log.stat().st_size > before:
+        with log.open(encoding="utf-8") as file:
+            file.seek(before)
+            found = [json.loads(line) for line in file]
+        pytest.fail(f"another machine was reached for: {json.dumps(found, indent=1)}")
