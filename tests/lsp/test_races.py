@@ -128,6 +128,47 @@ def test_a_prompt_and_a_switch_at_once(workspace: Path, model: WireServer) -> No
         assert "Traceback" not in pipe.stderr, pipe.stderr
 
 
+def test_a_change_of_the_list_stays_in_the_session_that_it_was_asked_for_in(
+    workspace: Path, model: WireServer
+) -> None:
+    """Adding a large file takes long; behind it other sessions are opened, their lists changed."""
+    (workspace / "src" / "big.py").write_text("x = 1\n" * 700_000, encoding="utf-8")
+    with Pipe(workspace, env=environment(model)) as pipe:
+        pipe.initialize()
+
+        def listed(session: str) -> list[str]:
+            pipe.request("tierline/history/loadSession", {"sessionId": session})
+            return [f["path"] for f in pipe.request("tierline/files/list")["files"]]
+
+        def begun(*files: str) -> str:
+            state = pipe.request("tierline/history/newSession")
+            pipe.request("tierline/files/clear")
+            for path in files:
+                pipe.request("tierline/files/add", {"path": path})
+            ended(pipe, pipe.request("tierline/chat/send", {"text": "Yes?"})["turnId"])
+            quiet(pipe)
+            return str(state["sessionId"])
+
+        first, second, third = begun("src/b.py"), begun("src/a.py"), begun("src/a.py")
+        pipe.request("tierline/history/loadSession", {"sessionId": first})
+        asked = [
+            pipe.post(f"tierline/{method}", params)
+            for method, params in (
+                ("files/add", {"path": "src/big.py"}),
+                ("history/loadSession", {"sessionId": second}),
+                ("files/add", {"path": "src/b.py"}),
+                ("history/loadSession", {"sessionId": third}),
+                ("files/clear", {}),
+            )
+        ]
+        assert ["result" in pipe.answer(number) for number in asked] == [True] * 5
+        expected = {first: ["src/b.py", "src/big.py"], second: ["src/a.py", "src/b.py"], third: []}
+        assert {one: sorted(listed(one)) for one in expected} == expected
+        pipe.request("shutdown")
+        pipe.notify("exit")
+        pipe.gone(20)
+
+
 def test_a_prompt_that_waits_for_a_compaction(workspace: Path, held: WireServer) -> None:
     """Meanwhile nothing else becomes of it: no second request, no other session; Stop stops it."""
     held.script = [o_reply("One."), o_reply("Two."), o_reply("Three."), HELD, o_reply("Last.")]

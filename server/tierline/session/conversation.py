@@ -36,6 +36,8 @@ class Conversation:
         self.store = store
         self.changes = asyncio.Lock()
         """Held by a request that changes the conversation (:mod:`tierline.session.ordering`)."""
+        self.opening = 0
+        """Requests that open another session, or wait for one that does."""
         self._notes: dict[str, str] = {}
         self._unsaved: list[Message | Event] = []
         self._lines: dict[str, str] = {}

@@ -8,11 +8,13 @@ ones that were sent after it, and two clicks on Retry would ask twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from tierline.session.conversation import Conversation
     from tierline.session.session import Session
 
 T = TypeVar("T")
@@ -41,6 +43,42 @@ def in_order(
             return await whole(method(self, params))
 
     return run
+
+
+def opens(
+    method: Callable[[Service, Params], Coroutine[Any, Any, T]],
+) -> Callable[[Service, Params], Awaitable[T]]:
+    """``in_order`` for what makes another session the present one: what is asked of its list of
+    files behind it comes behind it, too.
+    """
+    ordered = in_order(method)
+
+    @wraps(method)
+    async def run(self: Service, params: Params) -> T:
+        conversation = self._session.conversation
+        conversation.opening += 1
+        try:
+            return await ordered(self, params)
+        finally:
+            conversation.opening -= 1
+
+    return run
+
+
+@asynccontextmanager
+async def behind_openings(conversation: Conversation) -> AsyncIterator[None]:
+    """Wait for the sessions that are being opened, and for those that wait for them already. Not
+    for methods in order.
+    """
+    if not conversation.opening:
+        yield
+        return
+    conversation.opening += 1
+    try:
+        async with conversation.changes:
+            yield
+    finally:
+        conversation.opening -= 1
 
 
 async def whole(work: Coroutine[Any, Any, T]) -> T:

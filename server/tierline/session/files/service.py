@@ -18,6 +18,7 @@ from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.lsp import protocol as p
 from tierline.session.aside import LONG, aside
+from tierline.session.ordering import behind_openings
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.secretfiles import secret_kind
@@ -37,7 +38,7 @@ def _in_order(request: Request[P]) -> Request[P]:
 
     @wraps(request)
     async def run(self: FileService, params: P) -> p.FilesResult:
-        async with self.order:
+        async with behind_openings(self._session.conversation), self.order:
             return await request(self, params)
 
     return run
@@ -99,9 +100,10 @@ class FileService:
 
     async def listed(self, _params: p.NoParams) -> p.FilesResult:
         """The context as it is now, read afresh where something changed."""
-        await self.refresh()
-        await asyncio.to_thread(self._session.composer.measure, self.paths())
-        return p.FilesResult(files=await self.shown())
+        async with behind_openings(self._session.conversation):
+            await self.refresh()
+            await asyncio.to_thread(self._session.composer.measure, self.paths())
+            return p.FilesResult(files=await self.shown())
 
     @_in_order
     async def clear(self, _params: p.NoParams) -> p.FilesResult:
@@ -236,12 +238,13 @@ class FileService:
 
     async def renamed(self, pairs: Iterable[tuple[str, str]]) -> None:
         """The editor renamed files or folders: entries, pins and leases follow."""
-        moved: dict[str, str] = {}
-        for old, new in pairs:
-            moved |= self.context.rename(self.key(old), self._loader.key(new) or new)
-        if moved:
-            self._stale |= set(moved.values())
-            await self._changed()
+        async with self.order:
+            moved: dict[str, str] = {}
+            for old, new in pairs:
+                moved |= self.context.rename(self.key(old), self._loader.key(new) or new)
+            if moved:
+                self._stale |= set(moved.values())
+                await self._changed()
 
     async def roots_changed(self, new_key: Callable[[str], str | None]) -> None:
         """Folders joined or left the workspace: keys follow, what is outside now says so."""
@@ -256,7 +259,7 @@ class FileService:
 
     async def take_up(self, snapshot: Sequence[object]) -> None:
         """Make another session's selection and pins the present ones, all at once: texts are read
-        beside the loop, where requests and renames go on.
+        beside the loop, where requests go on. For callers that hold ``order``.
         """
         texts: dict[str, FileText | Refusal] = {}
 
@@ -264,10 +267,9 @@ class FileService:
             texts[key] = self._loader.restore_text(key, confirmed)
             return texts[key]
 
-        async with self.order:
-            await asyncio.to_thread(FileContext().restore, snapshot, read)
-            self.context.clear()
-            self.context.restore(snapshot, lambda key, _confirmed: texts[key])
+        await asyncio.to_thread(FileContext().restore, snapshot, read)
+        self.context.clear()
+        self.context.restore(snapshot, lambda key, _confirmed: texts[key])
 
     # --- helpers ---------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from tierline.history.parser import text_of
 from tierline.history.timeline import Timeline
 from tierline.lsp import protocol as p
 from tierline.session.history import reading
-from tierline.session.ordering import in_order
+from tierline.session.ordering import in_order, opens
 from tierline.store.index import SessionSummary
 from tierline.store.plans import StoredPlan
 from tierline.store.query_db import VIEWS, cell, query_db
@@ -38,12 +38,12 @@ class HistoryService:
 
     # --- sessions --------------------------------------------------------------------------------
 
-    @in_order
+    @opens
     async def new(self, _params: p.NoParams) -> p.State:
         """Begin a new session; files and pins stay as they are."""
         return await self._open("", "new session")
 
-    @in_order
+    @opens
     async def load(self, params: p.SessionParams) -> p.State:
         """Continue another session, with its files and pins."""
         known = await asyncio.to_thread(self._store.list_sessions)
@@ -82,7 +82,7 @@ class HistoryService:
         now = await asyncio.to_thread(self._store.timeline, wanted)
         return p.SessionMessages(wanted, self._shown(now.visible(), now))
 
-    @in_order
+    @opens
     async def delete(self, params: p.SessionParams) -> p.SessionListResult:
         """Take a session out of every list and search."""
         self._idle()
@@ -285,10 +285,13 @@ class HistoryService:
 
     async def _open(self, session_id: str, reason: str) -> p.State:
         self._idle()
-        opened = await self._conversation.open(session_id)
+        # A change of the list that takes long belongs to the session that it was asked for in.
+        async with self._session.files.order:
+            opened = await self._conversation.open(session_id)
+            if session_id:
+                await self._session.files.take_up(opened.files)
         await self._session.edits.load()
         if session_id:
-            await self._session.files.take_up(opened.files)
             await asyncio.to_thread(self._session.urls.restore, opened.urls)
         return await self._state(reason)
 
