@@ -141,7 +141,10 @@ def budget(
     provider: _Provider = "",
     as_json: _Json = False,
 ) -> None:
-    """Show how large the next request would be, section by section. Nothing is kept of it."""
+    """Show how large the next request would be, section by section. Nothing is kept of it.
+
+    The module map and cards of an editor's request are not in it: nothing is indexed for this.
+    """
     files = _Chosen(file or [], confirm or [], skip_refused)
     raise typer.Exit(asyncio.run(_budget(files, root, provider, as_json)))
 

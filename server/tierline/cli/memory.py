@@ -90,7 +90,10 @@ def build(
     root: _Root = Path(),
     as_json: _Json = False,
 ) -> None:
-    """Print the context that would be sent now. Nothing is sent."""
+    """Print the context that would be sent now. Nothing is sent.
+
+    The module map and cards of an editor's request are not in it: nothing is indexed for this.
+    """
     from tierline.lsp import protocol as p
 
     params = p.PlanParams(prompt=prompt)
