@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -37,6 +39,7 @@ class Pipe:
         self, workspace: Path, env: dict[str, str] | None = None, command: tuple[str, ...] = SERVE
     ) -> None:
         self.workspace = workspace
+        self._command = command
         self.messages: list[dict[str, Any]] = []
         self.junk: list[bytes] = []
         """What came over the wire and is no frame."""
@@ -65,6 +68,10 @@ class Pipe:
         trace: TracebackType | None,
     ) -> None:
         if self.process.poll() is None:
+            if self._command != SERVE:  # calls that strace filtered fail without it, so nobody goes
+                for pid in children(self.process.pid):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
             self.process.kill()
         self.process.wait(10)
 
