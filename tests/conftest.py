@@ -28,8 +28,8 @@ def pytest_configure() -> None:
     handle, name = tempfile.mkstemp(prefix="leaks-", suffix=".jsonl")
     os.close(handle)
     os.environ[VARIABLE] = name
-    ours = [str(RECORDER.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(part for part in ours if part))
+    paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(RECORDER.parent)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(part for part in paths if part))
     site = sys.modules.get("sitecustomize")  # of xdist's workers, who were started from here
     if site is None or site.__file__ != str(RECORDER):
         runpy.run_path(str(RECORDER))

@@ -134,8 +134,9 @@ async def test_a_stopped_turn_leaves_the_edit_open_and_the_model_hears_of_it(
         assert json.dumps(model.bodies[-1]).count("Edit c1:") == 1, "told only once"
 
 
+@pytest.mark.parametrize("pause", [0, 0.5], ids=["at once", "later"])
 async def test_undo_is_the_editors_and_the_model_is_told(
-    open_editor: Open, workspace: Path
+    open_editor: Open, workspace: Path, pause: float
 ) -> None:
     uses = script("openai", edit("src/a.py", ("return 1", "return 2")))
     with wire_server("openai", uses) as model:
@@ -144,6 +145,7 @@ async def test_undo_is_the_editors_and_the_model_is_told(
         assert not editor.questions
         assert editor.show("src/a.py").text.endswith("return 2\n")
         editor.undo("src/a.py")
+        await asyncio.sleep(pause)  # diagnostics are published meanwhile
         await editor.chat("Well?")
         assert "The user has undone the edit to src/a.py" in json.dumps(model.bodies[-1])
 

@@ -200,7 +200,8 @@ def test_nothing_listens(workspace: Path, kind: Kind, free_port: int) -> None:
 @both
 def test_a_name_that_does_not_exist(workspace: Path, kind: Kind) -> None:
     """``.invalid`` is reserved (RFC 2606)."""
-    turn = one_turn(workspace, kind, "http://model.invalid/v1", no_proxy="*")
+    unrecorded = {"LEAKS_ARE_WRITTEN_TO": ""}
+    turn = one_turn(workspace, kind, "http://model.invalid/v1", no_proxy="*", **unrecorded)
     said = (
         f"{name_of(kind, 'model.invalid')} cannot be reached: the name model.invalid is not known."
     )

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from bugcases.fixtures import build, case, expect
+from lsp.conftest import environment
 from lsp.pipe import Pipe, frame, hook
+from wire.scripts import o_reply
+from wire.servers import wire_server
 
 # --- large messages -------------------------------------------------------------------------------
 
@@ -151,7 +154,10 @@ def test_a_prompt_of_5_mb_does_not_keep_the_others_waiting(workspace: Path) -> N
     """
     text = "".join(f"{n} some words of a prompt, a.b@c = f({n});\n" for n in range(130_000))
     assert len(text) > 5_000_000
-    with Pipe(workspace, env={"OPENAI_API_KEY": "nobody"}) as pipe:
+    with (
+        wire_server("openai", [o_reply("Yes.")]) as model,
+        Pipe(workspace, env=environment(model)) as pipe,
+    ):
         pipe.initialize()
         pipe.request("tierline/budget/get")
         before = loop_seconds(pipe.process.pid)
@@ -167,5 +173,6 @@ def test_a_prompt_of_5_mb_does_not_keep_the_others_waiting(workspace: Path) -> N
         pipe.until(lambda: ends <= {e["turnId"] for e in pipe.events("turnFinished")}, 120)
         assert loop_seconds(pipe.process.pid) - before < 0.8, "it was 1.7 s, and is 0.2"
         assert pipe.stderr == ""
-        shown = [m["text"] for m in pipe.request("tierline/state/get")["messages"]]
+        messages = pipe.request("tierline/state/get")["messages"]
+        shown = [m["text"] for m in messages if m["role"] == "user"]
         assert shown == [text, "And this?"], "in the order in which they were sent"

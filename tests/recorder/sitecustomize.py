@@ -1,14 +1,12 @@
 """Read by each Python process that a test starts: writes down who reaches for another machine.
 
 Every server of every test is watched this way, with the Python processes that it starts; native
-code is watched by ``lsp/test_no_network.py``.
+code is watched by ``lsp/test_no_network.py``. Nothing is imported before it is needed: what a program
+imports first, and from where, stays as it is.
 """
 
-import ipaddress
-import json
 import os
 import sys
-from pathlib import Path
 
 FILE = "LEAKS_ARE_WRITTEN_TO"
 """Names the environment's variable; where it is not set, nothing is recorded."""
@@ -28,6 +26,8 @@ def reached(event: str, arguments: tuple[object, ...]) -> object:
     name = host.decode() if isinstance(host, bytes) else host
     if not isinstance(name, str) or name in ("", "localhost"):
         return None
+    import ipaddress
+
     try:
         return None if ipaddress.ip_address(name).is_loopback else name
     except ValueError:
@@ -42,6 +42,9 @@ def record(event: str, arguments: tuple[object, ...]) -> None:
 
 def write(line: dict[str, object]) -> None:
     """Append a line about this process. What is short is appended whole."""
+    import json
+    from pathlib import Path
+
     if to := os.environ.get(FILE):
         about = {"test": os.environ.get("PYTEST_CURRENT_TEST", ""), "program": sys.orig_argv[:6]}
         with Path(to).open("a", encoding="utf-8") as file:

@@ -326,7 +326,9 @@ class EditService:
     async def news(self) -> str:
         """What the model does not know yet: decisions after its turn, edits that were undone."""
         self._hear()
-        await asyncio.to_thread(self._look_for_undone)
+        for edit in await asyncio.to_thread(self._undone):
+            edit.info.state, edit.told = "undone", False
+            self._show(edit)
         parts = []
         for edit in self._book.present():
             if edit.told or (edit.info.state == "open" and edit.mentioned):
@@ -337,15 +339,17 @@ class EditService:
             await self._book.keep(edit, editlog.outcome(edit))
         return "\n".join(parts)
 
-    def _look_for_undone(self) -> None:
+    def _undone(self) -> list[Edit]:
+        """Reads files: for a thread."""
+        found = []
         for edit in list(self._book.edits.values()):
             if edit.info.state not in ("applied", "partly") or not edit.exact:
                 continue
             current = self._session.files.loader.current(edit.place)
             gone = isinstance(current, Refusal) and edit.info.create
             if gone or (not isinstance(current, Refusal) and current[0].sha256 == edit.before):
-                edit.info.state, edit.told = "undone", False
-                self._show(edit)
+                found.append(edit)
+        return found
 
     def _hear(self) -> None:
         for edit in self._book.hear():
