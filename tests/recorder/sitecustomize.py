@@ -1,8 +1,8 @@
 """Read by each Python process that a test starts: writes down who reaches for another machine.
 
 Every server of every test is watched this way, with the Python processes that it starts; native
-code is watched by ``lsp/test_no_network.py``. Nothing is imported before it is needed: what a program
-imports first, and from where, stays as it is.
+code is watched by ``lsp/test_no_network.py``. Nothing is imported before it is needed: what a
+program imports first, and from where, stays as it is.
 """
 
 import os
