@@ -119,9 +119,12 @@ async def test_it_speaks_anthropics_format_too(provider: LocalProvider) -> None:
     request = claude.render(prompt(max_output_tokens=4))
     count = await claude.count_tokens(request)
     await hear(claude, request)
-    claude = AnthropicProvider(Endpoint(address, provider.child.key, retry=QUICK))
-    heard = await hear(claude, request)
-    assert heard.text
+    for _ in range(10):
+        claude = AnthropicProvider(Endpoint(address, provider.child.key, retry=QUICK))
+        heard = await hear(claude, request)
+        assert heard.text
+        if heard.text[0].isascii():
+            break  # of a reply that begins with half a character, llama.cpp tells no message_start
     assert heard.stop.reason in ("output_limit", "end")
     assert isinstance(heard.usage, Usage)
     assert heard.usage.input_tokens == count

@@ -74,7 +74,12 @@ async def test_a_session_is_opened_while_the_list_is_cleared(
         return read(key, confirmed)
 
     session.files.loader.restore_text = slowly  # type: ignore[method-assign]
-    opening = asyncio.ensure_future(session.files.take_up(session.files.context.snapshot()))
+
+    async def open_it() -> None:
+        async with session.files.order:
+            await session.files.take_up(session.files.context.snapshot())
+
+    opening = asyncio.ensure_future(open_it())
     await asyncio.to_thread(began.wait, 10)
     clearing = asyncio.ensure_future(session.files.clear(p.NoParams()))
     await asyncio.sleep(0.02)
