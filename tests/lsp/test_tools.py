@@ -315,7 +315,8 @@ async def test_a_turn_of_the_embedded_model_goes_without_tools(
         editor = await start(model)
         await editor.chat("Read it.")
         await editor.stop()
-    embedded = await start(env={"TIERLINE_PROVIDER_NAME": "local"}, tools={"enabled": enabled})
+    env = {"TIERLINE_PROVIDER_NAME": "local", "TIERLINE_CONTEXT_MAX_OUTPUT_TOKENS": "32"}
+    embedded = await start(env=env, tools={"enabled": enabled})
     ended = await embedded.chat("Say yes.")
     assert (ended.outcome, ended.error) == ("ok", "")
     assert ended.message is not None and ended.message.text.strip() and not ended.message.calls
