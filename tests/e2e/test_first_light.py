@@ -10,6 +10,12 @@ from e2e.workbench import Workbench
 pytestmark = pytest.mark.e2e
 
 
+@pytest.fixture
+def model_env() -> dict[str, str]:
+    """The embedded model, which now and then does not come to an end by itself."""
+    return {"TIERLINE_CONTEXT_MAX_OUTPUT_TOKENS": "400"}
+
+
 def test_pin_ask_stop_and_ask_again(vscode: Workbench) -> None:
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=30_000)
