@@ -15,11 +15,12 @@ import attrs
 from attrs import define, field, frozen
 
 from tierline.context.blocks import Text
+from tierline.history import usage
 from tierline.history.codec import decode
 from tierline.history.events import Event, EventKind
 from tierline.history.groups import Group, groups, link_results, with_groups
 from tierline.history.messages import Message, Status
-from tierline.history.usage import TurnUsage, together, turn_usage
+from tierline.history.usage import TurnUsage
 
 MAIN = "main"
 
@@ -245,7 +246,8 @@ class _Replay:
                 if _word(data, "branch") in self.lines:
                     self.current = _word(data, "branch")
             case EventKind.REFLECTION:
-                self._took(data)
+                # Earlier versions named the turn only; it ended with the newest of its messages.
+                usage.add(self.usages, data, self.newest.get(_word(data, "group"), ""))
             case EventKind.COMPRESS:
                 line.compressed.append(_word(data, "after"))
             case _:
@@ -273,14 +275,6 @@ class _Replay:
                 self.edits[_word(data, "edit")] = {**known, **data}
             case EventKind.DELETE:
                 self.deleted = True
-
-    def _took(self, data: Mapping[str, Any]) -> None:
-        usage = turn_usage(data)
-        if usage is None:
-            return
-        # Earlier versions named the turn only; it ended with the newest of its messages.
-        message = usage.message or self.newest.get(_word(data, "group"), "")
-        self.usages[message] = together(self.usages.get(message), usage)
 
     def _targets(self, data: Mapping[str, Any], line: _Line) -> Iterable[str]:
         stay = _word(data, "to")

@@ -94,11 +94,18 @@ def turn_usage(data: Mapping[str, Any]) -> TurnUsage | None:
     return data.usage if isinstance(data, Packed) else _read(data)
 
 
-def together(earlier: TurnUsage | None, later: TurnUsage) -> TurnUsage:
-    """What both took: of a prompt that got no reply and was asked again."""
-    if earlier is None:
-        return later
-    return evolve(later, total=earlier.total + later.total)
+def add(usages: dict[str, TurnUsage], data: Mapping[str, Any], message: str = "") -> None:
+    """Add what a reflection says to the figures by message id; ``message`` is for those that do not
+    name one. A prompt that got no reply and was asked again has the sum.
+    """
+    later = turn_usage(data)
+    if later is None:
+        return
+    message = later.message or message
+    earlier = usages.get(message)
+    if earlier is not None:
+        later = evolve(later, total=earlier.total + later.total)
+    usages[message] = later
 
 
 def with_events(
@@ -110,9 +117,7 @@ def with_events(
     found = dict(known)
     for entry in entries:
         if isinstance(entry, Event) and entry.kind == EventKind.REFLECTION:
-            usage = turn_usage(entry.data)
-            if usage is not None:
-                found[usage.message] = together(found.get(usage.message), usage)
+            add(found, entry.data)
     return found
 
 

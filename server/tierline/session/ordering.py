@@ -8,8 +8,8 @@ ones that were sent after it, and two clicks on Retry would ask twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -55,12 +55,8 @@ def opens(
 
     @wraps(method)
     async def run(self: Service, params: Params) -> T:
-        conversation = self._session.conversation
-        conversation.opening += 1
-        try:
+        with _counted(self._session.conversation):
             return await ordered(self, params)
-        finally:
-            conversation.opening -= 1
 
     return run
 
@@ -73,10 +69,16 @@ async def behind_openings(conversation: Conversation) -> AsyncIterator[None]:
     if not conversation.opening:
         yield
         return
-    conversation.opening += 1
-    try:
+    with _counted(conversation):
         async with conversation.changes:
             yield
+
+
+@contextmanager
+def _counted(conversation: Conversation) -> Iterator[None]:
+    conversation.opening += 1
+    try:
+        yield
     finally:
         conversation.opening -= 1
 

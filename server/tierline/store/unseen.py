@@ -30,6 +30,8 @@ from typing import TypeAlias
 
 log = logging.getLogger(__name__)
 
+_FILES = ("", "-journal", "-wal")
+"""What is copied of a database, in this order."""
 _HEADER_BYTES = 32
 """Of a WAL: magic, version, page size, checkpoint number, two salts, two checksums."""
 _FILE_HEADER_BYTES = 100
@@ -96,7 +98,7 @@ class Unseen(AbstractContextManager["Unseen"]):
             return Path(self._folder.name) / "none" / path.name
 
     def _take(self, path: Path, to: Path) -> None:
-        for suffix in ("", "-journal", "-wal"):
+        for suffix in _FILES:
             there, here = _beside(path, suffix), _beside(to, suffix)
             if there.exists():
                 shutil.copyfile(there, here)
@@ -106,7 +108,7 @@ class Unseen(AbstractContextManager["Unseen"]):
 
 
 def _read(path: Path, to: Path) -> None:
-    for suffix in ("", "-journal", "-wal"):
+    for suffix in _FILES:
         _beside(to, suffix).unlink(missing_ok=True)
     with (
         closing(
