@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-RECORDER = Path(__file__).parent / "recorder" / "sitecustomize.py"
-VARIABLE = "LEAKS_ARE_WRITTEN_TO"
+from recording import RECORDER, VARIABLE
 
 if settings.get_current_profile_name() == "default":  # not Hypothesis' own for CI, nor mutation's
     settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

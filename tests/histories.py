@@ -46,6 +46,15 @@ def turn(number: int, prompt: str = "", reply: str = "") -> tuple[Message, Messa
     )
 
 
+def talk(*parts: str | tuple[HistoryRole, str]) -> list[Message]:
+    """Prompts and replies by turns, the user's first, unless a role is said."""
+    roles: tuple[HistoryRole, HistoryRole] = ("user", "assistant")
+    pairs = [
+        (roles[n % 2], part) if isinstance(part, str) else part for n, part in enumerate(parts)
+    ]
+    return [msg(n, role, text) for n, (role, text) in enumerate(pairs)]
+
+
 def tool_turn(
     number: int, outputs: Sequence[str], strategy: str = "anthropic"
 ) -> tuple[Message, ...]:

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-RECORDER = Path(__file__).parents[1] / "recorder" / "sitecustomize.py"
+from recording import RECORDER
+
 SERVE = (sys.executable, "-m", "tierline", "serve")
 
 

@@ -23,6 +23,7 @@ from attrs import evolve, frozen
 from lsp.conftest import environment
 from lsp.network_faults import FAULTS, FIRST, GOOD, RETRIES, STALL, Fault
 from lsp.pipe import Pipe, history
+from recording import UNRECORDED
 from wellformed import violations
 from wire.drive import reply
 from wire.servers import Kind, Reply, WireServer, wire_server
@@ -200,8 +201,7 @@ def test_nothing_listens(workspace: Path, kind: Kind, free_port: int) -> None:
 @both
 def test_a_name_that_does_not_exist(workspace: Path, kind: Kind) -> None:
     """``.invalid`` is reserved (RFC 2606)."""
-    unrecorded = {"LEAKS_ARE_WRITTEN_TO": ""}
-    turn = one_turn(workspace, kind, "http://model.invalid/v1", no_proxy="*", **unrecorded)
+    turn = one_turn(workspace, kind, "http://model.invalid/v1", no_proxy="*", **UNRECORDED)
     said = (
         f"{name_of(kind, 'model.invalid')} cannot be reached: the name model.invalid is not known."
     )

@@ -27,6 +27,7 @@ from lsp.conftest import environment
 from lsp.long_session import use
 from lsp.pipe import SERVE, Pipe, children, hook
 from lsp.project import make_project
+from recording import UNRECORDED
 from tierline.embeddings.embedder import find_model
 from tierline.providers.base import ProviderError
 from tierline.providers.gguf import find_model as find_language_model
@@ -269,9 +270,7 @@ def test_a_leak_would_be_seen(tmp_path: Path) -> None:
     (tmp_path / "leak.py").write_text(leak)
     command = [*watch.command[: -len(SERVE)], sys.executable, str(tmp_path / "leak.py")]
     with (
-        subprocess.Popen(
-            command, env={**os.environ, **watch.env, "LEAKS_ARE_WRITTEN_TO": ""}
-        ) as process,
+        subprocess.Popen(command, env={**os.environ, **watch.env, **UNRECORDED}) as process,
         watch.sampling(process.pid),
     ):
         assert process.wait(60) == 0

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lsp.conftest import Start
+from lsp.editor import Editor
 from tierline.cli.main import app
 from tierline.lsp import protocol as p
 from wire.agents import Use, calls
@@ -33,6 +34,22 @@ SCRIPT = [
     asks(300, 30, cache_read_input_tokens=4000),
     a_reply("One.", input_tokens=200, cache_read_input_tokens=4100),
 ]
+
+
+def cut_short(how: str) -> Reply:
+    """A reply that does not come to its end: the user stops it, its connection ends, it fails."""
+    half = [a_start(input_tokens=300, cache_read_input_tokens=4000), *a_texts(0, "Half")[:-1]]
+    busy = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n'
+    return {"stopped": then(half, Hold()), "cut": then(half), "failed": then(half, busy)}[how]
+
+
+async def ask_and_cut(editor: Editor, how: str) -> p.TurnFinished:
+    """The end of a turn whose model replies with ``cut_short``."""
+    sent = await editor.ask("chat/send", p.ChatSendParams(text="Go."))
+    if how == "stopped":
+        await editor.until(lambda: editor.bodies(p.TextDelta))
+        await editor.ask("chat/cancel")
+    return await editor.finished(sent.turn_id)
 
 
 async def test_a_turn_of_three_requests_shows_their_sum(start: Start, workspace: Path) -> None:
@@ -74,16 +91,9 @@ async def test_a_turn_of_one_request_is_its_own_sum(start: Start) -> None:
 @pytest.mark.parametrize("how", ["stopped", "cut", "failed"])
 async def test_what_was_cut_off_is_paid_for_too(start: Start, how: str) -> None:
     """The second request does not come to its end; the first one, and its input, were paid."""
-    half = [a_start(input_tokens=300, cache_read_input_tokens=4000), *a_texts(0, "Half")[:-1]]
-    busy = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n'
-    second = {"stopped": then(half, Hold()), "cut": then(half), "failed": then(half, busy)}[how]
-    with wire_server("anthropic", [SCRIPT[0], second]) as model:
+    with wire_server("anthropic", [SCRIPT[0], cut_short(how)]) as model:
         editor = await start(model)
-        sent = await editor.ask("chat/send", p.ChatSendParams(text="Go."))
-        if how == "stopped":
-            await editor.until(lambda: editor.bodies(p.TextDelta))
-            await editor.ask("chat/cancel")
-        end = await editor.finished(sent.turn_id)
+        end = await ask_and_cut(editor, how)
         rows = (await editor.ask("stats/requests")).requests
         (turn,) = (await editor.ask("stats/turns")).turns
     assert end.outcome == ("error" if how == "failed" else "interrupted")

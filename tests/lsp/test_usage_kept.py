@@ -13,12 +13,11 @@ import pytest
 
 from lsp.conftest import Start
 from lsp.editor import Editor
-from lsp.test_turn_cost import SCRIPT
+from lsp.test_turn_cost import SCRIPT, ask_and_cut, cut_short
 from tierline.lsp import protocol as p
-from wire.scripts import a_reply, a_start, a_texts, o_reply, then
-from wire.servers import Hold, Reply, wire_server
+from wire.scripts import a_reply, a_start, o_reply
+from wire.servers import Reply, wire_server
 
-HALF = [a_start(input_tokens=300, cache_read_input_tokens=4000), *a_texts(0, "Half")[:-1]]
 BUSY = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n'
 
 
@@ -86,14 +85,9 @@ async def test_branches_and_sessions_bring_their_figures_along(start: Start) -> 
 
 @pytest.mark.parametrize("how", ["stopped", "cut", "failed"])
 async def test_an_interrupted_reply_keeps_what_it_cost(start: Start, how: str) -> None:
-    second = {"stopped": then(HALF, Hold()), "cut": then(HALF), "failed": then(HALF, BUSY)}[how]
-    with wire_server("anthropic", [SCRIPT[0], second]) as model:
+    with wire_server("anthropic", [SCRIPT[0], cut_short(how)]) as model:
         editor = await start(model)
-        sent = await editor.ask("chat/send", p.ChatSendParams(text="Go."))
-        if how == "stopped":
-            await editor.until(lambda: editor.bodies(p.TextDelta))
-            await editor.ask("chat/cancel")
-        end = await editor.finished(sent.turn_id)
+        end = await ask_and_cut(editor, how)
         before = await messages(editor)
         await editor.stop()
         again = await messages(await start(model))

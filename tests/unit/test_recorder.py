@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import VARIABLE
 from lsp.pipe import hook
+from recording import VARIABLE
 
 LEAK = """
 import socket

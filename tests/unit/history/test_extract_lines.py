@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories import msg
+from histories import msg, talk
 from tierline.context.blocks import Text, ToolResult
 from tierline.history.extract import (
     LINE_CHARACTERS,
@@ -18,15 +18,6 @@ from tierline.history.extract import (
     standing_rules,
 )
 from tierline.history.messages import HistoryRole, Message
-
-
-def talk(*parts: str | tuple[HistoryRole, str]) -> list[Message]:
-    """Prompts and replies by turns, the user's first, unless a role is said."""
-    roles: tuple[HistoryRole, HistoryRole] = ("user", "assistant")
-    pairs = [
-        (roles[n % 2], part) if isinstance(part, str) else part for n, part in enumerate(parts)
-    ]
-    return [msg(n, role, text) for n, (role, text) in enumerate(pairs)]
 
 
 def found(kind: Kind, *parts: str | tuple[HistoryRole, str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histories import msg
+from histories import msg, talk
 from tierline.context.blocks import ToolUse
 from tierline.history.extract import (
     Kind,
@@ -15,17 +15,6 @@ from tierline.history.extract import (
     render,
     standing_rules,
 )
-from tierline.history.messages import HistoryRole, Message
-
-
-def talk(*parts: str | tuple[HistoryRole, str]) -> list[Message]:
-    """Prompts and replies by turns, the user's first, unless a role is said."""
-    roles: tuple[HistoryRole, HistoryRole] = ("user", "assistant")
-    pairs = [
-        (roles[n % 2], part) if isinstance(part, str) else part for n, part in enumerate(parts)
-    ]
-    return [msg(n, role, text) for n, (role, text) in enumerate(pairs)]
-
 
 # --- files and names -----------------------------------------------------------------------------
 
