@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from attrs import define, field
 
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.session.session import Session
 from wire.choosing import ChoosingServer
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 class TierlineError(Exception):
     """Something that the user asked for could not be done.
 
-    ``code`` is one of the codes in ``lsp/protocol/``; ``message`` says what happened in one
+    ``code`` is one of the codes in ``protocol/``; ``message`` says what happened in one
     sentence, ``advice`` what to do.
     """
 

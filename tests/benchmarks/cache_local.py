@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quotes import POLICIES
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.session.session import Session
 
 ROOT = Path(__file__).parents[2]

@@ -15,6 +15,7 @@ from bugcases.bodies import load, violations
 from bugcases.fixtures import case, expect, oracle
 from bugcases.through_lsp import place
 from lsp.conftest import Start
+from tierline import protocol as p
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
@@ -23,7 +24,6 @@ from tierline.context.tiers.base import Arrangement, Tier
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.shape import Part, Shape
 from tierline.history.groups import to_prompt
-from tierline.lsp import protocol as p
 from tierworld import FACTS, POLICIES, World, blocks, marks_of, text_item
 from wire.scripts import a_reply
 from wire.servers import wire_server

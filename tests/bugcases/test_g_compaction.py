@@ -14,6 +14,7 @@ from bugcases.bodies import body, fold, load, prompt_of, text, violations
 from bugcases.fixtures import case, expect
 from compacting import Talk, talking
 from histories import four_characters
+from tierline import protocol as p
 from tierline.history.boundaries import TopicBoundary
 from tierline.history.boundaries.model import parse
 from tierline.history.compaction import Case, CompactionSettings, apply_compaction, outline
@@ -21,7 +22,6 @@ from tierline.history.extract import extractive_summary
 from tierline.history.groups import to_prompt
 from tierline.history.messages import Message
 from tierline.history.timeline import Summary, summary_message
-from tierline.lsp import protocol as p
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_error, o_reply
 from wire.servers import Pause, Reply

@@ -22,7 +22,7 @@ from bugcases.through_lsp import KINDS, dialogue, last, place, reply, sent
 from lsp.conftest import Start, environment
 from lsp.pipe import Pipe
 from lsp.project import records
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.tokenizers import encoder
 from wire.scripts import a_end, a_reply, a_start, a_texts, o_reply
 from wire.servers import Kind, Reply, WireServer, wire_server

@@ -18,7 +18,7 @@ from bugcases.fixtures import build, case, expect
 from bugcases.through_lsp import last, sent, strings
 from lsp.conftest import Start
 from lsp.editor import Editor
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.servers import WireServer
 
 

@@ -19,7 +19,7 @@ from bugcases.fixtures import build, case, expect
 from bugcases.through_lsp import KINDS, last, reply, sent
 from lsp.conftest import Start
 from lsp.project import messages, records
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.scripts import a_error, a_reply, o_reply, o_texts, raw, then
 from wire.servers import Hold, Kind, Reply, wire_server
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bugcases.fixtures import case, expect
 from lsp.conftest import Start
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.servers import WireServer
 
 

@@ -14,7 +14,7 @@ import attrs
 from lsprotocol import types as lsp
 
 from lsp.editor import Editor
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.agents import Use, calls, says
 from wire.servers import Kind
 

@@ -17,7 +17,7 @@ from lsprotocol import types as lsp
 from pytest_lsp import LanguageClient
 from pytest_lsp.protocol import LanguageClientProtocol
 
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.lsp.codec import make_converter
 from tierline.lsp.wire import TierlineProtocol
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lsp.editor import Editor
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.servers import WireServer
 
 ON = {"env": {"TIERLINE_SYMBOLS_ENABLED": "true"}}

@@ -13,7 +13,7 @@ from bugcases.bodies import violations
 from lsp.conftest import Open
 from lsp.editing import ALL, asked
 from lsp.test_commands_and_consent import question
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire import temperature
 from wire.agents import results
 from wire.servers import Kind, wire_server

@@ -11,7 +11,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.caching import CachingServer
 from wire.scripts import o_reply
 from wire.servers import wire_server

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lsp.conftest import Start
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.scripts import a_reply, o_reply
 from wire.servers import wire_server
 

@@ -11,7 +11,7 @@ import pytest
 
 from bugcases.fixtures import oracle
 from lsp.conftest import Start
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.providers import render_openai
 from tierline.store.plans import PlanStore
 from wire.scripts import a_reply, o_reply

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from lsp.conftest import Start
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from unit.workspace.test_commits import commit, git
 from wire.servers import WireServer
 

@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
 from lsp.editor import Editor
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_error, o_reply
 from wire.servers import Pause, Reply

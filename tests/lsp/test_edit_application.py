@@ -12,7 +12,7 @@ from bugcases.bodies import violations
 from lsp.conftest import Open
 from lsp.editing import ALL, asked, edit, script
 from lsp.project import records
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.agents import Use, calls, results, says
 from wire.servers import Kind, wire_server
 

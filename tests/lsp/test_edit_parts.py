@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 
 from lsp.conftest import Open
 from lsp.editing import ALL, EditingEditor, asked, edit, script
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.agents import results
 from wire.servers import wire_server
 

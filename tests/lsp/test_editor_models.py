@@ -14,7 +14,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from lsp.editor import Editor
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 
 OFFERED = [
     p.EditorModelInfo("mini", "Mini", "acme", "acme-mini", 20_000),

@@ -15,8 +15,8 @@ from bugcases.bodies import violations
 from lsp.conftest import Open
 from lsp.editing import ALL, EditingEditor, asked, edit, script
 from lsp.project import records
+from tierline import protocol as p
 from tierline.context.text import sha256
-from tierline.lsp import protocol as p
 from wire.agents import Use
 from wire.servers import WireServer, wire_server
 

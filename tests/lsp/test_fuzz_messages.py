@@ -20,7 +20,7 @@ import pytest
 
 from lsp.conftest import environment
 from lsp.pipe import Pipe, frame
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.servers import WireServer
 
 SECONDS = float(os.environ.get("TIERLINE_FUZZ_SECONDS", "5"))

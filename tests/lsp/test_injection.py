@@ -15,8 +15,8 @@ import pytest
 
 from bugcases.bodies import violations
 from lsp.conftest import Open
+from tierline import protocol as p
 from tierline.context.fences import parse_fenced
-from tierline.lsp import protocol as p
 from tierline.workspace.reserved import reserved
 from wire.agents import Use, calls, results, says
 from wire.servers import Kind, wire_server

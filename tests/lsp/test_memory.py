@@ -11,8 +11,8 @@ from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
 from memories import FILLER
+from tierline import protocol as p
 from tierline.embeddings.embedder import find_model
-from tierline.lsp import protocol as p
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 

@@ -10,7 +10,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.servers import WireServer
 
 

@@ -11,7 +11,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.lsp.chatdoc import COMMAND as ASK_IN_DOCUMENT
 from wire.scripts import a_reply, o_reply, o_texts, then
 from wire.servers import Hold, WireServer, wire_server

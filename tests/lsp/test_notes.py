@@ -11,8 +11,8 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
+from tierline import protocol as p
 from tierline.history.state import STATE_GUIDELINES
-from tierline.lsp import protocol as p
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 

@@ -14,7 +14,7 @@ from pygls.exceptions import JsonRpcException
 from lsp.conftest import Start
 from lsp.project import messages
 from lsp.test_editor_models import CAPABLE, Host
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.servers import WireServer
 
 BLIND = "gpt-3.5-turbo"

@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcException
 from lsp.conftest import Start
 from lsp.editor import Editor
 from lsp.project import ON, make_project, ready, sent
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.agents import Use, calls, results, says, tool_names
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server

@@ -11,8 +11,8 @@ from typing import Any
 from typer.testing import CliRunner
 
 from lsp.conftest import Start
+from tierline import protocol as p
 from tierline.cli.main import app
-from tierline.lsp import protocol as p
 from wire.agents import Use, calls, says
 from wire.servers import wire_server
 

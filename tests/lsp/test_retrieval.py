@@ -18,7 +18,7 @@ from lsp.conftest import Start
 from lsp.editor import Editor
 from lsp.pipe import Pipe, children, frame
 from lsp.project import ON, make_project, ready, sent
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.servers import WireServer
 
 

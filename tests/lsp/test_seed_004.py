@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from lsp.conftest import Start
+from tierline import protocol as p
 from tierline.context.assemble import ACKNOWLEDGEMENT
-from tierline.lsp import protocol as p
 from wire.scripts import o_reply
 from wire.servers import wire_server
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from lsp.conftest import Start
 from lsp.editor import Editor
+from tierline import protocol as p
 from tierline.cli.main import app
-from tierline.lsp import protocol as p
 from wire.agents import Use, calls
 from wire.scripts import a_end, a_reply, a_start, a_texts, o_reply, then
 from wire.servers import Hold, Kind, Reply, wire_server

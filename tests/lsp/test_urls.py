@@ -18,8 +18,8 @@ from bugcases.bodies import violations
 from lsp.conftest import Open, Start
 from lsp.editor import Editor
 from lsp.test_injection import HOSTILE, texts
+from tierline import protocol as p
 from tierline.context.fences import parse_fenced
-from tierline.lsp import protocol as p
 from web.site import Site, led, page, site
 from wire.agents import Use, calls, results, says
 from wire.scripts import a_reply, o_reply

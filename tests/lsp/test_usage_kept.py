@@ -14,7 +14,7 @@ import pytest
 from lsp.conftest import Start
 from lsp.editor import Editor
 from lsp.test_turn_cost import SCRIPT, ask_and_cut, cut_short
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.scripts import a_reply, a_start, o_reply
 from wire.servers import Reply, wire_server
 

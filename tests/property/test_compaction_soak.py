@@ -18,10 +18,10 @@ import pytest
 
 import wellformed
 from compacting import talking
+from tierline import protocol as p
 from tierline.history.actions import unsummarise
 from tierline.history.messages import Message
 from tierline.history.summarise import MAX_PIECES
-from tierline.lsp import protocol as p
 from tierline.session.memory.summariser import SHRINKS
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_error, o_reply, o_texts, text_error, then

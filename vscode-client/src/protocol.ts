@@ -1,4 +1,4 @@
-// Generated from server/tierline/lsp/protocol/ by `make docs-gen`. Do not edit.
+// Generated from server/tierline/protocol/ by `make docs-gen`. Do not edit.
 
 /** A request without parameters. */
 export interface NoParams {

@@ -30,7 +30,7 @@ def compact(
     as_json: _Json = False,
 ) -> None:
     """Replace the older part of the newest session by a summary. The log keeps every message."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     if undo:
         undone = in_session(root, lambda s: s.compaction.undo(p.CompactionUndoParams()))

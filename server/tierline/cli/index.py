@@ -17,7 +17,7 @@ from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, bar, in_session, pri
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
     from tierline.session.session import Session
 
 app = typer.Typer()
@@ -65,7 +65,7 @@ def index_symbols(
     as_json: _Json = False,
 ) -> None:
     """Bring the symbol index up to date with the files. It is kept if the workspace has one."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     with bar("Symbols") as step:
         shown = _Steps(step)
@@ -144,7 +144,7 @@ async def _settled(session: Session) -> None:
 
 
 def _no_params() -> Any:
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     return p.NoParams()
 

@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from tierline import __version__
+from tierline import protocol as p
 from tierline.cli import compact as cli_compact
 from tierline.cli import completion as cli_completion
 from tierline.cli import doctor as cli_doctor
@@ -37,7 +38,6 @@ from tierline.cli.common import (
     print_json,
     say,
 )
-from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

@@ -94,7 +94,7 @@ def build(
 
     The module map and cards of an editor's request are not in it: nothing is indexed for this.
     """
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     params = p.PlanParams(prompt=prompt)
     found = in_session(root, lambda s: s.plans.show(params), strategy=strategy, looking=True)
@@ -107,7 +107,7 @@ def build(
 @app.command()
 def compress(root: _Root = Path(), as_json: _Json = False) -> None:
     """Compress the newest session's working memory now. The log keeps every message."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     async def work(session: Session) -> tuple[p.MemoryStats, bool]:
         if not session.conversation.timeline().groups():
@@ -130,7 +130,7 @@ def compress(root: _Root = Path(), as_json: _Json = False) -> None:
 @memory.command("stats")
 def memory_stats(root: _Root = Path(), as_json: _Json = False) -> None:
     """Show levels, summaries and how well compression works."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams()), looking=True), as_json)
 
@@ -164,7 +164,7 @@ def memo_list(
     as_json: _Json = False,
 ) -> None:
     """List the memos of this project and of the user, the newest first."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     params = p.MemoListParams(tag=tag)
     _print_memos(in_session(root, lambda s: s.memos.listed(params), looking=True), as_json)
@@ -178,7 +178,7 @@ def memo_search(
     as_json: _Json = False,
 ) -> None:
     """Search the memos by words and tags, the best first."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     params = p.MemoSearchParams(query, tag or [])
     _print_memos(in_session(root, lambda s: s.memos.search(params), looking=True), as_json)
@@ -193,7 +193,7 @@ def memo_save(
     as_json: _Json = False,
 ) -> None:
     """Save a memo and print its id."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     text = sys.stdin.read() if content == "-" else content
     params = p.MemoSaveParams(text, tag or [], "user" if user else "project")
@@ -209,7 +209,7 @@ def memo_edit(
     as_json: _Json = False,
 ) -> None:
     """Change a memo's text or tags."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     params = p.MemoEditParams(identifier, content or None, tag)
     _print_memo(in_session(root, lambda s: s.memos.edit(params)), as_json)
@@ -222,7 +222,7 @@ def memo_delete(
     as_json: _Json = False,
 ) -> None:
     """Delete a memo."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     in_session(root, lambda s: s.memos.delete(p.MemoParams(identifier)))
     if as_json:
@@ -231,8 +231,8 @@ def memo_delete(
 
 def memory_lines(root: Path) -> list[str]:
     """The memory section of ``tierline stats``; empty if the workspace has no conversation."""
+    from tierline import protocol as p
     from tierline.folder import FOLDER
-    from tierline.lsp import protocol as p
 
     if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
@@ -244,8 +244,8 @@ def memory_lines(root: Path) -> list[str]:
 
 
 async def _interactive(root: Path, new: bool, strategy: str, provider: str, model: str) -> int:
+    from tierline import protocol as p
     from tierline.cli import main as cli
-    from tierline.lsp import protocol as p
 
     for variable, value in (("NAME", provider), ("MODEL", model)):
         if value:
@@ -275,7 +275,7 @@ async def _interactive(root: Path, new: bool, strategy: str, provider: str, mode
 async def _answer(
     session: Session, events: Any, line: str, reply: Callable[[Any, str, bool], Awaitable[int]]
 ) -> None:
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
     from tierline.session.slash import commands as slash
 
     if not line:

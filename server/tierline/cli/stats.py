@@ -14,7 +14,7 @@ from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, out, print_json, say
 from tierline.cli.memory import memory_lines
 
 if TYPE_CHECKING:
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
 app = typer.Typer()
 

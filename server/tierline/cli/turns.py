@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tierline.cli import tables as cli_tables
 
 if TYPE_CHECKING:
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
 
 def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from tierline.cli.common import _Json, _Root, console, in_session, out, print_json, say
 
 if TYPE_CHECKING:
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
 app = typer.Typer()
 url = typer.Typer(no_args_is_help=True, help="Web pages that go with the prompts.")
@@ -32,7 +32,7 @@ def url_add(
     as_json: _Json = False,
 ) -> None:
     """Read a page and put it into the newest session's context. Known pages are not read again."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     with console(stderr=True).status(f"Reading {address}"):
         found = in_session(root, lambda s: s.urls.add(p.UrlParams(address)))
@@ -42,8 +42,8 @@ def url_add(
 @url.command("list")
 def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
     """List the pages of the newest session's context."""
+    from tierline import protocol as p
     from tierline.folder import FOLDER
-    from tierline.lsp import protocol as p
 
     pages: list[p.UrlInfo] = []
     if (root / FOLDER).is_dir():  # looking must not leave a folder behind
@@ -66,7 +66,7 @@ def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
 @url.command("show")
 def url_show(address: _Address, root: _Root = Path(), as_json: _Json = False) -> None:
     """Print the text of a page as the model is given it."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     found = in_session(root, lambda s: s.urls.show(p.UrlParams(address)), looking=True)
     if as_json:
@@ -78,7 +78,7 @@ def url_show(address: _Address, root: _Root = Path(), as_json: _Json = False) ->
 @url.command("refresh")
 def url_refresh(address: _Address, root: _Root = Path(), as_json: _Json = False) -> None:
     """Read a page again. If that fails, it stays as it was."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     with console(stderr=True).status(f"Reading {address}"):
         found = in_session(root, lambda s: s.urls.refresh(p.UrlParams(address)))
@@ -88,7 +88,7 @@ def url_refresh(address: _Address, root: _Root = Path(), as_json: _Json = False)
 @url.command("remove")
 def url_remove(address: _Address, root: _Root = Path(), as_json: _Json = False) -> None:
     """Take a page out of the context. Its text stays in the cache."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
 
     found = in_session(root, lambda s: s.urls.remove(p.UrlParams(address)))
     if as_json:

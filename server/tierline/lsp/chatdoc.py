@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 from lsprotocol import types as lsp
 
+from tierline import protocol as p
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
     from tierline.lsp.server import TierlineServer

@@ -11,9 +11,9 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 from pygls.protocol import default_converter
 
-from tierline.lsp import protocol
-from tierline.lsp.deferred import is_value
-from tierline.lsp.protocol import camel
+from tierline import protocol
+from tierline.protocol import camel
+from tierline.protocol.deferred import is_value
 
 _OURS = {value for value in vars(protocol).values() if is_value(value)}
 

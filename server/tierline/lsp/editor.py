@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygls.exceptions import JsonRpcException
 
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.providers.editor_port import Answer, EditorModel, Finished, Piece
 

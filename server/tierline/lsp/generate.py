@@ -1,6 +1,6 @@
 """Generates ``vscode-client/src/protocol.ts``, ``docs/protocol.md`` and ``docs/configuration.md``.
 
-``python -m tierline.lsp.generate`` writes them from ``lsp/protocol/`` and ``config.py``,
+``python -m tierline.lsp.generate`` writes them from ``protocol/`` and ``config.py``,
 ``--check`` fails if one has drifted. Field documentation is read from the source, because Python
 drops it at run time.
 """
@@ -20,9 +20,8 @@ from typing import Any
 
 import attrs
 
-from tierline import config
-from tierline.lsp import protocol
-from tierline.lsp.protocol import camel
+from tierline import config, protocol
+from tierline.protocol import camel
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPESCRIPT = ROOT / "vscode-client" / "src" / "protocol.ts"
@@ -94,14 +93,14 @@ def ts_type(hint: Any) -> str:
         return f"Record<{ts_type(args[0])}, {ts_type(args[1])}>"
     if inspect.isclass(hint):
         return hint.__name__
-    raise TypeError(f"lsp/protocol uses {hint!r}, for which there is no TypeScript spelling")
+    raise TypeError(f"protocol uses {hint!r}, for which there is no TypeScript spelling")
 
 
 def typescript() -> str:
     """The whole of ``protocol.ts``."""
     docs = field_docs(*modules())
     inputs = input_classes()
-    out = ["// Generated from server/tierline/lsp/protocol/ by `make docs-gen`. Do not edit.", ""]
+    out = ["// Generated from server/tierline/protocol/ by `make docs-gen`. Do not edit.", ""]
     for cls in classes():
         hints = typing.get_type_hints(cls)
         out += [f"/** {_one_line(cls.__doc__)} */", f"export interface {cls.__name__} {{"]
@@ -162,7 +161,7 @@ def markdown() -> str:
     out = [
         "# Protocol",
         "",
-        "<!-- Generated from server/tierline/lsp/protocol/ by `make docs-gen`. Do not edit. -->",
+        "<!-- Generated from server/tierline/protocol/ by `make docs-gen`. Do not edit. -->",
         "",
         "Requests go over LSP's JSON-RPC. Each is also a server command with dots in place of",
         "slashes (`workspace/executeCommand`), whose one argument is the same parameters object.",

@@ -28,7 +28,7 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     # Before anything else is imported: what prints while it loads must not reach the client.
     stream = claim_stdout() if tcp is None else None
-    from tierline.lsp.deferred import load_lsprotocol
+    from tierline.protocol.deferred import load_lsprotocol
 
     load_lsprotocol()
     from tierline.lsp.server import serve_stdio, serve_tcp

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
+from tierline import protocol as p
 from tierline.lsp import proposals
-from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
     from tierline.lsp.server import TierlineServer

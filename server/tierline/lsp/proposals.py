@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from lsprotocol import types as lsp
 
+from tierline import protocol as p
 from tierline.context.edits.hunks import Hunk
 from tierline.context.edits.positions import length
 from tierline.context.text import clip
-from tierline.lsp import protocol as p
 from tierline.session.workbench import EDITS
 
 if TYPE_CHECKING:

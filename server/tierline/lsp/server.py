@@ -15,9 +15,9 @@ from lsprotocol import types as lsp
 from pygls.io_ import run_async
 from pygls.lsp.server import LanguageServer
 
-from tierline import __version__
+from tierline import __version__, protocol
 from tierline.errors import TierlineError
-from tierline.lsp import documents, lenses, parent, protocol
+from tierline.lsp import documents, lenses, parent
 from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels

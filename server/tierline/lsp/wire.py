@@ -17,8 +17,8 @@ from pygls.protocol.json_rpc import (
     JsonRPCResponseMessage,
 )
 
+from tierline import protocol
 from tierline.errors import TierlineError
-from tierline.lsp import protocol
 from tierline.lsp.params import usable
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from tierline import protocol
 from tierline.context.edits.positions import TextChange, Units
-from tierline.lsp import protocol
 from tierline.session.workbench import CONSENT, EDITS, SAVE, Annotation, Applied, FileChange
 
 if TYPE_CHECKING:

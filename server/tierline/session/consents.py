@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attrs import define, frozen
 
+from tierline import protocol as p
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.session.workbench import CONSENT
 
 if TYPE_CHECKING:

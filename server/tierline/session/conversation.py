@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from tierline import protocol as p
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.errors import TierlineError
 from tierline.history import actions
@@ -17,7 +18,6 @@ from tierline.history.parser import text_of
 from tierline.history.state import extract
 from tierline.history.timeline import Timeline
 from tierline.history.usage import of_messages, with_events
-from tierline.lsp import protocol as p
 from tierline.session.history.callrows import Answers, Title, call_rows, results_of
 from tierline.session.memory.compaction_view import with_compactions
 from tierline.session.turns import cost as turncost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tierline.lsp.protocol import Event, EventBody
+from tierline.protocol import Event, EventBody
 
 
 class EventBus:

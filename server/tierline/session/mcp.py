@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, frozen
 
 from tierline import __version__
+from tierline import protocol as p
 from tierline.context.text import clip, well_formed
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.providers.base import ToolCall
 from tierline.tools.registry import Output
 from tierline.tools.schema import problems

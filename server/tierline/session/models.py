@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from tierline import protocol as p
 from tierline.config import Settings
 from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
 from tierline.providers.editor import NAME

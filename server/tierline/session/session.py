@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tierline import __version__, config
+from tierline import protocol as p
 from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
-from tierline.lsp import protocol as p
 from tierline.providers.editor_port import EditorPort
 from tierline.session.aside import aside
 from tierline.session.caching.keepalive import KeepAliveService

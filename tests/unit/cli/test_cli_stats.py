@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import terminal
+from tierline import protocol as p
 from tierline.cli.stats import _notes, money
-from tierline.lsp import protocol as p
 from wire.caching import CachingServer
 
 LONG = "".join(f"def function_{n}() -> int:\n    return {n}\n\n\n" for n in range(300))

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import pytest
 
-from tierline.lsp.deferred import deferred, define, is_value
+from tierline.protocol.deferred import deferred, define, is_value
 
 DESCRIBE = """
 import attrs, json, lsprotocol.types as t
@@ -36,7 +36,7 @@ def run(code: str) -> Any:
 
 
 def test_the_types_of_lsp_are_the_same_either_way() -> None:
-    load = "from tierline.lsp.deferred import load_lsprotocol; load_lsprotocol()\n"
+    load = "from tierline.protocol.deferred import load_lsprotocol; load_lsprotocol()\n"
     late, usual = run(load + DESCRIBE), run(DESCRIBE)
     assert len(usual) > 500
     assert late == usual
@@ -45,12 +45,12 @@ def test_the_types_of_lsp_are_the_same_either_way() -> None:
 def test_a_server_that_has_been_built_has_completed_few() -> None:
     """What makes the answer to ``initialize`` quick; see also tests/benchmarks/initialize.py."""
     waiting, loaded = run(
-        "from tierline.lsp.deferred import deferred, load_lsprotocol\nload_lsprotocol()\n"
-        "import json, sys\nimport lsprotocol.types as t\nfrom tierline.lsp import protocol\n"
+        "from tierline.protocol.deferred import deferred, load_lsprotocol\nload_lsprotocol()\n"
+        "import json, sys\nimport lsprotocol.types as t\nfrom tierline import protocol\n"
         "from tierline.lsp.server import build\nbuild()\n"
         "classes = {c for m in (t, protocol) for c in vars(m).values() if isinstance(c, type)}\n"
         "print(json.dumps([sum(map(deferred, classes)), "
-        "'define' in vars(t) or t.attrs.define.__module__ == 'tierline.lsp.deferred']))"
+        "'define' in vars(t) or t.attrs.define.__module__ == 'tierline.protocol.deferred']))"
     )
     assert waiting > 600
     assert not loaded, "attrs is what it was"

@@ -252,7 +252,7 @@ def test_init_compactor_creates_it_with_its_settings() -> None:
 
 def test_nothing_is_done_below_the_trigger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed 004:379: "compact_history_if_needed returns None below trigger": nothing happens."""
-    from tierline.lsp import protocol as p
+    from tierline import protocol as p
     from tierline.session.session import Session
 
     events: list[p.Event] = []

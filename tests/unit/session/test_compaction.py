@@ -10,7 +10,7 @@ import pytest
 
 import wellformed
 from compacting import Talk, talking
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from wire.choosing import ChoosingServer, What
 from wire.servers import Kind
 

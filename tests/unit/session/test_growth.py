@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.session.caching.service import MAX_SESSIONS
 from tierline.session.session import Session
 from wire.scripts import o_reply

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from tierline import protocol as p
 from tierline.config import CacheConfig, Settings
 from tierline.context.tiers.base import Sent
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
-from tierline.lsp import protocol as p
 from tierline.session.events import EventBus
 from tierline.session.models import problems
 from tierline.session.requests.candidates import selection_of

@@ -15,7 +15,7 @@ import pytest_asyncio
 from attrs import evolve
 
 from terminal import lead_to
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.session import Session
 from wire.caching import CachingServer

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 from tierline.session.session import Session
 
 ASKS: dict[str, Callable[[Session], Awaitable[Any]]] = {

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
+from tierline import protocol as p
 from tierline.context.prompt import Prompt, PromptMessage
 from tierline.context.tiers.base import Tariff
 from tierline.context.tiers.lifetime import KeepAlive, keep_alive
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError, RenderedRequest, Usage
 
 if TYPE_CHECKING:

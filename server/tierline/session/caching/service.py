@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
+from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.strict import strict
 from tierline.context.tiers.attribution import Attribution, Cause, Figures, Outcome, attribute
@@ -20,7 +21,6 @@ from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap, shap
 from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import TOOLS_KEY, with_top
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, Retrying, StreamEvent, TextDelta, Usage
 from tierline.session.caching import views
 from tierline.session.caching.usage_stats import requests, stats

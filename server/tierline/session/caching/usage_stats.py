@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import LIFETIMES
-from tierline.lsp import protocol as p
 from tierline.session.caching.views import known_or, stored_rows, time
 from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
 

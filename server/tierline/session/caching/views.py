@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import asdict
 
+from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.attribution import Attribution, label, title
 from tierline.context.tiers.base import Arrangement, Decision
@@ -15,7 +16,6 @@ from tierline.context.tiers.bill import Bill
 from tierline.context.tiers.shape import Shape
 from tierline.context.tiers.tiermap import TierRow, rows_from_json
 from tierline.context.tiers.toprows import with_known_tools
-from tierline.lsp import protocol as p
 from tierline.store.usage import StoredRequest
 
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from attrs import define
 
+from tierline import protocol as p
 from tierline.context.edits.blocks import Block, Proposal
 from tierline.context.filetext import FileFacts
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip, sha256
 from tierline.context.tiers.base import AppliedEdit
-from tierline.lsp import protocol as p
 from tierline.session.consents import visible_text
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import Call, Output

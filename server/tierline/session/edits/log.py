@@ -12,9 +12,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from tierline import protocol as p
 from tierline.context.edits.blocks import Block
 from tierline.context.text import sha256
-from tierline.lsp import protocol as p
 from tierline.session.edits.feedback import Edit
 from tierline.workspace.paths import Resolved
 

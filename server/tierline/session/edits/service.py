@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tierline import protocol as p
 from tierline.context.edits.blocks import Block, Misfit, Proposal, create, propose
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.tiers.base import AppliedEdit
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.session.edits import feedback as words
 from tierline.session.edits import log as editlog
 from tierline.session.edits.apply import Fit, apply_hunks, fit

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.context.items import Pin
 from tierline.context.retrieval.cards import card_key, card_of, parse_key
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from tierline import protocol as p
 from tierline.context.enforce import Code
 from tierline.context.files import FileContext, FileEntry
 from tierline.context.filetext import FileText
@@ -16,7 +17,6 @@ from tierline.context.plan import ContextPlan
 from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.lsp import protocol as p
 from tierline.session.aside import LONG, aside
 from tierline.session.ordering import behind_openings
 from tierline.workspace.loader import Loaded, Loader

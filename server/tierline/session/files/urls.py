@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from tierline import protocol as p
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.lsp import protocol as p
 from tierline.session.aside import aside
 from tierline.session.consents import visible_text
 from tierline.workspace.urls import fetch

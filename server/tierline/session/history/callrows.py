@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from tierline import protocol as p
 from tierline.context.blocks import Image, Text, ToolResult
 from tierline.context.text import clip, well_formed
 from tierline.history.groups import calls, results
 from tierline.history.messages import Message
-from tierline.lsp import protocol as p
 
 SHOWN = 4_000
 """Characters of a result and of arguments that clients are given; the history has all."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.fences import fence
 from tierline.history.messages import Message
 from tierline.history.state import anchor
-from tierline.lsp import protocol as p
 
 _LINE = 100
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action
@@ -13,7 +14,6 @@ from tierline.history.groups import Group, groups
 from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
 from tierline.history.timeline import Timeline
-from tierline.lsp import protocol as p
 from tierline.session.history import reading
 from tierline.session.ordering import in_order, opens
 from tierline.store.index import SessionSummary

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.context.items import Item, Section
 from tierline.context.text import clip
 from tierline.errors import TierlineError
@@ -22,7 +23,6 @@ from tierline.history.selection import select
 from tierline.history.state import anchor, extract, fields, guidelines, rebuild_request
 from tierline.history.timeline import Timeline
 from tierline.history.truncation import truncate
-from tierline.lsp import protocol as p
 from tierline.session.turns.asking import ask
 
 if TYPE_CHECKING:

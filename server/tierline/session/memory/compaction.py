@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import define, frozen
 
+from tierline import protocol as p
 from tierline.context.limits import compaction_trigger
 from tierline.errors import TierlineError
 from tierline.history import actions
@@ -34,7 +35,6 @@ from tierline.history.selection import Strategy, select
 from tierline.history.summarise import SummaryProblem
 from tierline.history.timeline import Summary, summary_message
 from tierline.history.truncation import truncate
-from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.session.memory.summariser import Summariser
 from tierline.session.ordering import in_order

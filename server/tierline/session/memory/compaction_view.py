@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from tierline import protocol as p
 from tierline.history.timeline import Summary
-from tierline.lsp import protocol as p
 
 
 def with_compactions(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from attrs import frozen
 
+from tierline import protocol as p
 from tierline.config import MemoryConfig
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Item, Section
@@ -21,7 +22,6 @@ from tierline.history import actions
 from tierline.history.isolation import isolate
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.selection import Strategy
-from tierline.lsp import protocol as p
 from tierline.memory import view as views
 from tierline.memory.levels import Budgets, Level, Summary
 from tierline.memory.recall import Recalled, recall, render

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
+from tierline import protocol as p
 from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.memory import memos as rules
 from tierline.memory.memos import Draft, Memo, Ranked, Scope
 from tierline.store.errors import StorageError

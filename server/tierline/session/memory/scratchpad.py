@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tierline import protocol as p
 from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.scratchpad import MAX_CHARACTERS, TOOL, manage
-from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

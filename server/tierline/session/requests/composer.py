@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from tierline import protocol as p
 from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
@@ -27,7 +28,6 @@ from tierline.errors import TierlineError
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.selection import Strategy, until
-from tierline.lsp import protocol as p
 from tierline.providers.base import Provider, RenderedRequest, Usage
 from tierline.session.memory.anchor import note_items
 from tierline.session.memory.memos import memo_items

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.plan import ContextPlan, explain
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import Prompt
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.store.plans import PlanStore, StoredPlan
 
 if TYPE_CHECKING:

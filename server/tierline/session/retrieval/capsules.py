@@ -8,10 +8,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tierline import protocol as p
 from tierline.context.items import Item, Section
 from tierline.context.text import sha256
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.memory import capsules as rules
 from tierline.memory.capsules import Capsule
 from tierline.session.turns.asking import ask

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve, field, frozen
 
+from tierline import protocol as p
 from tierline.context.counting import TokenCounter
 from tierline.context.enforce import Code
 from tierline.context.items import Item, Pin, Section
@@ -28,7 +29,6 @@ from tierline.context.retrieval.sets import RetrievalSet
 from tierline.context.tiers.base import Signals
 from tierline.errors import TierlineError
 from tierline.history.parser import text_of
-from tierline.lsp import protocol as p
 from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.session.retrieval.views import shown
 from tierline.store.retrieval import RetrievalStore

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
+from tierline import protocol as p
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.symbol import Symbol
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.workspace.buffers import Buffer
 from tierline.workspace.symbols.client import IndexUnavailable, SymbolClient
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tierline import protocol as p
 from tierline.context.retrieval.sets import Candidate, RetrievalSet
-from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import frozen
 
+from tierline import protocol as p
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 from tierline.session.slash import memory as slash_memory
 from tierline.session.slash import urls as slash_urls
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tierline.lsp import protocol as p
+from tierline import protocol as p
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

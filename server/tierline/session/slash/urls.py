@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.errors import TierlineError
-from tierline.lsp import protocol as p
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
-from tierline.lsp import protocol as p
 from tierline.tools.registry import Call, Output, Tool
 
 if TYPE_CHECKING:

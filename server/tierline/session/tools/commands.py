@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
-from tierline.lsp import protocol as p
 from tierline.session.consents import Decision, visible_text
 from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Output, Tool

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
+from tierline import protocol as p
 from tierline.context.counting import TokenCounter
 from tierline.context.items import Item, Section
 from tierline.context.prompt import ToolSpec
 from tierline.context.text import clip, well_formed
 from tierline.errors import TierlineError
 from tierline.history.messages import Message
-from tierline.lsp import protocol as p
 from tierline.providers.base import ToolCall
 from tierline.session.history.callrows import shown_arguments
 from tierline.tools import reading, searching

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from tierline import protocol as p
 from tierline.history.usage import Figures, TurnUsage, turn_usage
-from tierline.lsp import protocol as p
 
 _OUTCOMES = {str(outcome): outcome for outcome in get_args(p.CacheOutcome)}
 

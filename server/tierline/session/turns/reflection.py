@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tierline import protocol as p
 from tierline.history import actions
-from tierline.lsp import protocol as p
 from tierline.telemetry import otel
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 
 from attrs import define, field
 
+from tierline import protocol as p
 from tierline.context.blocks import Block, Reasoning, Text, ToolUse, visible
 from tierline.history.messages import Message
 from tierline.history.state import StreamFilter
-from tierline.lsp import protocol as p
 from tierline.providers.base import Stop, ToolCall, Usage
 from tierline.session.aside import both_ends
 

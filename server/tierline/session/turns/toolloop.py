@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from tierline import protocol as p
 from tierline.context.blocks import Reasoning, Text, ToolResult
 from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
 from tierline.history.state import StreamFilter
-from tierline.lsp import protocol as p
 from tierline.providers.base import (
     Malformed,
     ProviderError,

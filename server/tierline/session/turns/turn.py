@@ -7,10 +7,10 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from tierline import protocol as p
 from tierline.context.blocks import Block, Text, visible
 from tierline.errors import TierlineError
 from tierline.history.messages import Status
-from tierline.lsp import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.session.ordering import in_order, whole
 from tierline.session.turns import cost as turncost

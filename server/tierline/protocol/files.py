@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import field
 
-from tierline.lsp.protocol.base import define
-from tierline.lsp.protocol.values import FileInfo
+from tierline.protocol.base import define
+from tierline.protocol.values import FileInfo
 
 
 @define

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from tierline.lsp.protocol.base import ContextMode, TurnOutcome, define
-from tierline.lsp.protocol.cache import CacheReport
-from tierline.lsp.protocol.files import UrlInfo
-from tierline.lsp.protocol.memory import CompactionResult
-from tierline.lsp.protocol.symbols import PinsResult, SymbolsStatus
-from tierline.lsp.protocol.values import (
+from tierline.protocol.base import ContextMode, TurnOutcome, define
+from tierline.protocol.cache import CacheReport
+from tierline.protocol.files import UrlInfo
+from tierline.protocol.memory import CompactionResult
+from tierline.protocol.symbols import PinsResult, SymbolsStatus
+from tierline.protocol.values import (
     Budget,
     ChatMessage,
     ConsentInfo,

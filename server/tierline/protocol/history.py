@@ -6,8 +6,8 @@ from typing import Literal
 
 from attrs import field
 
-from tierline.lsp.protocol.base import define
-from tierline.lsp.protocol.values import ChatMessage
+from tierline.protocol.base import define
+from tierline.protocol.values import ChatMessage
 
 
 @define

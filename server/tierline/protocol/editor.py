@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field
 
-from tierline.lsp.protocol.base import define
+from tierline.protocol.base import define
 
 
 @define

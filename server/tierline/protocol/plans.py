@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field
 
-from tierline.lsp.protocol.base import ContextMode, define
+from tierline.protocol.base import ContextMode, define
 
 
 @define

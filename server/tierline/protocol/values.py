@@ -6,7 +6,7 @@ from typing import Literal
 
 from attrs import field
 
-from tierline.lsp.protocol.base import (
+from tierline.protocol.base import (
     Accuracy,
     CacheOutcome,
     CallStatus,

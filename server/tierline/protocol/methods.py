@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tierline.lsp.protocol.base import NoParams, Ok, define
-from tierline.lsp.protocol.cache import (
+from tierline.protocol.base import NoParams, Ok, define
+from tierline.protocol.cache import (
     CacheExplainParams,
     CacheExplainResult,
     CacheTiers,
@@ -15,7 +15,7 @@ from tierline.lsp.protocol.cache import (
     TurnStatsParams,
     TurnStatsResult,
 )
-from tierline.lsp.protocol.chat import (
+from tierline.protocol.chat import (
     ChatCancelParams,
     ChatCancelResult,
     ChatRetryParams,
@@ -27,9 +27,9 @@ from tierline.lsp.protocol.chat import (
     ProviderListResult,
     ProviderSelectParams,
 )
-from tierline.lsp.protocol.editor import EditorChatParams, EditorChatResult, EditorModelsResult
-from tierline.lsp.protocol.files import FileParams, FilesResult, UrlParams, UrlsResult, UrlText
-from tierline.lsp.protocol.history import (
+from tierline.protocol.editor import EditorChatParams, EditorChatResult, EditorModelsResult
+from tierline.protocol.files import FileParams, FilesResult, UrlParams, UrlsResult, UrlText
+from tierline.protocol.history import (
     AnchorResult,
     BranchCompareParams,
     BranchComparison,
@@ -62,7 +62,7 @@ from tierline.lsp.protocol.history import (
     UndoParams,
     WindowParams,
 )
-from tierline.lsp.protocol.memory import (
+from tierline.protocol.memory import (
     CapsuleInfo,
     CapsuleListResult,
     CapsuleMakeParams,
@@ -77,7 +77,7 @@ from tierline.lsp.protocol.memory import (
     MemoSaveParams,
     MemoSearchParams,
 )
-from tierline.lsp.protocol.plans import (
+from tierline.protocol.plans import (
     PlanDiffParams,
     PlanDiffResult,
     PlanExplainParams,
@@ -88,7 +88,7 @@ from tierline.lsp.protocol.plans import (
     PlanParams,
     PromptTextResult,
 )
-from tierline.lsp.protocol.symbols import (
+from tierline.protocol.symbols import (
     CodeParams,
     CodeResult,
     PinItemParams,
@@ -99,7 +99,7 @@ from tierline.lsp.protocol.symbols import (
     RetrievalParams,
     SymbolsStatus,
 )
-from tierline.lsp.protocol.tools import (
+from tierline.protocol.tools import (
     AllowedCommands,
     ConsentAnswerParams,
     EditAcceptParams,
@@ -112,7 +112,7 @@ from tierline.lsp.protocol.tools import (
     SaveParams,
     SaveResult,
 )
-from tierline.lsp.protocol.values import Budget, EditInfo, ProviderInfo, State
+from tierline.protocol.values import Budget, EditInfo, ProviderInfo, State
 
 
 @define

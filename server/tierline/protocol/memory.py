@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from attrs import field
 
-from tierline.lsp.protocol.base import define
+from tierline.protocol.base import define
 
 MemoScope: TypeAlias = Literal["project", "user"]
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from attrs import field
 
-from tierline.lsp.protocol.base import CacheOutcome, define
+from tierline.protocol.base import CacheOutcome, define
 
 
 @define

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
-from tierline.lsp import deferred
+from tierline.protocol import deferred
 
 if TYPE_CHECKING:
     from attrs import define as define  # noqa: PLC0414  (exported)

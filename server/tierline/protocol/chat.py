@@ -6,8 +6,8 @@ from typing import Literal
 
 from attrs import field
 
-from tierline.lsp.protocol.base import ContextMode, define
-from tierline.lsp.protocol.values import ImageInput, ProviderInfo
+from tierline.protocol.base import ContextMode, define
+from tierline.protocol.values import ImageInput, ProviderInfo
 
 
 @define
