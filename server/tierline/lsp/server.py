@@ -21,7 +21,6 @@ from tierline.lsp import documents, lenses, parent
 from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
-from tierline.lsp.handlers import HANDLERS
 from tierline.lsp.launch import tidy
 from tierline.lsp.params import usable
 from tierline.lsp.progress import ClientProgress
@@ -29,6 +28,7 @@ from tierline.lsp.proposals import Proposals
 from tierline.lsp.stdio import ThreadedReader, UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
 from tierline.lsp.workbench import LspWorkbench
+from tierline.session.handlers import HANDLERS
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

@@ -47,7 +47,7 @@ def test_generated_files_are_up_to_date() -> None:
 
 
 def test_every_method_has_a_handler_and_is_documented() -> None:
-    from tierline.lsp.handlers import HANDLERS
+    from tierline.session.handlers import HANDLERS
 
     names = [method.name for method in protocol.METHODS]
     assert sorted(HANDLERS) == sorted(names)
