@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench fuzz mutants audit e2e gallery pictures clean-install package package-platform docs docs-gen clean
+.PHONY: help setup run test fast bench house fuzz mutants audit e2e gallery pictures clean-install package package-platform docs docs-gen clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -77,6 +77,9 @@ clean-install: $(VSIX) ## both packages in clean containers, without a network w
 
 bench: setup ## run the benchmarks, write docs/benchmarks.md (FULL=1: at full size, minutes more; ONLY="a b": some)
 	@PYTHONPATH=tests $(PY) -m benchmarks $(ONLY) $(if $(FULL),--full)
+
+house: setup ## how the code is built: circles, arrows, names (BEFORE=revision: beside it; MORE=1: which)
+	@$(PY) tools/house.py $(BEFORE) $(if $(MORE),--details)
 
 fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property

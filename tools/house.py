@@ -1,0 +1,309 @@
+"""Measures how the server's code is built, also beside a revision: `make house BEFORE=rev`.
+
+Everything is read from the source with `ast`, so that any revision can be measured without being
+installed. Imports for types only count too: a reader follows them all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "tierline"
+SESSION = "tierline.session"
+CONTRACT = "Inside the session, arrows point down"
+PLANNED = (
+    "session | mcp", "slash", "history", "turns", "compaction | caching", "requests",
+    "edits | memory", "retrieval", "files", "tools", "consents | asking", "models | doctor",
+    "conversation", "counting | events | workbench | aside | ordering | state | preferences",
+)  # fmt: skip
+"""The layers of `session/` until the import contract names them."""
+LONG = 50
+ENTRIES = {
+    "prompt": ("tierline.session.turns.turn",),
+    "edit": ("tierline.session.edits.service",),
+}
+"""The modules that answer `tierline/chat/send` and `tierline/edit/…`."""
+CHANGES = {
+    "provider": r"(?i)anthropic",
+    "slash command": r"session scratchpad",
+    "setting": r"max_file_bytes|maxFileBytes",
+    "policy": r"log_structured",
+    "status bar": r"[sS]tatusBar",
+    "tool": r"suggest_pins",
+    "language": r"(?i)\bruby\b",
+    "compaction prompt": r"You write the notes|You find where a conversation",
+}
+"""For each kind of change, what marks the files that an existing one of its kind touches."""
+
+
+@dataclass
+class Module:
+    name: str
+    text: str
+    package: bool
+    tree: ast.Module = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tree = ast.parse(self.text)
+
+
+class House:
+    """The server's source at one moment."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = files
+        self.modules: dict[str, Module] = {}
+        for path, text in files.items():
+            if path.startswith("server/tierline/") and path.endswith(".py"):
+                parts = Path(path).with_suffix("").parts[1:]
+                package = parts[-1] == "__init__"
+                name = ".".join(parts[:-1] if package else parts)
+                self.modules[name] = Module(name, text, package)
+
+    def within(self, prefix: str) -> list[Module]:
+        return [m for m in self.modules.values() if f"{m.name}.".startswith(f"{prefix}.")]
+
+    @cached_property
+    def imports(self) -> dict[str, set[str]]:
+        return {m.name: set(self._imports(m)) - {m.name} for m in self.modules.values()}
+
+    def _imports(self, module: Module) -> Iterator[str]:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Import):
+                yield from (a.name for a in node.names if a.name in self.modules)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for alias in node.names:
+                    deep = f"{node.module}.{alias.name}"
+                    if deep in self.modules:
+                        yield deep
+                    elif node.module in self.modules:
+                        yield node.module
+
+    def circles(self, prefix: str) -> list[list[str]]:
+        """Strongly connected sets of modules, largest first."""
+        inside = {m.name for m in self.within(prefix)}
+        graph = {n: sorted(self.imports[n] & inside) for n in sorted(inside)}
+        return sorted((c for c in components(graph) if len(c) > 1), key=len, reverse=True)
+
+    def chain(self, starts: Iterable[str], prefix: str) -> int:
+        """Modules on the longest way down from the entry; a circle counts with all its files."""
+        inside = {m.name for m in self.within(prefix)}
+        graph = {n: sorted(self.imports[n] & inside) for n in sorted(inside)}
+        found = components(graph)
+        of = {n: i for i, c in enumerate(found) for n in c}
+        best: dict[int, int] = {}
+        for i, members in enumerate(found):  # components come leaves first
+            below = {of[t] for n in members for t in graph[n]} - {i}
+            best[i] = len(members) + max((best[b] for b in below), default=0)
+        return max((best[of[s]] for s in starts if s in of), default=0)
+
+    def duplicates(self) -> list[str]:
+        """Public class names that more than one module defines."""
+        names = Counter(
+            node.name
+            for m in self.modules.values()
+            for node in m.tree.body
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        )
+        return sorted(name for name, count in names.items() if count > 1)
+
+    def long_functions(self) -> list[str]:
+        return sorted(
+            f"{m.name}.{node.name}"
+            for m in self.modules.values()
+            for node in ast.walk(m.tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and (node.end_lineno or 0) - node.lineno + 1 > LONG
+        )
+
+    def count(self, pattern: str, prefix: str = PACKAGE) -> int:
+        return sum(len(re.findall(pattern, m.text, re.MULTILINE)) for m in self.within(prefix))
+
+    def takes_session(self) -> list[str]:
+        """Modules below the root that name the whole `Session`."""
+        return sorted(
+            m.name
+            for m in self.within(SESSION)
+            if "tierline.session.session" in self.imports[m.name]
+        )
+
+    def arrows(self, layers: list[list[str]]) -> tuple[int, list[str]]:
+        """Arrows between parts of `session/`: how many there are, and those that run up."""
+        height = {part: n for n, row in enumerate(layers) for part in row}
+        seen = {
+            (part(a), part(b))
+            for a in (m.name for m in self.within(SESSION))
+            for b in self.imports[a]
+            if b.startswith(f"{SESSION}.") and a != SESSION and part(a) != part(b)
+        }
+        up = [f"{a} → {b}" for a, b in sorted(seen) if height.get(a, 0) > height.get(b, 99)]
+        return len(seen), up
+
+    def touched(self, pattern: str) -> list[str]:
+        found = re.compile(pattern)
+        return sorted(
+            path
+            for path, text in self.files.items()
+            if path.startswith(("server/tierline/", "vscode-client/src/", "vscode-client/package"))
+            and not path.endswith(("package-lock.json", "src/protocol.ts"))
+            and ".test." not in path
+            and found.search(text)
+        )
+
+
+def part(module: str) -> str:
+    """The folder, or the file, directly in `session/`."""
+    return module.split(".")[2]
+
+
+def components(graph: dict[str, list[str]]) -> list[list[str]]:
+    """Tarjan's strongly connected components; those that others lead to come first."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for target in graph[node]:
+            if target not in index:
+                visit(target)
+                low[node] = min(low[node], low[target])
+            elif target in stack:
+                low[node] = min(low[node], index[target])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in graph:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def layering() -> list[list[str]]:
+    """The parts of `session/` from the top down, as the import contract has them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for contract in settings["tool"]["importlinter"]["contracts"]:
+        if contract["name"] == CONTRACT:
+            return [_names(row) for row in contract["layers"]]
+    return [_names(row) for row in PLANNED]
+
+
+def _names(row: str) -> list[str]:
+    return [name.strip("() ").split(".")[-1] for name in re.split(r"[|:]", row)]
+
+
+def measure(house: House) -> dict[str, object]:
+    """Every figure by its name."""
+    session = house.within(SESSION)
+    circles = house.circles(SESSION)
+    arrows, up = house.arrows(layering())
+    everywhere = house.circles(PACKAGE)
+    figures: dict[str, object] = {
+        "server: files": len(house.modules),
+        "server: lines": sum(m.text.count("\n") for m in house.modules.values()),
+        "session/: files": len(session),
+        "session/: lines": sum(m.text.count("\n") for m in session),
+        "session/: import circles": len(circles),
+        "session/: files in circles": sum(map(len, circles)),
+        "session/: files that take the whole session": len(house.takes_session()),
+        "session/: arrows between parts": arrows,
+        "session/: arrows that run up": len(up),
+        "server: import circles": len(everywhere),
+        "server: files in circles": sum(map(len, everywhere)),
+        "duplicate class names": len(house.duplicates()),
+        "type: ignore": house.count(r"# type: ignore"),
+        "TYPE_CHECKING blocks": house.count(r"^if TYPE_CHECKING:"),
+        f"functions over {LONG} lines": len(house.long_functions()),
+        "requirement numbers in code": house.count(r"\bseed \d{3}\b|\bBR-\d+"),
+    }
+    for name, starts in ENTRIES.items():
+        figures[f"longest chain of modules for a {name}"] = house.chain(starts, SESSION)
+    for name, pattern in CHANGES.items():
+        figures[f"files that a {name} touches"] = len(house.touched(pattern))
+    return figures
+
+
+def details(house: House) -> Iterator[str]:
+    """What stands behind the figures that should be nought."""
+    for circle in house.circles(PACKAGE):
+        yield f"circle: {' '.join(name.removeprefix('tierline.') for name in circle)}"
+    _, up = house.arrows(layering())
+    yield f"arrows that run up: {', '.join(up) or 'none'}"
+    takers = (name.removeprefix(f"{SESSION}.") for name in house.takes_session())
+    yield f"take the whole session: {', '.join(takers) or 'none'}"
+    yield f"duplicate class names: {', '.join(house.duplicates()) or 'none'}"
+    yield f"functions over {LONG} lines: {', '.join(house.long_functions()) or 'none'}"
+
+
+SOURCES = ("server/tierline", "vscode-client/src", "vscode-client/package.json")
+
+
+def now() -> House:
+    """The source as it lies here."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "--", *SOURCES],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.splitlines()  # fmt: skip
+    paths = [ROOT / name for name in listed if name.endswith((".py", ".ts", ".tsx", ".json"))]
+    return House(
+        {
+            path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+            for path in paths
+            if path.is_file()
+        }
+    )
+
+
+def at(revision: str) -> House:
+    """The source at a revision."""
+    done = subprocess.run(
+        ["git", "archive", revision, "--", *SOURCES], cwd=ROOT, check=False, capture_output=True
+    )
+    if done.returncode:
+        sys.exit(done.stderr.decode(errors="replace").strip())
+    files: dict[str, str] = {}
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        for member in archive:
+            if member.isfile() and member.name.endswith((".py", ".ts", ".tsx", ".json")):
+                content = archive.extractfile(member)
+                files[member.name] = content.read().decode() if content else ""
+    return House(files)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("before", nargs="?", help="a revision to compare with")
+    parser.add_argument("--details", action="store_true", help="say which, not only how many")
+    arguments = parser.parse_args()
+    house = now()
+    figures = measure(house)
+    before = measure(at(arguments.before)) if arguments.before else {}
+    if before:
+        print(f"{'':46}{arguments.before[:10]:>10}{'now':>10}")
+    for name, figure in figures.items():
+        old = f"{before[name]:>10}" if before else ""
+        print(f"{name:46}{old}{figure:>10}")
+    if arguments.details:
+        print("\n".join(details(house)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
