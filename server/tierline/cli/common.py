@@ -173,7 +173,7 @@ async def open_session(
         looking=looking,
     )
     await session.start()
-    session.strategy_now = strategy
+    session.preferences.strategy_now = strategy
     return session
 
 

@@ -30,6 +30,7 @@ CacheOutcome: TypeAlias = Literal["hit", "partial", "miss", "first", "unknown", 
 EditState: TypeAlias = Literal[
     "open", "applied", "partly", "rejected", "failed", "undone", "expired"
 ]
+NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 CallStatus: TypeAlias = Literal["waiting", "running", "asking", "ok", "error", "interrupted"]
 
 

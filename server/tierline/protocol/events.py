@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from tierline.protocol.base import ContextMode, TurnOutcome, define
+from tierline.protocol.base import ContextMode, NoticeLevel, TurnOutcome, define
 from tierline.protocol.cache import CacheReport
 from tierline.protocol.files import UrlInfo
 from tierline.protocol.memory import CompactionResult
@@ -64,7 +64,7 @@ class Waiting:
 class Notice:
     """Something that the user should know."""
 
-    level: Literal["info", "warning", "error"]
+    level: NoticeLevel
     text: str
     code: str = ""
     turn_id: str = ""

@@ -7,16 +7,14 @@ import contextlib
 import re
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from attrs import define, frozen
 
 from tierline import protocol as p
 from tierline.errors import TierlineError
-from tierline.session.workbench import CONSENT
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.events import EventBus
+from tierline.session.workbench import CONSENT, Workbench
 
 Answer: TypeAlias = Literal["once", "always", "deny", "withdrawn"]
 ONCE, ALWAYS, DENY = "Run once", "Always run this", "Do not run"
@@ -45,8 +43,9 @@ class _Pending:
 class ConsentService:
     """Asks, and takes the first answer, from wherever it comes."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, bus: EventBus, workbench: Workbench) -> None:
+        self._bus = bus
+        self._workbench = workbench
         self._pending: dict[str, _Pending] = {}
 
     def open(self) -> list[p.ConsentInfo]:
@@ -71,9 +70,9 @@ class ConsentService:
         info.id = uuid.uuid4().hex[:12]
         pending = _Pending(info, asyncio.get_running_loop().create_future())
         self._pending[info.id] = pending
-        self._session.bus.publish(p.ConsentAsked(info))
+        self._bus.publish(p.ConsentAsked(info))
         message = None
-        if CONSENT not in self._session.workbench.features:
+        if CONSENT not in self._workbench.features:
             message = asyncio.ensure_future(self._by_message(pending))
         decision = Decision("withdrawn")
         try:
@@ -83,7 +82,7 @@ class ConsentService:
             del self._pending[info.id]
             if message is not None:
                 message.cancel()
-            self._session.bus.publish(p.ConsentClosed(info.id, decision.answer))
+            self._bus.publish(p.ConsentClosed(info.id, decision.answer))
 
     async def _by_message(self, pending: _Pending) -> None:
         """Plain LSP: a message with buttons. Closing it means no."""
@@ -94,7 +93,7 @@ class ConsentService:
         text = f"{info.title}\n{info.text}\n{info.detail}".strip()
         chosen = ""
         with contextlib.suppress(Exception):
-            chosen = await self._session.workbench.ask(text, actions)
+            chosen = await self._workbench.ask(text, actions)
         if not pending.future.done():
             answers: dict[str, Answer] = {ONCE: "once", READ: "once", ALWAYS: "always"}
             pending.future.set_result(Decision(answers.get(chosen, "deny")))

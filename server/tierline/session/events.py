@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tierline import protocol as p
 from tierline.protocol import Event, EventBody
 
 
@@ -17,8 +18,18 @@ class EventBus:
         self._sink = sink
         self.seq = 0
         self.session_id = ""
+        self.on_context: Callable[[bool], None] = lambda _files: None
+        """Called when the next request would be another; True if the files are to be shown anew."""
 
     def publish(self, body: EventBody) -> None:
         """Send one event."""
         self.seq += 1
         self._sink(Event(seq=self.seq, session_id=self.session_id, body=body))
+
+    def notice(self, level: p.NoticeLevel, text: str, code: str = "", turn_id: str = "") -> None:
+        """Tell the user."""
+        self.publish(p.Notice(level=level, text=text, code=code, turn_id=turn_id))
+
+    def context_changed(self, *, files: bool = False) -> None:
+        """The next request would be another: its budget is published once things are quiet."""
+        self.on_context(files)

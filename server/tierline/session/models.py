@@ -103,7 +103,7 @@ class ModelService:
 
     async def select(self, params: p.ProviderSelectParams) -> p.ProviderInfo:
         """Choose for this session; an empty name returns to the settings' choice."""
-        if self._session.turns.current is not None:
+        if self._session.queue.current is not None:
             raise TierlineError("conflict", "A reply is still streaming.", "Stop it first.")
         if params.consent:
             self._consent = True

@@ -15,7 +15,6 @@ from tierline.context.blocks import Image
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
 from tierline.providers.editor_port import EditorPort
-from tierline.session.aside import aside
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentService
@@ -34,6 +33,7 @@ from tierline.session.memory.levels import MemoryService
 from tierline.session.memory.memos import MemoService
 from tierline.session.memory.scratchpad import ScratchpadService
 from tierline.session.models import ModelService, problems
+from tierline.session.redaction import redact
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
 from tierline.session.retrieval.capsules import CapsuleService
@@ -41,6 +41,8 @@ from tierline.session.retrieval.meaning import Meaning
 from tierline.session.retrieval.service import RetrievalService
 from tierline.session.retrieval.symbols import Progress, SymbolService
 from tierline.session.slash import commands as slash
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
 from tierline.session.tools.codetools import code_tools
 from tierline.session.tools.commands import CommandService
 from tierline.session.tools.notetools import note_tools
@@ -80,24 +82,24 @@ class Session:
         looking: bool = False,
     ) -> None:
         """``looking``: nothing is written, no unfinished reply is taken up, nothing is indexed."""
-        self.looking = looking
         self._unseen = Unseen()
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
-        self.settings, self._problems = config.load(self.home.parent, editor_settings)
+        settings, self._problems = config.load(self.home.parent, editor_settings)
+        self.preferences = Preferences(settings, settings.context.mode, looking=looking)
         self.bus = EventBus(publish)
+        self.bus.on_context = self._budget_soon
+        self.queue = TurnQueue()
         self.workbench: Workbench = workbench or NoWorkbench()
-        self.mode: p.ContextMode = self.settings.context.mode
-        self.strategy_now = ""
-        """A history selection for this run alone (``tierline build --strategy``)."""
         self._budget_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._shown: list[p.FileInfo] = []
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._redactor = _redactor()
         store = HistoryStore(
             self.home.parent,
-            redact=self._clean if self.settings.privacy.redact_persisted else None,
+            redact=(lambda text: redact(text)[0])
+            if self.settings.privacy.redact_persisted
+            else None,
             on_notice=lambda found: self._later(found.code, found.text),
             looking=looking,
         )
@@ -107,7 +109,7 @@ class Session:
             Buffers(text_documents, notebook_documents),
             max_bytes=self.settings.context.max_file_bytes,
         )
-        self.conversation = Conversation(store)
+        self.conversation = Conversation(store, self.preferences)
         self.drafts = DraftService(self)
         self.models = ModelService(self, self.counters.table, editor)
         self.composer = Composer(self, PlanStore(self.database("plans")))
@@ -132,7 +134,7 @@ class Session:
         self.compaction = CompactionService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
-        self.consents = ConsentService(self)
+        self.consents = ConsentService(self.bus, self.workbench)
         self.edits = EditService(self)
         self.shell = CommandService(self)
         effects = (self.edits.tool, self.shell.tool)
@@ -196,11 +198,11 @@ class Session:
     def configure(self, editor_settings: Mapping[str, Any]) -> None:
         """New settings from the editor; what a running turn uses does not change under it."""
         before = self.settings
-        self.settings, found = config.load(self.home.parent, editor_settings)
+        self.preferences.settings, found = config.load(self.home.parent, editor_settings)
         for problem in found:
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         if before.context.mode != self.settings.context.mode:
-            self.mode = self.settings.context.mode
+            self.preferences.mode = self.settings.context.mode
             self.bus.publish(p.ModeChanged(self.mode))
         if before.provider != self.settings.provider:
             self.bus.publish(p.ProviderChanged(self.models.info()))
@@ -219,7 +221,7 @@ class Session:
         await self.edits.refresh()
         budget = (await self.composer.preview()).budget
         files = await self.files.shown()
-        turn = self.turns.current
+        turn = self.queue.current
         return p.State(
             seq=self.bus.seq,
             session_id=self.conversation.session_id,
@@ -241,7 +243,7 @@ class Session:
     async def set_mode(self, params: p.ModeParams) -> p.ModeResult:
         """Set the context mode, or cycle off, light, heavy."""
         order: tuple[p.ContextMode, ...] = ("off", "light", "heavy")
-        self.mode = params.mode or order[(order.index(self.mode) + 1) % len(order)]
+        self.preferences.mode = params.mode or order[(order.index(self.mode) + 1) % len(order)]
         self.bus.publish(p.ModeChanged(self.mode))
         self.symbols.refresh_soon()
         self.budget_soon()
@@ -254,18 +256,6 @@ class Session:
     async def commands(self, params: p.NoParams) -> p.CommandListResult:
         """What can be typed there."""
         return await slash.listed(self, params)
-
-    @property
-    def strategy(self) -> str:
-        """The history selection: the session's own choice, else the setting."""
-        own = self.strategy_now or self.conversation.timeline().strategy
-        return own or self.settings.history.strategy
-
-    @property
-    def window(self) -> int:
-        """Turns in the window: the session's own choice, else the setting. 0 for all."""
-        own = self.conversation.timeline().window
-        return self.settings.history.window if own is None else own
 
     # --- notifications ---------------------------------------------------------------------------
 
@@ -298,21 +288,34 @@ class Session:
         path = self.home / f"{name}.sqlite3"
         return self._unseen.place(path) if self.looking else path
 
-    def notice(self, level: Any, text: str, code: str = "") -> None:
+    @property
+    def settings(self) -> config.Settings:
+        """The settings in force."""
+        return self.preferences.settings
+
+    @property
+    def mode(self) -> p.ContextMode:
+        """The context mode."""
+        return self.preferences.mode
+
+    @property
+    def looking(self) -> bool:
+        """Nothing is written."""
+        return self.preferences.looking
+
+    @property
+    def strategy(self) -> str:
+        """The history selection in force."""
+        return self.conversation.strategy
+
+    @property
+    def window(self) -> int:
+        """Turns in the window; 0 for all."""
+        return self.conversation.window
+
+    def notice(self, level: p.NoticeLevel, text: str, code: str = "") -> None:
         """Tell the user."""
-        self.bus.publish(p.Notice(level=level, text=text, code=code))
-
-    def redact(self, text: str) -> tuple[str, list[str]]:
-        """Replace credential shapes; says which kinds were found."""
-        clean, findings = self._redactor(text)
-        if not findings:
-            return clean, []
-        kinds = ", ".join(sorted(set(findings)))
-        return clean, [f"Replaced before sending, because it looks secret: {kinds}."]
-
-    async def redacted(self, text: str) -> tuple[str, list[str]]:
-        """As ``redact``; a long text does not keep others waiting."""
-        return await aside(text, self.redact, text)
+        self.bus.notice(level, text, code)
 
     async def check_images(self, images: Sequence[p.ImageInput]) -> tuple[Image, ...]:
         """The pictures of a prompt, ready to be sent.
@@ -349,6 +352,9 @@ class Session:
 
     def budget_soon(self, *, files: bool = False) -> None:
         """Publish the budget (and the files) once things are quiet."""
+        self.bus.context_changed(files=files)
+
+    def _budget_soon(self, files: bool) -> None:
         if self._budget_task is None or self._budget_task.done():
             self._budget_task = asyncio.ensure_future(self._publish_budget(files))
 
@@ -368,9 +374,6 @@ class Session:
     async def compaction_done(self) -> None:
         """Wait until no compaction runs."""
         await self.compaction.done()
-
-    def _clean(self, text: str) -> str:
-        return self._redactor(text)[0]
 
     async def _publish_budget(self, files: bool) -> None:
         await asyncio.sleep(BUDGET_DELAY_SECONDS)
@@ -399,13 +402,3 @@ class Session:
         if root is None:
             return Path(tempfile.mkdtemp(prefix="tierline-")) / FOLDER
         return root / FOLDER
-
-
-def _redactor() -> Callable[[str], tuple[str, list[str]]]:
-    from tierline.workspace.secrets import redact
-
-    def run(text: str) -> tuple[str, list[str]]:
-        clean, findings = redact(text)
-        return clean, [str(finding.kind) for finding in findings]
-
-    return run

@@ -19,12 +19,13 @@ from tierline.context.plan import plan
 from tierline.history.groups import to_prompt
 from tierline.history.messages import Status
 from tierline.session.conversation import Conversation
+from tierline.session.state.preferences import Preferences
 from tierline.store.sessions import HistoryStore
 
 
 @pytest.fixture
 def conversation(tmp_path: Path) -> Conversation:
-    return Conversation(HistoryStore(tmp_path))
+    return Conversation(HistoryStore(tmp_path), Preferences())
 
 
 async def exchange(conversation: Conversation, user: str, assistant: str) -> None:

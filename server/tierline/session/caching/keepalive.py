@@ -107,8 +107,8 @@ class KeepAliveService:
         facts = session.models.facts()
         return (
             session.settings.cache.keep_alive
-            and session.turns.current is None
-            and not session.turns.queued_groups
+            and session.queue.current is None
+            and not session.queue.groups
             and session.conversation.session_id == last.session_id
             and facts.name == last.composed.plan.model
             and facts.explicit_markers

@@ -18,7 +18,7 @@ from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.aside import LONG, aside
-from tierline.session.ordering import behind_openings
+from tierline.session.conversation.ordering import behind_openings
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.secretfiles import secret_kind
@@ -38,7 +38,7 @@ def _in_order(request: Request[P]) -> Request[P]:
 
     @wraps(request)
     async def run(self: FileService, params: P) -> p.FilesResult:
-        async with behind_openings(self._session.conversation), self.order:
+        async with behind_openings(self._conversation), self.order:
             return await request(self, params)
 
     return run
@@ -51,6 +51,7 @@ class FileService:
         self, session: Session, loader: Loader, tokens: Callable[[FileEntry], tuple[int, str]]
     ) -> None:
         self._session = session
+        self._conversation = session.conversation
         self._loader = loader
         self._tokens = tokens
         self._stale: set[str] = set()
@@ -100,7 +101,7 @@ class FileService:
 
     async def listed(self, _params: p.NoParams) -> p.FilesResult:
         """The context as it is now, read afresh where something changed."""
-        async with behind_openings(self._session.conversation):
+        async with behind_openings(self._conversation):
             await self.refresh()
             await asyncio.to_thread(self._session.composer.measure, self.paths())
             return p.FilesResult(files=await self.shown())

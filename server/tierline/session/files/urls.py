@@ -24,7 +24,7 @@ from tierline.workspace.urls.links import links
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
-    from tierline.session.turns.state import Turn
+    from tierline.session.state.turn import Turn
 
 KEY_PREFIX = "url:"
 _PRIORITY = 60

@@ -14,8 +14,8 @@ from tierline.history.groups import Group, groups
 from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
 from tierline.history.timeline import Timeline
+from tierline.session.conversation.ordering import in_order, opens
 from tierline.session.history import reading
-from tierline.session.ordering import in_order, opens
 from tierline.store.index import SessionSummary
 from tierline.store.plans import StoredPlan
 from tierline.store.query_db import VIEWS, cell, query_db
@@ -152,10 +152,10 @@ class HistoryService:
     @in_order
     async def undo(self, params: p.UndoParams) -> p.State:
         """Take back the newest turn, a queued prompt first; or everything after a turn."""
-        queued = self._session.turns.queued_groups
+        queued = self._session.queue.groups
         if queued and not params.to:
             await self._session.turns.cancel(p.ChatCancelParams(turn_id=queued[-1]))
-        elif params.to or not self._session.turns.current:
+        elif params.to or not self._session.queue.current:
             self._idle()
         else:
             await self._session.turns.cancel(p.ChatCancelParams())
@@ -314,7 +314,7 @@ class HistoryService:
         self._session.budget_soon(files=True)
 
     def _idle(self) -> None:
-        self._session.turns.require_idle()
+        self._session.queue.require_idle()
 
     def _shown(self, messages: Iterable[Message], now: Timeline) -> list[p.ChatMessage]:
         return list(self._conversation.all_shown(messages, now).values())

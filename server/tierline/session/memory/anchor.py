@@ -23,6 +23,7 @@ from tierline.history.selection import select
 from tierline.history.state import anchor, extract, fields, guidelines, rebuild_request
 from tierline.history.timeline import Timeline
 from tierline.history.truncation import truncate
+from tierline.session.redaction import redact
 from tierline.session.turns.asking import ask
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Anchor:
                 force stays.
         """
         session = self._session
-        if session.turns.current is not None:
+        if session.queue.current is not None:
             raise TierlineError(
                 "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
             )
@@ -91,7 +92,7 @@ class Anchor:
                 "The model's answer has no STATE block; the one in force stays.",
                 "Try again, or choose another model.",
             )
-        state, _ = session.redact(clip(state, REBUILD_TOKENS * 8))
+        state, _ = redact(clip(state, REBUILD_TOKENS * 8))
         problem = await session.conversation.act(actions.state(state, window[-1].group_id))
         if problem:
             raise TierlineError("storage", problem, "Nothing was changed.")
@@ -108,7 +109,7 @@ class Anchor:
     def _window(self) -> tuple[Message, ...]:
         """The conversation as the next request would have it."""
         session = self._session
-        hidden = set(session.turns.queued_groups)
+        hidden = set(session.queue.groups)
         messages = [m for m in session.conversation.context() if m.group_id not in hidden]
         chosen = select(
             isolate(messages, session.models.strategy),

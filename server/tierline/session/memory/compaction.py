@@ -36,8 +36,8 @@ from tierline.history.summarise import SummaryProblem
 from tierline.history.timeline import Summary, summary_message
 from tierline.history.truncation import truncate
 from tierline.providers.base import ProviderError
+from tierline.session.conversation.ordering import in_order
 from tierline.session.memory.summariser import Summariser
-from tierline.session.ordering import in_order
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -81,6 +81,7 @@ class CompactionService:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._conversation = session.conversation
         self.times = Times()
         self.extractive = False
         """No model is asked, whatever the settings say (``tierline compact --extractive``)."""
@@ -149,7 +150,7 @@ class CompactionService:
                 ``compaction`` if it failed.
         """
         session = self._session
-        if session.turns.current is not None or session.turns.queued_groups:
+        if not session.queue.idle:
             raise TierlineError("conflict", "A reply is still streaming.", "Wait for its end.")
         if self.running:
             raise TierlineError("conflict", "A compaction is running.", "Wait for its end.")
@@ -167,7 +168,7 @@ class CompactionService:
     async def undo(self, params: p.CompactionUndoParams) -> p.State:
         """Take back a compaction: what it stood for is sent again, word for word."""
         session = self._session
-        if session.turns.current is not None or self.running:
+        if session.queue.current is not None or self.running:
             raise TierlineError("conflict", "Something is still running.", "Wait for its end.")
         action = actions.unsummarise(session.conversation.timeline(), params.compaction_id)
         if problem := await session.conversation.act(action):
@@ -184,7 +185,7 @@ class CompactionService:
 
     async def _look(self) -> None:
         await asyncio.sleep(self.times.pause)
-        turns = self._session.turns
+        queue = self._session.queue
         try:
             work = await self._work(manual=False)
         except Exception:
@@ -198,7 +199,7 @@ class CompactionService:
             after = self._left[work.place] = work.tokens
         due = should_compact(work.tokens, work.settings, after=after)
         # From here to the start of the attempt nothing else can run.
-        if due and turns.current is None and not turns.queued_groups and not self.running:
+        if due and queue.idle and not self.running:
             self._attempt = asyncio.ensure_future(self._guarded(manual=False))
 
     async def _guarded(self, *, manual: bool) -> p.CompactionResult:
@@ -352,7 +353,7 @@ class CompactionService:
         facts = session.models.facts()
         strategy = session.models.strategy
         counter = await asyncio.to_thread(session.counters.counter, facts)
-        waiting = set(session.turns.queued_groups)
+        waiting = set(session.queue.groups)
         messages = [m for m in session.conversation.context() if m.group_id not in waiting]
 
         def size(some: Sequence[Message]) -> int:

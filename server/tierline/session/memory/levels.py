@@ -31,7 +31,7 @@ from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
-    from tierline.session.turns.state import Turn
+    from tierline.session.state.turn import Turn
 
 SHARE_OF_WINDOW = 0.5
 """The levels shrink so that they take at most this share of the model's input."""
@@ -94,7 +94,7 @@ class MemoryService:
         found = await asyncio.to_thread(
             self._work, list(messages), forced, turn.searched if turn else "", max_input_tokens
         )
-        if turn is not None and turn is self._session.turns.current:
+        if turn is not None and turn is self._session.queue.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)
         return found
 
@@ -115,7 +115,7 @@ class MemoryService:
         from tierline.errors import TierlineError
 
         session = self._session
-        if session.turns.current is not None:
+        if session.queue.current is not None:
             raise TierlineError(
                 "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
             )

@@ -14,6 +14,7 @@ from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
 from tierline.memory import memos as rules
 from tierline.memory.memos import Draft, Memo, Ranked, Scope
+from tierline.session.redaction import redact
 from tierline.store.errors import StorageError
 from tierline.store.memos import FILE, MemoStore, user_folder
 
@@ -87,7 +88,7 @@ class MemoService:
             moved = await self._write(checked, memo.source)
             await self._append(memo.scope, {"kind": "delete", "id": memo.id})
             return _info(moved)
-        content, _ = self._session.redact(checked.content)
+        content, _ = redact(checked.content)
         record = {"kind": "edit", "id": memo.id, "content": content, "tags": list(checked.tags)}
         when = await self._append(memo.scope, record)
         return _info(evolve(memo, content=content, tags=checked.tags, changed=when))
@@ -167,7 +168,7 @@ class MemoService:
         )
 
     async def _write(self, checked: Draft, source: str) -> Memo:
-        content, _ = self._session.redact(checked.content)
+        content, _ = redact(checked.content)
         conversation = self._session.conversation
         memo = Memo(
             id=f"memo-{conversation.store.new_id()}",

@@ -31,7 +31,7 @@ from tierline.session.tools.toolbox import tools_items
 from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
-    from tierline.session.turns.state import Turn
+    from tierline.session.state.turn import Turn
 
 HEAD = (
     "You are a programming assistant inside a code editor. The user's files and web pages are "

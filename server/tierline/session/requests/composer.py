@@ -47,7 +47,7 @@ from tierline.store.group_search import GroupSearch
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
-    from tierline.session.turns.state import Turn
+    from tierline.session.state.turn import Turn
     from tierline.store.plans import PlanStore
 
 log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class Composer:
         await self._session.retrieval.attach()
         if not prompt.strip():
             return await self._build(await self._snapshot(None, False), None)
-        from tierline.session.turns.turn import Turn
+        from tierline.session.state.turn import Turn
 
         pending = self._session.conversation.store.make("user", prompt)
         turn = Turn(pending.group_id, pending.id, prompt)
@@ -263,7 +263,7 @@ class Composer:
             limits = evolve(limits, max_input_tokens=smaller)
         tools = session.tools.specs()
         active = turn.group_id if turn else ""
-        messages = until(session.conversation.context(), active, session.turns.queued_groups)
+        messages = until(session.conversation.context(), active, session.queue.groups)
         messages += [pending] if pending is not None else []
         selection = selection_of(session.strategy, session.window)
         memory = None

@@ -14,6 +14,7 @@ from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.memory import capsules as rules
 from tierline.memory.capsules import Capsule
+from tierline.session.redaction import redact
 from tierline.session.turns.asking import ask
 from tierline.store.errors import StorageError
 from tierline.store.log import HistoryLog
@@ -61,7 +62,7 @@ class CapsuleService:
             said, confidence = rules.judge(answer, text)
         else:
             said, confidence = rules.extract(text)
-        clean, _ = self._session.redact(said)
+        clean, _ = redact(said)
         record: Mapping[str, Any] = {
             "path": key,
             "sha256": sha256(text),

@@ -35,7 +35,7 @@ from tierline.store.retrieval import RetrievalStore
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
-    from tierline.session.turns.turn import Turn
+    from tierline.session.state.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -413,7 +413,7 @@ class RetrievalService:
     async def get(self, params: p.RetrievalParams) -> p.RetrievalInfo:
         """What was retrieved for a turn, and why."""
         current = self._current
-        running = self._turn if self._session.turns.current is not None else ""
+        running = self._turn if self._session.queue.current is not None else ""
         if current is not None and running and (
             params.turn_id == running or params.set_id == current.set_id
             or not (params.turn_id or params.set_id)

@@ -20,7 +20,8 @@ from tierline.context.text import clip, well_formed
 from tierline.errors import TierlineError
 from tierline.history.messages import Message
 from tierline.providers.base import ToolCall
-from tierline.session.history.callrows import shown_arguments
+from tierline.session.conversation.callrows import shown_arguments
+from tierline.session.redaction import redacted
 from tierline.tools import reading, searching
 from tierline.tools.registry import Call, Consent, Output, Registry, Tool
 
@@ -103,7 +104,7 @@ class ToolService:
         text = well_formed(output.text)
         if len(text) > MAX_RESULT:
             text = clip(text, MAX_RESULT) + "\n[cut: the result was too long to keep]"
-        clean, _ = await self._session.redacted(text)
+        clean, _ = await redacted(text)
         output = Output(clean, output.error, output.images, output.note, output.facts)
         return output, round(1000 * (time.monotonic() - began))
 

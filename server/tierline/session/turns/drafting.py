@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from tierline.context.blocks import Block, Text, ToolResult
 from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
-from tierline.session.conversation import take_state
-from tierline.session.turns.state import Turn, reply_content
+from tierline.session.conversation.service import take_state
+from tierline.session.state.turn import Turn, reply_content
 from tierline.store.drafts import Draft, Left, Origin
 from tierline.store.errors import StorageError
 

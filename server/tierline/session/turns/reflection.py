@@ -21,7 +21,7 @@ from tierline.telemetry import otel
 if TYPE_CHECKING:
     from tierline.session.requests.composer import Composed
     from tierline.session.session import Session
-    from tierline.session.turns.state import Turn
+    from tierline.session.state.turn import Turn
 
 log = logging.getLogger(__name__)
 

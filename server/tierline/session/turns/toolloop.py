@@ -32,11 +32,11 @@ from tierline.providers.base import (
     ToolCall,
     Usage,
 )
-from tierline.session.history.callrows import results_of, shown_text
-from tierline.session.ordering import whole
-from tierline.session.turns import cost as turncost
+from tierline.session.conversation import turncost
+from tierline.session.conversation.callrows import results_of, shown_text
+from tierline.session.conversation.ordering import whole
+from tierline.session.state.turn import Turn
 from tierline.session.turns.reflection import request_data
-from tierline.session.turns.state import Turn
 from tierline.tools.registry import Output
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from typing import TYPE_CHECKING
 
 from tierline import protocol as p
@@ -12,10 +11,11 @@ from tierline.context.blocks import Block, Text, visible
 from tierline.errors import TierlineError
 from tierline.history.messages import Status
 from tierline.providers.base import ProviderError
-from tierline.session.ordering import in_order, whole
-from tierline.session.turns import cost as turncost
+from tierline.session.conversation import turncost
+from tierline.session.conversation.ordering import in_order, whole
+from tierline.session.redaction import redacted
+from tierline.session.state.turn import Turn
 from tierline.session.turns.reflection import cut_data
-from tierline.session.turns.state import Turn
 from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
 
 if TYPE_CHECKING:
@@ -32,17 +32,12 @@ class TurnRunner:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._rounds = Rounds(session)
-        self._queue: deque[Turn] = deque()
-        self.current: Turn | None = None
+        self._conversation = session.conversation
+        self._queue = session.queue
         self._task: asyncio.Task[None] | None = None
         self._closing = False
         self._idle = asyncio.Event()
         self._idle.set()
-
-    @property
-    def queued_groups(self) -> tuple[str, ...]:
-        """Groups whose turn has not begun; their prompts are in no request yet."""
-        return tuple(turn.group_id for turn in self._queue)
 
     async def send(
         self, params: p.ChatSendParams, must: frozenset[str] = frozenset()
@@ -61,8 +56,8 @@ class TurnRunner:
 
     async def _send(self, params: p.ChatSendParams, must: frozenset[str]) -> p.ChatSendResult:
         session = self._session
-        text, notices = await session.redacted(params.text)
-        selection, found = await session.redacted(params.selection)
+        text, notices = await redacted(params.text)
+        selection, found = await redacted(params.selection)
         notices += [notice for notice in found if notice not in notices]
         if selection and (withheld := await session.files.withheld(params.active_uri)):
             raise TierlineError(
@@ -78,7 +73,7 @@ class TurnRunner:
         await session.files.settled()
         notices += await session.files.mention(text)
         again = None if params.force else session.conversation.unanswered(text)
-        if again is not None and not self._knows(again.group_id):
+        if again is not None and not self._queue.knows(again.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")
             message = again
         else:
@@ -96,8 +91,8 @@ class TurnRunner:
             active_uri=params.active_uri,
             must=must,
         )
-        queued = self.current is not None or bool(self._queue) or session.compacting
-        self._queue.append(turn)
+        queued = not self._queue.idle or session.compacting
+        self._queue.waiting.append(turn)
         self._wake()
         return p.ChatSendResult(
             turn_id=turn.group_id, message_id=message.id, queued=queued, notices=notices
@@ -108,14 +103,14 @@ class TurnRunner:
         streamed is kept and marked as interrupted. Asked again, it goes on stopping.
         """
         wanted = params.turn_id
-        if not wanted and self.current is None and self._queue:
-            wanted = self._queue[0].group_id
-        for turn in list(self._queue):
+        if not wanted and self._queue.current is None and self._queue.waiting:
+            wanted = self._queue.waiting[0].group_id
+        for turn in list(self._queue.waiting):
             if turn.group_id == wanted:
-                self._queue.remove(turn)
+                self._queue.waiting.remove(turn)
                 await self._finish(turn, "interrupted", "Stopped before it began.")
                 return p.ChatCancelResult(cancelled=True, turn_id=turn.group_id)
-        turn_now = self.current
+        turn_now = self._queue.current
         if turn_now is None or wanted not in ("", turn_now.group_id):
             return p.ChatCancelResult(cancelled=False, turn_id=wanted)
         if not turn_now.cancelled and self._task is not None:
@@ -130,28 +125,13 @@ class TurnRunner:
         Raises:
             TierlineError: ``conflict`` while a prompt is on its way; ``not_found``.
         """
-        self.require_idle()
+        self._queue.require_idle()
         prompt = await self._session.conversation.prepare_retry(params.group_id)
         turn = Turn(group_id=prompt.group_id, message_id=prompt.id, text=_text(prompt.content))
         self._session.bus.publish(p.StateChanged(reason="retry"))
-        self._queue.append(turn)
+        self._queue.waiting.append(turn)
         self._wake()
         return p.ChatSendResult(turn_id=turn.group_id, message_id=prompt.id)
-
-    def require_idle(self) -> None:
-        """Raises:
-        TierlineError: ``conflict`` while a reply streams or a prompt waits.
-        """
-        if self.current is not None:
-            raise TierlineError(
-                "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
-            )
-        if self._queue:
-            raise TierlineError(
-                "conflict",
-                "A prompt waits to be sent.",
-                "Stop it first, or wait for the end of its reply.",
-            )
 
     async def complete_earlier(self) -> None:
         """At the start: calls of a process that was ended have no result, and get none any more."""
@@ -164,27 +144,22 @@ class TurnRunner:
     async def close(self) -> None:
         """Stop at once; the partial reply is written down."""
         self._closing = True
-        self._queue.clear()
+        self._queue.waiting.clear()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-
-    def _knows(self, group_id: str) -> bool:
-        return group_id in self.queued_groups or (
-            self.current is not None and self.current.group_id == group_id
-        )
 
     def _wake(self) -> None:
         if (self._task is None or self._task.done()) and not self._closing:
             self._task = asyncio.ensure_future(self._work())
 
     async def _work(self) -> None:
-        while self._queue:
+        while self._queue.waiting:
             await self._session.compaction_done()
-            if not self._queue:  # the prompt was taken back meanwhile
+            if not self._queue.waiting:  # the prompt was taken back meanwhile
                 break
-            turn = self._queue.popleft()
-            self.current = turn
+            turn = self._queue.waiting.popleft()
+            self._queue.current = turn
             self._idle.clear()
             self._session.keep_alive.stop()
             try:
@@ -200,7 +175,7 @@ class TurnRunner:
                     turn, "internal", "The turn failed inside Tierline.", "See the log, then retry."
                 )
             finally:
-                self.current = None
+                self._queue.current = None
                 self._idle.set()
             await self._session.after_turn(turn.group_id)
 

@@ -18,9 +18,10 @@ from tierline.history.parser import text_of
 from tierline.history.state import extract
 from tierline.history.timeline import Timeline
 from tierline.history.usage import of_messages, with_events
-from tierline.session.history.callrows import Answers, Title, call_rows, results_of
-from tierline.session.memory.compaction_view import with_compactions
-from tierline.session.turns import cost as turncost
+from tierline.session.conversation import turncost
+from tierline.session.conversation.callrows import Answers, Title, call_rows, results_of
+from tierline.session.conversation.compaction_view import with_compactions
+from tierline.session.state.preferences import Preferences
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 
@@ -32,10 +33,11 @@ class Conversation:
     show; each later change tries the log again.
     """
 
-    def __init__(self, store: HistoryStore) -> None:
+    def __init__(self, store: HistoryStore, preferences: Preferences) -> None:
         self.store = store
+        self._preferences = preferences
         self.changes = asyncio.Lock()
-        """Held by a request that changes the conversation (:mod:`tierline.session.ordering`)."""
+        """Held by a request that changes the conversation (``ordering.py``)."""
         self.opening = 0
         """Requests that open another session, or wait for one that does."""
         self._notes: dict[str, str] = {}
@@ -54,6 +56,18 @@ class Conversation:
     def branch(self) -> str:
         """The current branch."""
         return self.timeline().branch
+
+    @property
+    def strategy(self) -> str:
+        """The history selection: the session's own choice, else the setting."""
+        own = self._preferences.strategy_now or self.timeline().strategy
+        return own or self._preferences.settings.history.strategy
+
+    @property
+    def window(self) -> int:
+        """Turns in the window: the session's own choice, else the setting. 0 for all."""
+        own = self.timeline().window
+        return self._preferences.settings.history.window if own is None else own
 
     # --- reading ---------------------------------------------------------------------------------
 

@@ -11,21 +11,19 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from tierline.session.conversation import Conversation
-    from tierline.session.session import Session
+from tierline.session.conversation.service import Conversation
 
 T = TypeVar("T")
 Params = TypeVar("Params")
-Service = TypeVar("Service", bound="HasSession")
+Service = TypeVar("Service", bound="HasConversation")
 
 
-class HasSession(Protocol):
-    """A service of a session."""
+class HasConversation(Protocol):
+    """A service that changes the conversation."""
 
-    _session: Session
+    _conversation: Conversation
 
 
 def in_order(
@@ -39,7 +37,7 @@ def in_order(
 
     @wraps(method)
     async def run(self: Service, params: Params) -> T:
-        async with self._session.conversation.changes:
+        async with self._conversation.changes:
             return await whole(method(self, params))
 
     return run
@@ -55,7 +53,7 @@ def opens(
 
     @wraps(method)
     async def run(self: Service, params: Params) -> T:
-        with _counted(self._session.conversation):
+        with _counted(self._conversation):
             return await ordered(self, params)
 
     return run

@@ -1,0 +1,5 @@
+"""The current conversation: what is in the log, how clients see it, who may change it when."""
+
+from tierline.session.conversation.service import Conversation
+
+__all__ = ["Conversation"]

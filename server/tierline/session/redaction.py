@@ -1,0 +1,20 @@
+"""Credential shapes are replaced in whatever is sent or kept."""
+
+from __future__ import annotations
+
+from tierline.session.aside import aside
+from tierline.workspace import secrets
+
+
+def redact(text: str) -> tuple[str, list[str]]:
+    """The text with credential shapes replaced, and a sentence if there were any."""
+    clean, findings = secrets.redact(text)
+    if not findings:
+        return clean, []
+    kinds = ", ".join(sorted({str(finding.kind) for finding in findings}))
+    return clean, [f"Replaced before sending, because it looks secret: {kinds}."]
+
+
+async def redacted(text: str) -> tuple[str, list[str]]:
+    """As ``redact``; a long text does not keep others waiting."""
+    return await aside(text, redact, text)

@@ -1,0 +1,20 @@
+"""What is set now: the settings in force, the context mode, a selection for this run."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from tierline import protocol as p
+from tierline.config import Settings
+
+
+@define
+class Preferences:
+    """Written by the session when the user changes something; everybody else reads."""
+
+    settings: Settings = field(factory=Settings)
+    mode: p.ContextMode = "light"
+    strategy_now: str = ""
+    """A history selection for this run alone (``tierline build --strategy``)."""
+    looking: bool = False
+    """Nothing is written, no unfinished reply is taken up, nothing is indexed."""
