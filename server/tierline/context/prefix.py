@@ -1,0 +1,68 @@
+"""The identity of what stands before a message: a hash over tools, system and earlier messages.
+
+A thinking block is bound to everything that the model had read when it made it (Anthropic,
+"Preserved thinking"). Such a block may be sent again only behind those very bytes.
+
+How to use it. A reply to the prompt ``p`` was made behind ``prefixes(p)[-1]``: keep that hash with
+its thinking. Before a later prompt is sent, walk through its messages with a ``Prefix``: at a
+message of the assistant's compare ``now`` with the hash that its thinking carries, leave the
+thinking out where they differ, and ``add`` the message as it will be sent. As what was left out is
+not added, thinking that was made behind it falls out by itself, and thinking that was made after it
+is kept.
+
+Take the hash of the prompt in its strict form (``context/strict.py``), which is what adapters
+render. Cache marks are no part of it: they may move without changing what the model reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+from tierline.context.prompt_json import block_to_json, encode
+
+_DIGITS = 32
+_MEMO = "prefix"
+
+
+class Prefix:
+    """Grows with a prompt, message by message."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        """Tools and system of a prompt; its messages are added one by one."""
+        tools = sorted(prompt.tools, key=lambda tool: (not tool.builtin, tool.name))
+        head = [[tool.name, tool.description, tool.input_schema] for tool in tools]
+        self._now = hashlib.sha256(encode([head, _blocks(prompt.system)])).digest()
+
+    @property
+    def now(self) -> str:
+        """The hash of everything so far, in hexadecimal digits."""
+        return self._now.hex()[:_DIGITS]
+
+    def add(self, message: PromptMessage) -> None:
+        """A message as it will be sent."""
+        self._now = hashlib.sha256(self._now + _digest(message)).digest()
+
+
+def prefixes(prompt: Prompt) -> tuple[str, ...]:
+    """The hash before each message, and last that of the whole prompt: one more than messages."""
+    prefix = Prefix(prompt)
+    found = [prefix.now]
+    for message in prompt.messages:
+        prefix.add(message)
+        found.append(prefix.now)
+    return tuple(found)
+
+
+def _digest(message: PromptMessage) -> bytes:
+    """A message's own hash, kept with it: most messages of a long conversation stay as they are."""
+    found: bytes | None = message.memo.get(_MEMO)
+    if found is None:
+        shape = [message.role, _blocks(message.blocks)]
+        found = message.memo[_MEMO] = hashlib.sha256(encode(shape)).digest()
+    return found
+
+
+def _blocks(blocks: Iterable[PromptBlock]) -> list[object]:
+    return [block_to_json(entry.block) for entry in blocks]
