@@ -19,6 +19,7 @@ import attrs
 from attrs import field, frozen, validators
 
 from tierline.folder import FOLDER
+from tierline.providers import registry
 
 _POSITIVE: Any = validators.gt(0)
 _NOT_NEGATIVE: Any = validators.ge(0)
@@ -30,7 +31,7 @@ class ProviderConfig:
     not be able to send your prompts, or your key, to a server of its choice.
     """
 
-    name: Literal["auto", "anthropic", "openai", "local", "editor"] = "auto"
+    name: str = field(default="auto", metadata={"choices": ("auto", *registry.NAMES)})
     """auto: a key from the environment or the editor, else a server found on this machine that you
     agreed to, else the embedded model. editor: a model that the editor itself offers."""
     model: str = ""
@@ -355,13 +356,8 @@ def _flatten(
                 )
 
 
-def _convert(cls: type, name: str, value: Any) -> Any:  # noqa: PLR0911
+def _convert(cls: type, name: str, value: Any) -> Any:
     hint = typing.get_type_hints(cls)[name]
-    if typing.get_origin(hint) is typing.Literal:
-        allowed = typing.get_args(hint)
-        if value not in allowed:
-            raise ValueError(f"use one of {', '.join(map(str, allowed))}")
-        return value
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         raise TypeError("union settings are not supported")
     if hint is bool:
@@ -384,7 +380,19 @@ def _convert(cls: type, name: str, value: Any) -> Any:  # noqa: PLR0911
         return float(value)
     if not isinstance(value, str):
         raise ValueError("use text")
+    allowed = choices(cls, name)
+    if allowed and value not in allowed:
+        raise ValueError(f"use one of {', '.join(allowed)}")
     return value
+
+
+def choices(cls: type, name: str) -> tuple[str, ...]:
+    """The texts that a setting takes; empty if it takes any."""
+    hint = typing.get_type_hints(cls)[name]
+    if typing.get_origin(hint) is typing.Literal:
+        return typing.get_args(hint)
+    field_ = next(one for one in attrs.fields(cls) if one.name == name)
+    return tuple(field_.metadata.get("choices", ()))
 
 
 def _snake(name: str) -> str:

@@ -334,7 +334,8 @@ export interface ProviderSelectParams {
 
 /** A key from the editor's secret storage. Kept in memory only, never written, never logged. */
 export interface ProviderKeyParams {
-  provider: 'anthropic' | 'openai';
+  /** The name of a provider that takes a key. */
+  provider: string;
   /** Empty forgets the key. */
   key: string;
 }
@@ -1496,6 +1497,13 @@ export interface ProviderInfo {
   /** A server was found on this machine; it is used only after the user agreed. */
   needsConsent: boolean;
   baseUrl: string;
+  /** What people call it. */
+  title: string;
+  /** found: a server that runs on this machine. */
+  origin: 'service' | 'embedded' | 'editor' | 'found';
+  takesKey: boolean;
+  /** How its keys begin, to show what is asked for. */
+  keyPrefix: string;
 }
 
 /** Everything that a client shows; enough to draw itself whole after a reconnect. */

@@ -425,6 +425,7 @@ describe('a model server that was found on this machine', () => {
     available: false,
     needsConsent: true,
     baseUrl: 'http://127.0.0.1:11434/v1',
+    origin: 'found',
   };
   function memento(): vscode.Memento {
     const values = new Map<string, unknown>();
@@ -457,6 +458,7 @@ describe('a model server that was found on this machine', () => {
     const keyed = {
       ...found,
       name: 'anthropic',
+      takesKey: true,
       active: true,
       available: true,
       needsConsent: false,
@@ -481,13 +483,15 @@ describe('a model server that was found on this machine', () => {
     const local = {
       ...found,
       name: 'local',
+      title: 'Embedded model',
+      origin: 'embedded',
       available: false,
       needsConsent: false,
       why: 'It is not installed.',
     };
     server.answers['tierline/provider/list'] = () => ({ providers: [local] });
     mock(vscode.window.showQuickPick).mockImplementationOnce(async (items) =>
-      items.find((item: vscode.QuickPickItem) => item.label.endsWith(') local')),
+      items.find((item: vscode.QuickPickItem) => item.label.endsWith(') Embedded model')),
     );
     mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Install It (132 MB)');
     await new Models(session, memento(), log).select();

@@ -133,7 +133,8 @@ class ModelTable:
         values = self._values(_best(self._rows, plain))
         if "family" not in values:
             # A server or proxy with names of its own: the rules of its kind hold, not the limits.
-            kind = self._values(_best(self._rows, _KINDS.get(provider, "")))
+            # Somebody else's server says nothing about its model's tokenizer.
+            kind = self._values(_best(self._rows, f"provider:{provider}"))
             values = {key: value for key, value in kind.items() if key not in _LIMITS} | values
         mine = self._values(_best(self._user, plain))
         for limit, other in (("max_input_tokens", "window"), ("window", "max_input_tokens")):
@@ -166,13 +167,6 @@ class ModelTable:
         return _typed(values)
 
 
-_KINDS = {
-    "anthropic": "family:anthropic",
-    "openai": "family:openai-compatible",
-    "local": "family:local",
-}
-"""The row whose rules hold for a model that no row names, by provider. Somebody else's server that
-speaks OpenAI's format says nothing about the model's tokenizer."""
 _SIZES = frozenset({"max_input_tokens", "window"})
 _LIMITS = _SIZES | {"max_output_tokens", "prices", "long_prices", "long_prompt_tokens"}
 

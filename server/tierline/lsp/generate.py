@@ -284,7 +284,8 @@ def configuration() -> str:
         out += [f"## `[{section}]`", "", _one_line(cls.__doc__), ""]
         out += ["| setting | type | default | meaning |", "| --- | --- | --- | --- |"]
         for item in attrs.fields(cls):
-            kind = ts_type(hints[item.name]).replace("'", "").replace("|", "\\|")
+            allowed = config.choices(cls, item.name)
+            kind = " \\| ".join(allowed) if allowed else ts_type(hints[item.name])
             doc = docs.get(cls.__name__, {}).get(item.name, "")
             out.append(f"| `{item.name}` | {kind} | `{item.default!r}` | {doc} |")
         out.append("")

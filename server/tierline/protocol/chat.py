@@ -93,6 +93,7 @@ class ProviderSelectParams:
 class ProviderKeyParams:
     """A key from the editor's secret storage. Kept in memory only, never written, never logged."""
 
-    provider: Literal["anthropic", "openai"]
+    provider: str
+    """The name of a provider that takes a key."""
     key: str
     """Empty forgets the key."""

@@ -238,6 +238,13 @@ class ProviderInfo:
     needs_consent: bool = False
     """A server was found on this machine; it is used only after the user agreed."""
     base_url: str = ""
+    title: str = ""
+    """What people call it."""
+    origin: Literal["service", "embedded", "editor", "found"] = "service"
+    """found: a server that runs on this machine."""
+    takes_key: bool = False
+    key_prefix: str = ""
+    """How its keys begin, to show what is asked for."""
 
 
 @define

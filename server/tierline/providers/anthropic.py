@@ -24,6 +24,8 @@ from tierline.providers.base import (
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.canonical import dumps, rendered
+from tierline.providers.choose import Choice
+from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_event, from_exception
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send
@@ -49,6 +51,13 @@ _STOPS = {
     "tool_use": "tool_use",
     "refusal": "filtered",
 }
+
+BODIES = (render_anthropic.body,)
+
+
+def make(choice: Choice, _editor: EditorPort | None) -> AnthropicProvider:
+    """See ``Adapter.make``."""
+    return AnthropicProvider(choice.endpoint)
 
 
 class AnthropicProvider:

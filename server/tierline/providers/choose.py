@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from attrs import field, frozen
 
 from tierline.providers.addresses import is_loopback
 from tierline.providers.base import Provider, ProviderError
-from tierline.providers.editor import NAME, EditorProvider
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import INSTALL, LocalModel, find_model
+from tierline.providers.registry import (
+    COMPATIBLE,
+    ProviderSpec,
+    adapter,
+    of_origin,
+    owner,
+    spec,
+    with_keys,
+)
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.transport import Endpoint
 
-DEFAULT_MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5.6"}
-KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-URL_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
-TITLES = {"anthropic": "Anthropic", "openai": "OpenAI"}
 LOOPBACK_SERVERS = (("Ollama", 11434), ("LM Studio", 1234))
 _PROBE_SECONDS = 0.5
 _PROBE_BYTES = 1_000_000
@@ -30,7 +33,8 @@ _PROBE_BYTES = 1_000_000
 class ProviderSettings:
     """What the user set. Times in seconds; ``max_retries`` counts attempts after the first."""
 
-    kind: Literal["auto", "anthropic", "openai", "local", "editor"] | str = "auto"
+    kind: str = "auto"
+    """The name of a provider in the registry, or ``auto``."""
     model: str = ""
     base_url: str = ""
     model_path: str = ""
@@ -53,12 +57,9 @@ class Found:
 class Choice:
     """What will be used, and why. Equal choices need no new provider."""
 
-    kind: str
-    """``anthropic``, ``openai`` (any compatible server), ``local`` (the embedded model) or
-    ``editor`` (a model of the editor's own)."""
+    spec: ProviderSpec
     model: str
     base_url: str
-    strategy: str
     why: str
     found: str = ""
     """Name of the server found on this machine, if it is the one."""
@@ -67,6 +68,21 @@ class Choice:
     endpoint: Endpoint = field(factory=Endpoint, repr=False)
     embedded: LocalModel | None = None
     offered: EditorModel | None = None
+
+    @property
+    def kind(self) -> str:
+        """The adapter: the wire format and what goes with it."""
+        return self.spec.adapter
+
+    @property
+    def strategy(self) -> str:
+        """The ``parsing_strategy`` of its messages."""
+        return self.spec.strategy
+
+    @property
+    def embeds(self) -> bool:
+        """True for the model that runs in a process of ours."""
+        return self.spec.origin == "embedded"
 
 
 def choose(  # noqa: PLR0911 - one line per way
@@ -85,20 +101,21 @@ def choose(  # noqa: PLR0911 - one line per way
     Raises:
         ProviderError: ``unavailable``, with the ways to get one.
     """
-    keys = {kind: key for kind in KEY_VARIABLES if (key := _key(kind, env, secrets)[0])}
-    match settings.kind:
-        case "local":
-            return _embedded(settings, "The settings name the embedded model.")
-        case "editor":
-            return _of_the_editor(settings, offered)
-        case "anthropic" | "openai" as named:
-            return _explicit(named, settings, env, secrets, found)
+    keys = [row for row in with_keys() if row.automatic and _key(row, env, secrets)[0]]
+    if (named := spec(settings.kind)) is not None:
+        match named.origin:
+            case "embedded":
+                return _embedded(settings, "The settings name the embedded model.")
+            case "editor":
+                return _of_the_editor(settings, offered)
+            case "service":
+                return _explicit(named, settings, env, secrets, found)
     if settings.base_url:
         return _explicit(_spoken_at(settings, keys), settings, env, secrets, found)
     if keys:
-        kind = _matching(settings.model, keys)
-        where = _key(kind, env, secrets)[1]
-        return _remote(kind, settings, env, secrets, why=f"There is a key for it in {where}.")
+        row = _matching(settings.model, keys)
+        where = _key(row, env, secrets)[1]
+        return _remote(row, settings, env, secrets, why=f"There is a key for it in {where}.")
     if settings.consent_loopback:
         for server in found:
             if server.models:
@@ -122,24 +139,7 @@ def choose(  # noqa: PLR0911 - one line per way
 
 def make(choice: Choice, editor: EditorPort | None = None) -> Provider:
     """The provider of a choice. Connects to nothing and loads nothing yet."""
-    if choice.offered is not None and editor is not None:
-        return EditorProvider(
-            editor,
-            choice.offered.id,
-            first_byte_seconds=choice.endpoint.first_byte_seconds,
-            stall_seconds=choice.endpoint.stall_seconds,
-        )
-    if choice.kind == "anthropic":
-        from tierline.providers.anthropic import AnthropicProvider
-
-        return AnthropicProvider(choice.endpoint)
-    if choice.kind == "local" and choice.embedded is not None:
-        from tierline.providers.local import LocalProvider
-
-        return LocalProvider(choice.endpoint, choice.embedded)
-    from tierline.providers.openai import OpenAIProvider
-
-    return OpenAIProvider(choice.endpoint, service=choice.found)
+    return adapter(choice.kind).make(choice, editor)
 
 
 async def probe_loopback(
@@ -176,70 +176,79 @@ def _ask(name: str, port: int, seconds: float) -> Found | None:
     return Found(name, f"http://127.0.0.1:{port}/v1", models)
 
 
-def _key(kind: str, env: Mapping[str, str], secrets: Mapping[str, str]) -> tuple[str, str]:
+def _key(row: ProviderSpec, env: Mapping[str, str], secrets: Mapping[str, str]) -> tuple[str, str]:
     """The key and where it is. What the user put into the editor is the more deliberate one."""
-    if key := secrets.get(kind, "").strip():
+    if key := secrets.get(row.name, "").strip():
         return key, "the editor's secret storage"
-    if key := env.get(KEY_VARIABLES[kind], "").strip():
-        return key, f"the environment ({KEY_VARIABLES[kind]})"
+    if key := env.get(row.key_variable, "").strip():
+        return key, f"the environment ({row.key_variable})"
     return "", ""
 
 
-def _matching(model: str, keys: Mapping[str, str]) -> str:
+def _matching(model: str, keys: Sequence[ProviderSpec]) -> ProviderSpec:
     """The provider whose model is named, if there is a key for it; else the first with a key."""
-    wanted = "anthropic" if model.startswith("claude") else "openai" if model else ""
-    return wanted if wanted in keys else next(iter(keys))
+    if not model:
+        return keys[0]
+    wanted = owner(model) or COMPATIBLE
+    return wanted if wanted in keys else keys[0]
 
 
-def _spoken_at(settings: ProviderSettings, keys: Mapping[str, str]) -> str:
+def _spoken_at(settings: ProviderSettings, keys: Sequence[ProviderSpec]) -> ProviderSpec:
     """Which wire format an address speaks that the user gave without saying."""
     hints = f"{settings.base_url} {settings.model}".lower()
-    if "anthropic" in hints or "claude" in hints or set(keys) == {"anthropic"}:
-        return "anthropic"
-    return "openai"
+    for row in with_keys():
+        if row.compatible or not row.model_prefix:
+            continue
+        if row.name in hints or row.model_prefix in hints or list(keys) == [row]:
+            return row
+    return COMPATIBLE
 
 
 def _explicit(
-    kind: str,
+    row: ProviderSpec,
     settings: ProviderSettings,
     env: Mapping[str, str],
     secrets: Mapping[str, str],
     found: Sequence[Found],
 ) -> Choice:
-    if settings.base_url and kind == "openai":
+    if settings.base_url and row.compatible:
         for server in found:
             if server.base_url.rstrip("/") == settings.base_url.rstrip("/"):
                 return _on_loopback(server, settings, f"You chose {server.name}.")
-    url = settings.base_url or env.get(URL_VARIABLES[kind], "")
-    key, where = _key(kind, env, secrets)
+    url = _address(row, settings, env)
+    key, where = _key(row, env, secrets)
     # Servers of one's own often ask for no key; the providers themselves always do.
-    own = url and (kind == "openai" or is_loopback(url))
+    own = url and (row.compatible or is_loopback(url))
     if not key and not own:
         raise ProviderError(
             "unavailable",
-            f"There is no key for {TITLES[kind]}.",
-            f"Set {KEY_VARIABLES[kind]} in the environment, or store a key in the editor.",
+            f"There is no key for {row.title}.",
+            f"Set {row.key_variable} in the environment, or store a key in the editor.",
         )
-    why = f"The settings name {settings.base_url or TITLES[kind]}"
+    why = f"The settings name {settings.base_url or row.title}"
     return _remote(
-        kind, settings, env, secrets, why=f"{why}; the key is in {where}." if where else f"{why}."
+        row, settings, env, secrets, why=f"{why}; the key is in {where}." if where else f"{why}."
     )
 
 
+def _address(row: ProviderSpec, settings: ProviderSettings, env: Mapping[str, str]) -> str:
+    return settings.base_url or env.get(row.url_variable, "") or row.base_url
+
+
 def _remote(
-    kind: str,
+    row: ProviderSpec,
     settings: ProviderSettings,
     env: Mapping[str, str],
     secrets: Mapping[str, str],
     *,
     why: str,
 ) -> Choice:
-    url = settings.base_url or env.get(URL_VARIABLES[kind], "")
+    url = _address(row, settings, env)
     if url and "://" not in url:
         url = f"http://{url}"
-    model = settings.model or ("default" if url and kind == "openai" else DEFAULT_MODELS[kind])
-    endpoint = _endpoint(settings, url, _key(kind, env, secrets)[0])
-    return Choice(kind, model, url, kind, why, endpoint=endpoint)
+    model = settings.model or ("default" if url and row.compatible else row.default_model)
+    endpoint = _endpoint(settings, url, _key(row, env, secrets)[0])
+    return Choice(row, model, url, why, endpoint=endpoint)
 
 
 def _on_loopback(server: Found, settings: ProviderSettings, why: str) -> Choice:
@@ -247,10 +256,9 @@ def _on_loopback(server: Found, settings: ProviderSettings, why: str) -> Choice:
     first = server.models[0] if server.models else "default"
     model = settings.model if settings.model in server.models or not server.models else first
     return Choice(
-        "openai",
+        COMPATIBLE,
         model or first,
         server.base_url,
-        "openai",
         why,
         found=server.name,
         endpoint=_endpoint(settings, server.base_url, ""),
@@ -273,10 +281,9 @@ def _of_the_editor(settings: ProviderSettings, offered: Sequence[EditorModel]) -
         )
     model = wanted[0]
     return Choice(
-        NAME,
+        of_origin("editor"),
         model.label,
         "",
-        "openai",
         f"You chose {model.name or model.id}, which the editor offers.",
         window=model.max_input_tokens or None,
         endpoint=_endpoint(settings, "", ""),
@@ -287,10 +294,9 @@ def _of_the_editor(settings: ProviderSettings, offered: Sequence[EditorModel]) -
 def _embedded(settings: ProviderSettings, why: str) -> Choice:
     model = find_model(settings.model_path)
     return Choice(
-        "local",
+        of_origin("embedded"),
         model.name,
         "",
-        "openai",
         why,
         window=model.context,
         endpoint=_endpoint(settings, "", ""),

@@ -23,16 +23,30 @@ from tierline.providers.base import (
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.canonical import dumps, rendered
+from tierline.providers.choose import Choice
 from tierline.providers.editor_port import EditorPort, Finished
 
-NAME = "editor"
 _WITHOUT = ("stream", "stream_options", "max_tokens")
+
+
+def make(choice: Choice, editor: EditorPort | None) -> EditorProvider:
+    """See ``Adapter.make``."""
+    if editor is None or choice.offered is None:
+        raise ProviderError(
+            "unavailable", "No editor is connected.", "Choose another provider for this."
+        )
+    return EditorProvider(
+        editor,
+        choice.offered.id,
+        first_byte_seconds=choice.endpoint.first_byte_seconds,
+        stall_seconds=choice.endpoint.stall_seconds,
+    )
 
 
 class EditorProvider:
     """Sends through the editor. No key, no address: the editor asks the user for consent itself."""
 
-    name = NAME
+    name = "editor"
     strategy = "openai"
 
     def __init__(
@@ -94,3 +108,6 @@ def body(prompt: Prompt) -> dict[str, Any]:
     """Chat Completions without what only a server understands."""
     shape = render_openai.body(prompt, official=False)
     return {key: value for key, value in shape.items() if key not in _WITHOUT}
+
+
+BODIES = (body,)

@@ -21,6 +21,8 @@ from tierline.processes import end
 from tierline.providers import fragments, render_local
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps, rendered
+from tierline.providers.choose import Choice
+from tierline.providers.editor_port import EditorPort
 from tierline.providers.gguf import LocalModel
 from tierline.providers.openai import OpenAIProvider, connect
 from tierline.providers.transport import Endpoint
@@ -33,6 +35,14 @@ _MAX_THREADS = 8
 _SYSTEM_PACKAGES = {
     "libgomp.so.1": "Debian, Ubuntu: sudo apt install libgomp1; Fedora, Alpine: libgomp"
 }
+
+BODIES = (render_local.body,)
+
+
+def make(choice: Choice, _editor: EditorPort | None) -> LocalProvider:
+    """See ``Adapter.make``."""
+    assert choice.embedded is not None
+    return LocalProvider(choice.endpoint, choice.embedded)
 
 
 class Child:

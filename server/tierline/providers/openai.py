@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from attrs import define, field
 
 from tierline.context.prompt import Prompt
-from tierline.providers import fragments
+from tierline.providers import fragments, render_openai
 from tierline.providers.addresses import host_of
 from tierline.providers.base import (
     ProviderError,
@@ -23,6 +24,8 @@ from tierline.providers.base import (
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.canonical import rendered
+from tierline.providers.choose import Choice
+from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_event, from_exception
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send
@@ -41,6 +44,14 @@ _STOPS = {
     "function_call": "tool_use",
     "content_filter": "filtered",
 }
+
+# Which of the two is used depends on the address, and that is not stored with a plan.
+BODIES = tuple(partial(render_openai.body, official=official) for official in (True, False))
+
+
+def make(choice: Choice, _editor: EditorPort | None) -> OpenAIProvider:
+    """See ``Adapter.make``."""
+    return OpenAIProvider(choice.endpoint, service=choice.found)
 
 
 def is_official(base_url: str) -> bool:

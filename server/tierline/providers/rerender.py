@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterator
 
 from attrs import field, frozen
 
 from tierline.context.prompt import Prompt
-from tierline.providers import editor, render_anthropic, render_local, render_openai
 from tierline.providers.base import RenderedRequest
 from tierline.providers.canonical import dumps, rendered
-
-Render: TypeAlias = Callable[[Prompt], Mapping[str, Any]]
+from tierline.providers.registry import COMPATIBLE, SPECS, Render, adapter, owner
 
 
 @frozen
@@ -25,14 +22,14 @@ class Dialect:
     body: Render = field(repr=False)
 
 
-DIALECTS = (
-    Dialect("anthropic", render_anthropic.STRATEGY, render_anthropic.body),
-    # Which of the two OpenAI's adapter uses depends on the address, and that is not stored.
-    Dialect("openai", "openai", lambda prompt: render_openai.body(prompt, official=True)),
-    Dialect("openai", "openai", lambda prompt: render_openai.body(prompt, official=False)),
-    Dialect("local", "openai", render_local.body),
-    Dialect(editor.NAME, "openai", editor.body),
-)
+def dialects() -> list[Dialect]:
+    """Every way of every adapter, the registry's first one first."""
+    found = {row.adapter: row.strategy for row in SPECS}
+    return [
+        Dialect(name, strategy, body)
+        for name, strategy in found.items()
+        for body in adapter(name).BODIES
+    ]
 
 
 def rerender(prompt: Prompt, provider: str, sha256: str) -> RenderedRequest:
@@ -58,7 +55,8 @@ def rerender(prompt: Prompt, provider: str, sha256: str) -> RenderedRequest:
 
 
 def _candidates(model: str, provider: str) -> Iterator[Dialect]:
-    family = provider or ("anthropic" if model.startswith("claude") else "openai")
-    yield from (dialect for dialect in DIALECTS if dialect.provider == family)
+    known = dialects()
+    family = provider or (owner(model) or COMPATIBLE).adapter
+    yield from (dialect for dialect in known if dialect.provider == family)
     if not provider:
-        yield from (dialect for dialect in DIALECTS if dialect.provider != family)
+        yield from (dialect for dialect in known if dialect.provider != family)

@@ -25,15 +25,9 @@ from tierline import __version__, config
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
 from tierline.providers.base import ProviderError
-from tierline.providers.choose import (
-    KEY_VARIABLES,
-    TITLES,
-    Found,
-    ProviderSettings,
-    choose,
-    probe_loopback,
-)
+from tierline.providers.choose import Found, ProviderSettings, choose, probe_loopback
 from tierline.providers.gguf import find_model
+from tierline.providers.registry import with_keys
 from tierline.session.counting import make_counters
 from tierline.store.files import inspect
 from tierline.store.unseen import Unseen
@@ -154,11 +148,11 @@ def vocabularies() -> Iterator[Check]:
 
 def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterator[Check]:
     """Which language model would answer, what else there is, and what stands in between."""
-    for kind, variable in KEY_VARIABLES.items():
-        there = bool(env.get(variable, "").strip())
+    for row in with_keys():
+        there = bool(env.get(row.key_variable, "").strip())
         yield Check(
-            "provider", TITLES[kind], "ok" if there else "note",
-            f"a key in {variable}" if there else f"no key in {variable}",
+            "provider", row.title, "ok" if there else "note",
+            f"a key in {row.key_variable}" if there else f"no key in {row.key_variable}",
         )  # fmt: skip
     for server in found:
         names = ", ".join(server.models[:3]) or "no model"

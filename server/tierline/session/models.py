@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ from tierline.context.models import ModelFacts, ModelTable
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
-from tierline.providers.editor import NAME
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
+from tierline.providers.registry import COMPATIBLE, SPECS, ProviderSpec, of_origin, spec
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -47,7 +47,7 @@ class ModelService:
 
     async def start(self) -> None:
         """Ask the editor for its models if the settings want one of them."""
-        if self._settings().kind == NAME:
+        if _is_editors(self._settings().kind):
             await self._ask_editor()
 
     # --- requests --------------------------------------------------------------------------------
@@ -57,31 +57,32 @@ class ModelService:
         await self._probe()
         active = self._choice_or_none()
         infos = []
-        for name in ("anthropic", "openai", "local"):
+        for row in SPECS:
+            if row.origin == "editor":
+                continue
             try:
-                choice = self._choose(evolve(self._settings(), kind=name))
+                choice = self._choose(evolve(self._settings(), kind=row.name))
             except ProviderError as error:
-                infos.append(p.ProviderInfo(name, False, "", f"{error.message} {error.advice}"))
+                infos.append(_shown(row, why=f"{error.message} {error.advice}"))
                 continue
             infos.append(
-                p.ProviderInfo(
-                    name,
-                    True,
-                    choice.model,
-                    choice.why,
-                    active=active is not None and active.kind == name and not active.found,
+                _shown(
+                    row,
+                    model=choice.model,
+                    why=choice.why,
+                    active=active is not None and active.spec == row and not active.found,
                     base_url=choice.base_url,
                 )
             )
         if self._offered:
-            chosen = active.model if active is not None and active.kind == NAME else ""
+            row = of_origin("editor")
+            chosen = active.model if active is not None and active.spec == row else ""
             labels = [model.label for model in self._offered]
             infos.append(
-                p.ProviderInfo(
-                    NAME,
-                    True,
-                    chosen or labels[0],
-                    "The editor offers these models.",
+                _shown(
+                    row,
+                    model=chosen or labels[0],
+                    why="The editor offers these models.",
                     models=labels,
                     active=bool(chosen),
                 )
@@ -96,6 +97,8 @@ class ModelService:
                 active=active is not None and active.found == found.name,
                 needs_consent=not self._consent,
                 base_url=found.base_url,
+                title=found.name,
+                origin="found",
             )
             for found in self._found or ()
         ]
@@ -108,7 +111,7 @@ class ModelService:
         if params.consent:
             self._consent = True
             await self._probe()
-        if params.name == NAME:
+        if _is_editors(params.name):
             await self._ask_editor()
         self._override = params if params.name or params.model or params.base_url else None
         try:
@@ -120,7 +123,16 @@ class ModelService:
         return await self._changed()
 
     async def set_key(self, params: p.ProviderKeyParams) -> p.ProviderInfo:
-        """Take a key from the editor's secret storage; it lives in this process's memory only."""
+        """Take a key from the editor's secret storage; it lives in this process's memory only.
+
+        Raises:
+            TierlineError: ``bad_request``: the provider takes none.
+        """
+        row = spec(params.provider)
+        if row is None or not row.key_variable:
+            raise TierlineError(
+                "bad_request", f"There is no provider {params.provider!r} that takes a key."
+            )
         if params.key:
             self._secrets[params.provider] = params.key
         else:
@@ -195,7 +207,8 @@ class ModelService:
             reported_window=choice.window if choice is not None else None,
             default_window=context.default_window,
         )
-        if choice is not None and choice.kind == NAME:  # its API passes on text and calls only
+        if choice is not None and choice.spec.origin == "editor":
+            # Its API passes on text and calls only.
             facts = evolve(facts, image_rule=ImageRule.NONE)
         return facts
 
@@ -205,12 +218,11 @@ class ModelService:
             choice = self._choose(self._settings())
         except ProviderError as error:
             return p.ProviderInfo("none", False, "", f"{error.message} {error.advice}")
-        waiting = bool(self._found) and not self._consent and choice.kind == "local"
-        return p.ProviderInfo(
-            choice.kind,
-            True,
-            choice.model,
-            f"{choice.why} {self._session.tools.without()}".strip(),
+        waiting = bool(self._found) and not self._consent and choice.embeds
+        return _shown(
+            choice.spec,
+            model=choice.model,
+            why=f"{choice.why} {self._session.tools.without()}".strip(),
             active=True,
             base_url=choice.base_url,
             needs_consent=waiting,
@@ -220,7 +232,7 @@ class ModelService:
     def embedded(self) -> bool:
         """True if the embedded model would answer."""
         choice = self._choice_or_none()
-        return choice is not None and choice.kind == "local" and not choice.found
+        return choice is not None and choice.embeds
 
     @property
     def renders_tools(self) -> bool:
@@ -234,8 +246,7 @@ class ModelService:
 
     def waiting_text(self) -> str:
         """What to show until the first token arrives."""
-        choice = self._choice_or_none()
-        if choice is not None and choice.kind == "local" and not choice.found:
+        if self.embedded:
             return "The embedded model reads the context…"
         return "Waiting for the model…"
 
@@ -275,9 +286,9 @@ class ModelService:
 
     def _kind(self, override: p.ProviderSelectParams) -> str:
         """The wire format that a choice means; a server found on this machine speaks OpenAI's."""
-        if override.name in ("anthropic", "openai", "local", "editor", "auto"):
+        if override.name == "auto" or spec(override.name) is not None:
             return override.name
-        return "openai" if override.name else self._session.settings.provider.name
+        return COMPATIBLE.name if override.name else self._session.settings.provider.name
 
     def _choose(self, settings: ProviderSettings) -> Choice:
         return choose(settings, os.environ, self._secrets, self._found or (), self._offered)
@@ -306,6 +317,38 @@ class ModelService:
         self._session.budget_soon()
         await asyncio.sleep(0)
         return info
+
+
+def _is_editors(name: str) -> bool:
+    row = spec(name)
+    return row is not None and row.origin == "editor"
+
+
+def _shown(
+    row: ProviderSpec,
+    *,
+    why: str,
+    model: str = "",
+    models: Sequence[str] = (),
+    active: bool = False,
+    base_url: str = "",
+    needs_consent: bool = False,
+) -> p.ProviderInfo:
+    """A provider as clients see it; one with a model can be used."""
+    return p.ProviderInfo(
+        row.name,
+        bool(model),
+        model,
+        why,
+        models=list(models),
+        active=active,
+        base_url=base_url,
+        needs_consent=needs_consent,
+        title=row.title,
+        origin=row.origin,
+        takes_key=bool(row.key_variable),
+        key_prefix=row.key_prefix,
+    )
 
 
 def problems(settings: Settings) -> list[str]:

@@ -16,7 +16,8 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 INSTALL = "pip install 'tierline[otel]'"
-_PROVIDERS = {"anthropic": "anthropic", "openai": "openai", "local": "tierline.local"}
+_OWN_NAMES = {"local": "tierline.local"}
+"""For providers that the conventions have no name for."""
 _FLUSH_MS = 2_000
 
 
@@ -130,7 +131,7 @@ def _request(request: Mapping[str, Any]) -> dict[str, Any]:
     provider = str(request["provider"])
     return {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
+        "gen_ai.provider.name": _OWN_NAMES.get(provider, provider),
         "gen_ai.request.model": str(request["model"]),
         "gen_ai.usage.input_tokens": int(request["input"]),
         "gen_ai.usage.output_tokens": int(request["output"]),

@@ -15,7 +15,7 @@ from lsp.conftest import environment
 from terminal import lead_to, run
 from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM
 from tierline.context.prompt import Prompt
-from tierline.providers.rerender import DIALECTS, rerender
+from tierline.providers.rerender import dialects, rerender
 from wire.scripts import o_error, o_reply
 from wire.servers import Kind, WireServer, wire_server
 
@@ -273,7 +273,7 @@ def test_looking_back_leaves_nothing_behind(workspace: Path) -> None:
     assert not (workspace / ".tierline").exists()
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.provider)
+@pytest.mark.parametrize("dialect", dialects(), ids=lambda d: d.provider)
 def test_the_hash_decides_which_dialect_was_sent(dialect: Any) -> None:
     prompt = Prompt("m", system=(), messages=(), cache_key="s", max_output_tokens=5)
     once = rerender(prompt, dialect.provider, "")

@@ -7,9 +7,6 @@ import { providerLabel, type Session } from './session';
 const AGREED = 'tierline.agreedServers';
 const REFUSED = 'tierline.refusedServers';
 
-const REMOTE = ['anthropic', 'openai'];
-const BUILT_IN = [...REMOTE, 'local', 'editor'];
-
 interface Item extends vscode.QuickPickItem {
   run?: () => Thenable<unknown>;
 }
@@ -56,7 +53,7 @@ export class Models {
 
   private items(provider: ProviderInfo): Item[] {
     const t = vscode.l10n.t;
-    const heading: Item = { label: provider.name, kind: vscode.QuickPickItemKind.Separator };
+    const heading: Item = { label: provider.title, kind: vscode.QuickPickItemKind.Separator };
     if (provider.needsConsent) {
       return [
         heading,
@@ -69,11 +66,11 @@ export class Models {
       ];
     }
     if (!provider.available) {
-      const needsKey = REMOTE.includes(provider.name);
+      const needsKey = provider.takesKey;
       return [
         heading,
         {
-          label: `$(circle-slash) ${provider.name}`,
+          label: `$(circle-slash) ${provider.title}`,
           detail: provider.why,
           run: async () => {
             if (needsKey) await vscode.commands.executeCommand('tierline.setApiKey');
@@ -86,16 +83,16 @@ export class Models {
     const rows: Item[] = (models.length > 0 ? models : ['']).map((model) => {
       const active = provider.active && model === provider.model;
       const item: Item = {
-        label: `$(${active ? 'check' : 'blank'}) ${model || provider.name}`,
+        label: `$(${active ? 'check' : 'blank'}) ${model || provider.title}`,
         description: active ? t('in use') : provider.baseUrl,
         run: () => this.choose(provider, model),
       };
       if (active && provider.why !== '') item.detail = provider.why;
       return item;
     });
-    if (REMOTE.includes(provider.name)) {
+    if (provider.takesKey) {
       rows.push({
-        label: `$(edit) ${t('Another {0} model…', provider.name)}`,
+        label: `$(edit) ${t('Another {0} model…', provider.title)}`,
         run: () => this.other(provider),
       });
     }
@@ -104,7 +101,7 @@ export class Models {
 
   private async unavailable(provider: ProviderInfo): Promise<void> {
     const get = vscode.l10n.t('Install It (132 MB)');
-    const buttons = provider.name === 'local' ? [get] : [];
+    const buttons = provider.origin === 'embedded' ? [get] : [];
     if ((await vscode.window.showWarningMessage(provider.why, ...buttons)) === get) {
       await vscode.commands.executeCommand('tierline.installModel');
     }
@@ -112,7 +109,7 @@ export class Models {
 
   private async other(provider: ProviderInfo): Promise<void> {
     const model = await vscode.window.showInputBox({
-      title: vscode.l10n.t('Name of the {0} model', provider.name),
+      title: vscode.l10n.t('Name of the {0} model', provider.title),
     });
     if (model?.trim()) await this.choose(provider, model.trim());
   }
@@ -123,7 +120,7 @@ export class Models {
     model: string,
     consent = false,
   ): Promise<void> {
-    const found = provider !== null && (consent || !BUILT_IN.includes(provider.name));
+    const found = provider?.origin === 'found';
     try {
       await this.session.server.request('tierline/provider/select', {
         name: provider?.name ?? '',
@@ -144,7 +141,7 @@ export class Models {
     try {
       const { providers } = await this.session.server.request('tierline/provider/list', {});
       // Whoever has chosen a provider or given a key needs no other.
-      if (providers.some(({ active, name }) => active && REMOTE.includes(name))) return;
+      if (providers.some(({ active, takesKey }) => active && takesKey)) return;
       for (const provider of providers.filter((candidate) => candidate.needsConsent)) {
         if (this.list(REFUSED).includes(provider.baseUrl)) continue;
         if (this.list(AGREED).includes(provider.baseUrl)) {

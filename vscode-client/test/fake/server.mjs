@@ -62,6 +62,10 @@ const state = {
     models: ['SmolLM2-135M'],
     active: true,
     needsConsent: false,
+    title: 'Embedded model',
+    origin: 'embedded',
+    takesKey: false,
+    keyPrefix: '',
     baseUrl: '',
   },
 };
@@ -281,6 +285,10 @@ const methods = {
       {
         ...state.provider,
         name: 'anthropic',
+        title: 'Anthropic',
+        origin: 'service',
+        takesKey: true,
+        keyPrefix: 'sk-ant-',
         model: '',
         models: [],
         available: false,
@@ -292,6 +300,8 @@ const methods = {
             {
               ...state.provider,
               name: 'openai',
+              title: 'Ollama',
+              origin: 'found',
               model: 'llama3',
               baseUrl: 'http://127.0.0.1:11434/v1',
               needsConsent: true,
