@@ -39,6 +39,8 @@ class Outcome:
     written: float
     plain: float
     cost: float
+    by_ttl: dict[str, float] = field(default_factory=dict)
+    """What was written, by lifetime."""
 
     @property
     def total(self) -> float:
@@ -79,20 +81,20 @@ class CacheSimulator:
         hit = self._longest(marks, hashes, now)
         read = totals[hit] if hit >= 0 else 0.0
         cost = read * READ
-        written = 0.0
+        written: dict[str, float] = {}
         start = read
         for place, ttl in marks:
             if place <= hit:
                 self._renew(hashes[place], now)
                 continue
             cost += (totals[place] - start) * WRITE[ttl]
-            written += totals[place] - start
+            written[ttl] = written.get(ttl, 0.0) + totals[place] - start
             start = totals[place]
             self.entries[hashes[place]] = (now, ttl)
         if hit >= 0:
             self._renew(hashes[hit], now)
         uncached = total - start
-        return Outcome(read, written, uncached, cost + uncached * INPUT)
+        return Outcome(read, sum(written.values()), uncached, cost + uncached * INPUT, written)
 
     def _alive(self, key: str, now: float) -> bool:
         entry = self.entries.get(key)

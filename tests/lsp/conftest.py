@@ -36,7 +36,7 @@ def environment(server: WireServer) -> dict[str, str]:
     return {
         "TIERLINE_PROVIDER_NAME": kind,
         "TIERLINE_PROVIDER_BASE_URL": server.url,
-        "TIERLINE_PROVIDER_MODEL": "gpt-5" if kind == "openai" else "claude-sonnet-4-5",
+        "TIERLINE_PROVIDER_MODEL": server.model,
         f"{kind.upper()}_API_KEY": "test-key-of-nobody",
     }
 

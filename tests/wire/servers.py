@@ -100,6 +100,11 @@ class WireServer:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.kind = kind
+        self.model = "gpt-5" if kind == "openai" else "claude-sonnet-4-5"
+        """What tests ask it for."""
+        self.path = "/v1/messages" if kind == "anthropic" else "/v1/chat/completions"
+        """Where prompts come in, and where counts are asked for."""
+        self.count_path = "/v1/messages/count_tokens"
         self.script = list(script)
         self.input_tokens = input_tokens
         self.requests: list[Request] = []
@@ -180,6 +185,10 @@ class WireServer:
             self.asked.set()
             return self.script[min(len(self.requests), len(self.script)) - 1]
 
+    def _count(self, request: Request) -> Reply:
+        self.others.append(request)
+        return whole({"input_tokens": self.input_tokens})
+
     def _hold(self, client: socket.socket) -> bool:
         """Wait for the release; False if the client hung up first."""
         self.waiting.set()
@@ -187,6 +196,13 @@ class WireServer:
             if _gone(client, 0.02):
                 return False
         return True
+
+
+def whole(value: Any, status: int = 200, **headers: str) -> Reply:
+    """A JSON object in one piece."""
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    data = json.dumps(value, ensure_ascii=False).encode()
+    return Reply([data], status, {"content-type": "application/json", **named})
 
 
 def wire_server(kind: Kind, script: Iterable[Reply] | Reply, **options: Any) -> WireServer:
@@ -226,12 +242,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         path = self.path.partition("?")[0]
-        if path == "/v1/messages/count_tokens":
-            self._record(raw, wire.others)
-            self._json({"input_tokens": wire.input_tokens})
+        if path == wire.count_path:
+            self._reply(wire._count(self._record(raw, None)))
             return
-        wanted = "/v1/messages" if wire.kind == "anthropic" else "/v1/chat/completions"
-        if path != wanted:
+        if path != wire.path:
             self._record(raw, wire.others)
             self._json({"error": {"message": f"no such path {path}"}}, 404)
             return
