@@ -73,7 +73,7 @@ def stages() -> list[Stage]:
         # Neighbours share fixtures, and whoever is done first takes over from the other.
         Stage(
             "language server",
-            pytest("-n", "2", "--dist", "worksteal", "tests/lsp", "-m", "not model"),
+            pytest("-n", "2", "--dist", "worksteal", "tests/lsp", "tests/panel", "-m", "not model"),
             "pytest",
             "slow",
         ),

@@ -42,6 +42,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "compact": ("tierline compact", "tierline compact --extractive", "tierline compact --undo"),
     "doctor": ("tierline doctor", "tierline doctor --quick --json"),
     "mcp": ("tierline mcp --root ~/project",),
+    "acp": ("tierline acp",),
     "url add": ("tierline url add https://docs.python.org/3/library/asyncio.html",),
     "url list": ("tierline url list", "tierline url list --json"),
     "url show": ("tierline url show https://docs.python.org/3/library/asyncio.html",),

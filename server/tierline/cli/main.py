@@ -14,6 +14,7 @@ from rich.table import Table
 
 from tierline import __version__
 from tierline import protocol as p
+from tierline.cli import acp as cli_acp
 from tierline.cli import compact as cli_compact
 from tierline.cli import completion as cli_completion
 from tierline.cli import doctor as cli_doctor
@@ -55,6 +56,7 @@ app.add_typer(cli_memory.app)
 app.add_typer(cli_compact.app)
 app.add_typer(cli_doctor.app)
 app.add_typer(cli_mcp.app)
+app.add_typer(cli_acp.app)
 app.add_typer(cli_url.app)
 app.add_typer(cli_index.app)
 app.add_typer(cli_completion.app)

@@ -26,7 +26,7 @@ def mcp(
         say("The package mcp is not installed. Install it with pip install 'tierline[mcp]'.", "red")
         raise typer.Exit(1)
     from tierline.lsp.launch import configure_logging
-    from tierline.lsp.stdio import claim_stdout
+    from tierline.stdio import claim_stdout
 
     # Whatever a library prints must not get into the protocol.
     stream = claim_stdout()

@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 
-from tierline.lsp.stdio import claim_stdout
+from tierline.stdio import claim_stdout
 
 DEFAULT_PORT = 7817
 SWITCH_SECONDS = 0.001

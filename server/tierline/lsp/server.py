@@ -25,10 +25,10 @@ from tierline.lsp.launch import tidy
 from tierline.lsp.params import usable
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.proposals import Proposals
-from tierline.lsp.stdio import ThreadedReader, UnbufferedWriter
 from tierline.lsp.wire import MethodError, TierlineProtocol
 from tierline.lsp.workbench import LspWorkbench
 from tierline.session.handlers import HANDLERS
+from tierline.stdio import ThreadedReader, UnbufferedWriter
 
 if TYPE_CHECKING:
     from tierline.session.session import Session

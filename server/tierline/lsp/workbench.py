@@ -12,7 +12,16 @@ from pygls.exceptions import JsonRpcException
 
 from tierline import protocol
 from tierline.context.edits.positions import TextChange, Units
-from tierline.session.workbench import CONSENT, EDITS, SAVE, Annotation, Applied, FileChange
+from tierline.session.workbench import (
+    CONSENT,
+    EDITS,
+    SAVE,
+    Annotation,
+    Applied,
+    FileChange,
+    TerminalCommand,
+)
+from tierline.tools.running import Ended
 
 if TYPE_CHECKING:
     from tierline.lsp.server import TierlineServer
@@ -111,6 +120,13 @@ class LspWorkbench:
                 await self._server.window_show_document_async(params)
         except (TimeoutError, JsonRpcException) as error:
             log.info("The editor does not show the document: %s", error)
+
+    async def refresh(self, uris: Sequence[str]) -> None:
+        """See ``Workbench.refresh``: over LSP the client tells by itself."""
+
+    async def run(self, _command: TerminalCommand, /) -> Ended | None:
+        """See ``Workbench.run``: LSP has no terminals."""
+        return None
 
 
 def workspace_edit(

@@ -8,6 +8,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from tierline.context.edits.positions import TextChange, Units
+from tierline.tools.running import Ended
 
 CONSENT = "consent"
 """Client feature: shows consent requests itself and answers with ``tierline/consent/answer``."""
@@ -26,6 +27,20 @@ class FileChange:
     version: int | None = None
     create: bool = False
     """The file does not exist yet."""
+
+
+@frozen
+class TerminalCommand:
+    """A command that the user agreed to. A string is a line for the shell."""
+
+    command: Sequence[str] | str
+    folder: str
+    seconds: float
+    """After so many it is stopped."""
+    most_bytes: int
+    """Of output."""
+    call: str
+    """The call of the model that it belongs to."""
 
 
 @frozen
@@ -73,6 +88,14 @@ class Workbench(Protocol):
         """Show a document at a line (from 1), if the client can be asked to."""
         ...
 
+    async def refresh(self, uris: Sequence[str]) -> None:
+        """Bring the texts of documents up to date, where the client only tells when asked."""
+        ...
+
+    async def run(self, command: TerminalCommand, /) -> Ended | None:
+        """Run a command in the client's terminal; None if it has none."""
+        ...
+
 
 @frozen
 class NoWorkbench:
@@ -95,3 +118,10 @@ class NoWorkbench:
 
     async def reveal(self, uri: str, line: int) -> None:
         """See ``Workbench.reveal``."""
+
+    async def refresh(self, uris: Sequence[str]) -> None:
+        """See ``Workbench.refresh``."""
+
+    async def run(self, _command: TerminalCommand, /) -> Ended | None:
+        """See ``Workbench.run``."""
+        return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tierline.lsp.stdio import UNREAD, ThreadedReader, UnbufferedWriter
+from tierline.stdio import UNREAD, ThreadedReader, UnbufferedWriter
 
 
 class Pipe(io.RawIOBase):

@@ -106,6 +106,7 @@ class EditService:
         known = {hunk.index for hunk in edit.info.hunks}
         if wrong := sorted(set(params.hunks) - known):
             raise _no_part(wrong[0])
+        await self._session.workbench.refresh([edit.info.uri])
         async with self._lock:
             edit = self._open(params.id)
             problem = await self._apply(edit, sorted(set(params.hunks) or known))

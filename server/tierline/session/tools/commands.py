@@ -22,6 +22,7 @@ from filelock import FileLock
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
 from tierline.session.consents import Decision, visible_text
+from tierline.session.workbench import TerminalCommand
 from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Output, Tool
 from tierline.tools.running import Ended, end_all, run
@@ -152,7 +153,12 @@ class CommandService:
             )
         self._session.tools.running(call)
         limit = settings.command_output_chars
-        ended = await run(command, str(root), seconds=settings.command_seconds, most_bytes=limit)
+        seconds = settings.command_seconds
+        ended = await self._session.workbench.run(
+            TerminalCommand(command, str(root), seconds, limit, call.id)
+        )
+        if ended is None:
+            ended = await run(command, str(root), seconds=seconds, most_bytes=limit)
         return report(ended, settings.command_seconds)
 
     async def _consent(self, call: Call, command: Sequence[str] | str, root: str) -> Decision:

@@ -24,6 +24,7 @@ from tierline.session.conversation.callrows import shown_arguments
 from tierline.session.redaction import redacted
 from tierline.tools import reading, searching
 from tierline.tools.registry import Call, Consent, Output, Registry, Tool
+from tierline.workspace.paths import Resolved
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -115,6 +116,7 @@ class ToolService:
         if tool is None or not self._offered(tool):
             return Output(f"{call.name} is switched off here.", error=True)
         try:
+            await self._refresh(call.input)
             return await tool.handler(
                 Call(call.id, call.name, call.input, message.group_id, message.id)
             )
@@ -128,6 +130,12 @@ class ToolService:
         except Exception as error:
             log.exception("The tool %s failed", call.name)
             return Output(f"{call.name} failed inside Tierline: {type(error).__name__}.", True)
+
+    async def _refresh(self, arguments: Mapping[str, Any]) -> None:
+        """What is read or changed is what the user sees, saved or not."""
+        place = self._session.roots.resolve(str(arguments.get("path") or ""))
+        if isinstance(place, Resolved):
+            await self._session.workbench.refresh([self._session.files.loader.uri(place.key)])
 
     def asking(self, call: Call, edit_id: str = "") -> None:
         """A call waits for the user."""

@@ -72,6 +72,9 @@ class TurnRunner:
             session.bus.publish(p.StateChanged(reason="recovered"))
         await session.files.settled()
         notices += await session.files.mention(text)
+        await session.workbench.refresh(
+            [session.files.loader.uri(k) for k in session.files.paths()]
+        )
         again = None if params.force else session.conversation.unanswered(text)
         if again is not None and not self._queue.knows(again.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")

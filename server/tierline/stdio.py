@@ -14,6 +14,8 @@ log = logging.getLogger(__name__)
 
 PIECE = 64 * 1024
 """Bytes that are read at once; what a pipe holds on Linux."""
+LINE = 64 * 1024
+"""Bytes of a line, where nothing else is said: more than any header has."""
 UNREAD = 1024 * 1024
 """Bytes, beside the message that comes, that may lie here: behind that, the client has to wait."""
 
@@ -40,19 +42,30 @@ class ThreadedReader:
     possible everywhere.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, longest_line: int = LINE) -> None:
+        """``longest_line``: bytes of a line; a longer one is an error of ``readline``."""
         self._stream = stream
         self._loop = asyncio.get_running_loop()
-        self._buffer = asyncio.StreamReader()
+        self._longest_line = longest_line
+        self._buffer = asyncio.StreamReader(limit=longest_line)
         self._unread, self._wanted = 0, 0
         self._room = threading.Event()
         self._room.set()
         threading.Thread(target=self._read, name="tierline-stdin", daemon=True).start()
 
     async def readline(self) -> bytes:
-        """One line of a header; empty at the end."""
+        """One line; empty at the end.
+
+        Raises:
+            ValueError: it is too long, and was dropped.
+        """
         await asyncio.sleep(0)  # what the message before began has its turn before the next one
-        return self._took(await self._buffer.readline())
+        self._wanted = self._longest_line
+        self._room.set()
+        try:
+            return self._took(await self._buffer.readline())
+        finally:
+            self._wanted = 0
 
     async def readexactly(self, n: int) -> bytes:
         """The body of a message; empty if the client left before its end."""

@@ -1,0 +1,285 @@
+"""The agent: answers the client's requests, one chat for each of its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from acp import PROTOCOL_VERSION, Client, RequestError, schema
+
+from tierline import __version__
+from tierline import protocol as p
+from tierline.acp.chat import AcpChat
+from tierline.acp.options import EDIT_MODES, EDITS
+from tierline.acp.workbench import Abilities
+from tierline.errors import TierlineError
+from tierline.session.handlers import HANDLERS
+
+log = logging.getLogger(__name__)
+
+KEYS = {
+    "anthropic": ("Anthropic", "ANTHROPIC_API_KEY"),
+    "openai": ("OpenAI", "OPENAI_API_KEY"),
+}
+"""Providers' names, and the environment variables that make them usable."""
+PAGE = 100
+"""Sessions on one page of a list."""
+OFFER_SECONDS = 0.05
+"""After a session's answer: a client takes no updates of a session that it does not know yet."""
+_INVALID, _INTERNAL = -32602, -32603
+_CODES = {
+    "empty_prompt": _INVALID,
+    "invalid_params": _INVALID,
+    "no_provider": -32000,  # the protocol's "authentication required"
+    "not_found": -32002,  # the protocol's "resource not found"
+    "not_sendable": _INVALID,
+}
+
+
+class TierlineAgent:
+    """What ``acp.Agent`` asks for. Errors are the protocol's, with a sentence and advice."""
+
+    def __init__(self) -> None:
+        self._client: Client | None = None
+        self._abilities = Abilities()
+        self._chats: dict[str, AcpChat] = {}
+
+    def on_connect(self, conn: Client) -> None:
+        """The client is there."""
+        self._client = conn
+
+    async def close(self) -> None:
+        """The client has gone: keep what there is and stop."""
+        chats, self._chats = list(self._chats.values()), {}
+        await asyncio.gather(*(chat.close() for chat in chats), return_exceptions=True)
+
+    # --- connection ------------------------------------------------------------------------------
+
+    async def initialize(
+        self,
+        protocol_version: int,
+        client_capabilities: schema.ClientCapabilities | None = None,
+        client_info: schema.Implementation | None = None,
+        **_: Any,
+    ) -> schema.InitializeResponse:
+        """Agree on a version and say what Tierline can do."""
+        self._abilities = Abilities.of(client_capabilities)
+        if client_info is not None:
+            log.info("Client %s %s", client_info.name, client_info.version)
+        methods: list[Any] = [
+            schema.EnvVarAuthMethod(
+                id=key,
+                name=f"API key of {name}",
+                description=f"Set {variable} in the agent's environment.",
+                type="env_var",
+                vars=[schema.AuthEnvVar(name=variable, secret=True)],
+            )
+            for key, (name, variable) in KEYS.items()
+        ]
+        return schema.InitializeResponse(
+            protocol_version=min(protocol_version, PROTOCOL_VERSION),
+            agent_info=schema.Implementation(
+                name="tierline", title="Tierline", version=__version__
+            ),
+            auth_methods=methods,
+            agent_capabilities=schema.AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=schema.PromptCapabilities(image=True, embedded_context=True),
+                session_capabilities=schema.SessionCapabilities(
+                    list=schema.SessionListCapabilities(),
+                    resume=schema.SessionResumeCapabilities(),
+                    close=schema.SessionCloseCapabilities(),
+                    additional_directories=schema.SessionAdditionalDirectoriesCapabilities(),
+                ),
+            ),
+        )
+
+    async def authenticate(self, method_id: str, **_: Any) -> schema.AuthenticateResponse:
+        """Keys come from the environment; there is nothing to do here but to know the method."""
+        if method_id not in KEYS:
+            raise RequestError.invalid_params({"detail": f"There is no method {method_id!r}."})
+        return schema.AuthenticateResponse()
+
+    # --- sessions --------------------------------------------------------------------------------
+
+    async def new_session(
+        self,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: Sequence[Any] | None = None,
+        **_: Any,
+    ) -> schema.NewSessionResponse:
+        """Begin a conversation in a workspace."""
+        chat, _state = await self._open(cwd, additional_directories, mcp_servers)
+        return schema.NewSessionResponse(
+            session_id=chat.session_id, modes=chat.modes(), config_options=await chat.options()
+        )
+
+    async def load_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: Sequence[Any] | None = None,
+        additional_directories: list[str] | None = None,
+        **_: Any,
+    ) -> schema.LoadSessionResponse:
+        """Continue a conversation; it is shown again before this is answered."""
+        chat, state = await self._open(cwd, additional_directories, mcp_servers, session_id)
+        chat.replay(state.messages)
+        await chat.drained()
+        return schema.LoadSessionResponse(modes=chat.modes(), config_options=await chat.options())
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: Sequence[Any] | None = None,
+        **_: Any,
+    ) -> schema.ResumeSessionResponse:
+        """Continue a conversation that the client shows already."""
+        chat, _state = await self._open(cwd, additional_directories, mcp_servers, session_id)
+        return schema.ResumeSessionResponse(modes=chat.modes(), config_options=await chat.options())
+
+    async def list_sessions(
+        self, cwd: str | None = None, cursor: str | None = None, **_: Any
+    ) -> schema.ListSessionsResponse:
+        """Conversations of a workspace, or of all that are open here; the newest first."""
+        first = int(cursor) if cursor and cursor.isdigit() else 0
+        folders = [_folder(cwd)] if cwd else list({chat.root for chat in self._chats.values()})
+        found: list[schema.SessionInfo] = []
+        for folder in folders:
+            found += [_listed(one, folder) for one in await _sessions(folder)]
+        page = found[first : first + PAGE]
+        more = str(first + PAGE) if len(found) > first + PAGE else None
+        return schema.ListSessionsResponse(sessions=page, next_cursor=more)
+
+    async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
+        """Stop what runs in a conversation and release it; it stays in the history."""
+        chat = self._chat(session_id)
+        del self._chats[session_id]
+        await chat.close()
+        return schema.CloseSessionResponse()
+
+    async def set_session_mode(
+        self, session_id: str, mode_id: str, **_: Any
+    ) -> schema.SetSessionModeResponse:
+        """Whether edits are asked about."""
+        if mode_id not in EDIT_MODES:
+            raise RequestError.invalid_params({"detail": f"There is no mode {mode_id!r}."})
+        with _as_protocol_errors():
+            await self._chat(session_id).choose(EDITS, mode_id)
+        return schema.SetSessionModeResponse()
+
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> schema.SetSessionConfigOptionResponse:
+        """Set one of the options; all are answered."""
+        chat = self._chat(session_id)
+        with _as_protocol_errors():
+            await chat.choose(config_id, str(value))
+        return schema.SetSessionConfigOptionResponse(config_options=await chat.options())
+
+    # --- turns -----------------------------------------------------------------------------------
+
+    async def prompt(
+        self, session_id: str, prompt: Sequence[Any], **_: Any
+    ) -> schema.PromptResponse:
+        """Answer a prompt; what happens meanwhile comes as updates."""
+        chat = self._chat(session_id)
+        with _as_protocol_errors():
+            return await chat.prompt(prompt)
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        """Stop the turn at once; the prompt is answered with ``cancelled``."""
+        if (chat := self._chats.get(session_id)) is not None:
+            await chat.cancel()
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """There are no extensions."""
+        raise RequestError.method_not_found(f"_{method}")
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        """There are no extensions."""
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    async def _open(
+        self,
+        cwd: str,
+        more: Sequence[str] | None,
+        mcp_servers: Sequence[Any] | None,
+        session_id: str = "",
+    ) -> tuple[AcpChat, p.State]:
+        assert self._client is not None
+        folders = [_folder(cwd), *(_folder(one) for one in more or ())]
+        if (held := self._chats.pop(session_id, None)) is not None:  # one chat has one owner
+            await held.close()
+        chat = AcpChat(self._client, self._abilities)
+        try:
+            with _as_protocol_errors():
+                state = await chat.open(folders, session_id)
+        except BaseException:
+            await chat.close()
+            raise
+        self._chats[chat.session_id] = chat
+        asyncio.get_running_loop().call_later(OFFER_SECONDS, chat.begun, len(mcp_servers or ()))
+        return chat, state
+
+    def _chat(self, session_id: str) -> AcpChat:
+        chat = self._chats.get(session_id)
+        if chat is None:
+            raise RequestError.resource_not_found(session_id)
+        return chat
+
+
+@contextmanager
+def _as_protocol_errors() -> Iterator[None]:
+    """Tierline's errors as the protocol's: the sentence and what to do about it."""
+    try:
+        yield
+    except TierlineError as error:
+        data = {"code": error.code, "advice": error.advice}
+        sentence = f"{error.message} {error.advice}".strip()
+        code = _CODES.get(error.code, _INTERNAL)
+        raise RequestError(code, sentence, data) from error
+
+
+def _folder(cwd: str) -> Path:
+    folder = Path(cwd)
+    if not folder.is_absolute() or not folder.is_dir():
+        raise RequestError(
+            _INVALID, f"{cwd!r} is not a folder's absolute path. Open a folder first.", None
+        )
+    return folder.resolve()
+
+
+async def _sessions(folder: Path) -> list[p.SessionInfo]:
+    """A workspace's conversations; nothing is written there for this."""
+    from tierline.session.session import Session
+
+    session = Session(
+        [(folder.name, folder.as_uri())],
+        editor_settings={"history": {"restore": False}},
+        publish=lambda _event: None,
+        looking=True,
+    )
+    await session.start()
+    try:
+        found = await HANDLERS["tierline/history/listSessions"](session, p.SessionListParams(0))
+    finally:
+        await session.close()
+    return list(found.sessions)
+
+
+def _listed(one: p.SessionInfo, folder: Path) -> schema.SessionInfo:
+    return schema.SessionInfo(
+        session_id=one.session_id,
+        cwd=str(folder),
+        title=one.title or " ".join(one.preview.split()) or None,
+        updated_at=one.timestamp,
+    )

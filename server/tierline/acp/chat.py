@@ -1,0 +1,443 @@
+"""One conversation of the chat panel: prompts in, updates out, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acp import Client, RequestError, helpers, schema
+
+from tierline import protocol as p
+from tierline.acp import options, rows
+from tierline.acp.content import Attached, PromptContent, read_prompt
+from tierline.acp.workbench import Abilities, AcpWorkbench, terminal_content
+from tierline.context.text import clip
+from tierline.errors import TierlineError
+from tierline.session.handlers import HANDLERS
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+TITLE = 80
+"""Characters of a conversation's title."""
+STOPS: dict[str, schema.StopReason] = {
+    "filtered": "refusal",
+    "max_rounds": "max_turn_requests",
+    "output_limit": "max_tokens",
+}
+"""What a turn's notices say about why it ended, in the protocol's words."""
+NO_MCP = "Tierline does not start MCP servers yet; {count} that the editor passed on are not used."
+ONCE, ALWAYS, DENY = "once", "always", "deny"
+ALL = "all"
+
+
+class AcpChat:
+    """Holds one session of the workspace and shows it to the client."""
+
+    def __init__(self, client: Client, abilities: Abilities) -> None:
+        self._client = client
+        self.workbench = AcpWorkbench(client, abilities, self._terminal)
+        self.session_id = ""
+        self.root = Path()
+        self.edits = "ask"
+        self._session: Session | None = None
+        self._settings: Mapping[str, Any] = {}
+        self._outgoing: asyncio.Queue[Any] = asyncio.Queue()
+        self._sender: asyncio.Task[None] | None = None
+        self._asking: set[asyncio.Task[None]] = set()
+        self._finished: dict[str, asyncio.Future[p.TurnFinished]] = {}
+        self._notice: dict[str, str] = {}
+        self._rows: dict[str, str] = {}
+        """The newest row of each call, by the call's own id."""
+        self._shown: set[str] = set()
+        self._running = ""
+        self._titled = False
+        self._cost = 0.0
+
+    async def open(self, folders: Sequence[Path], session_id: str = "") -> p.State:
+        """Open the workspace with a new conversation, or with the one that is named.
+
+        Raises:
+            TierlineError: ``not_found`` if there is no such conversation.
+        """
+        from tierline.session.session import Session
+
+        self.root = folders[0]
+        self._settings = {"history": {"restore": False}}
+        self._session = Session(
+            [(folder.name, folder.as_uri()) for folder in folders],
+            editor_settings=self._settings,
+            publish=self._on_event,
+            text_documents=lambda: self.workbench.documents,
+            workbench=self.workbench,
+        )
+        await self._session.start()
+        self.edits = self._session.settings.tools.edits
+        if session_id:
+            state: p.State = await self.ask(
+                "tierline/history/loadSession", p.SessionParams(session_id)
+            )
+        else:
+            state = await self.ask("tierline/state/get", p.NoParams())
+        self.session_id = self.workbench.session_id = state.session_id
+        self._titled = bool(state.messages)
+        self._cost = sum(m.usage.cost for m in state.messages if m.usage is not None)
+        self._sender = asyncio.ensure_future(self._send())
+        return state
+
+    async def close(self) -> None:
+        """Stop what runs and release everything; what has streamed is kept."""
+        for task in self._asking:
+            task.cancel()
+        if self._session is not None:
+            await self._session.close()
+        if self._sender is not None:
+            self._sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sender
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """One of the protocol's methods.
+
+        Raises:
+            TierlineError: what the method answers.
+        """
+        assert self._session is not None
+        return await HANDLERS[method](self._session, params)
+
+    # --- prompts ---------------------------------------------------------------------------------
+
+    async def prompt(self, blocks: Sequence[Any]) -> schema.PromptResponse:
+        """Answer one prompt; returns when the turn has ended and all of it was sent.
+
+        Raises:
+            TierlineError: nothing was sent, and why.
+        """
+        content = read_prompt(blocks)
+        if content.problems:
+            raise TierlineError(
+                "not_sendable",
+                f"Nothing was sent. {' '.join(content.problems)}",
+                "Take it away, then send again.",
+            )
+        if (command := await self._command(content)) is not None:
+            self._say(command.text or command.title)
+            await self._outgoing.join()
+            return schema.PromptResponse(stop_reason="end_turn")
+        await self._attach(content.files)
+        sent: p.ChatSendResult = await self.ask(
+            "tierline/chat/send", p.ChatSendParams(content.text, images=content.images)
+        )
+        for notice in sent.notices:
+            self._say(_quote(notice))
+        self._running = sent.turn_id
+        try:
+            finished = await self._turn(sent.turn_id)
+        finally:
+            self._running = ""
+            self._finished.pop(sent.turn_id, None)
+        await self._outgoing.join()
+        notice = self._notice.pop(sent.turn_id, "")
+        if finished.outcome == "error":
+            raise TierlineError(finished.code or "internal", finished.error, finished.advice)
+        if not self._titled:
+            self._titled = True
+            title = " ".join(clip(content.text, TITLE).split())
+            self._put(schema.SessionInfoUpdate(session_update="session_info_update", title=title))
+        stopped: schema.StopReason = STOPS.get(notice, "end_turn")
+        if finished.outcome == "interrupted" and notice != "incomplete":
+            stopped = "cancelled"
+        return schema.PromptResponse(stop_reason=stopped, usage=_usage(finished.usage))
+
+    async def cancel(self) -> None:
+        """Stop the turn that runs."""
+        with contextlib.suppress(TierlineError):
+            await self.ask("tierline/chat/cancel", p.ChatCancelParams(self._running))
+
+    async def _command(self, content: PromptContent) -> p.CommandResult | None:
+        """What a slash command answers; None for an ordinary prompt."""
+        words = content.text.split()
+        if not words or not words[0].startswith("/") or content.files or content.images:
+            return None
+        listed: p.CommandListResult = await self.ask("tierline/chat/commands", p.NoParams())
+        known = {command.usage.split()[0] for command in listed.commands}
+        if words[0] not in known:
+            return None
+        result: p.CommandResult = await self.ask(
+            "tierline/chat/command", p.CommandParams(content.text)
+        )
+        return result
+
+    async def _attach(self, files: Sequence[Attached]) -> None:
+        """Put what the prompt links to into the context. What may not be sent is asked about."""
+        await self.workbench.refresh([file.uri for file in files])
+        for file in files:
+            added: p.FilesResult = await self.ask("tierline/files/add", p.FileParams(uri=file.uri))
+            for refused in added.refused:
+                await self._refused(file, refused)
+
+    async def _refused(self, file: Attached, refused: p.FileInfo) -> None:
+        if refused.confirmable:
+            call = schema.ToolCallUpdate(
+                tool_call_id=f"send/{refused.path}",
+                title=f"Send {refused.path}? {refused.reason}",
+                kind="read",
+                status="pending",
+            )
+            choices = [(ONCE, "Send it", "allow_once"), (DENY, "Do not send", "reject_once")]
+            if await self.workbench.permission(call, choices) == ONCE:  # type: ignore[arg-type]
+                await self.ask("tierline/files/add", p.FileParams(uri=file.uri, confirm=True))
+                return
+        raise TierlineError(
+            "not_sendable",
+            f"Nothing was sent: {file.name} may not be. {refused.reason}",
+            "Take it out of the prompt, then send again.",
+        )
+
+    async def _turn(self, turn_id: str) -> p.TurnFinished:
+        loop = asyncio.get_running_loop()
+        return await self._finished.setdefault(turn_id, loop.create_future())
+
+    # --- what is offered -------------------------------------------------------------------------
+
+    async def options(self) -> list[options.Option]:
+        """Model, context mode and edit mode with their values."""
+        assert self._session is not None
+        found: p.ProviderListResult = await self.ask("tierline/provider/list", p.NoParams())
+        return options.options(found.providers, self._session.mode, self.edits)
+
+    def modes(self) -> schema.SessionModeState:
+        """The edit modes."""
+        return options.modes(self.edits)
+
+    async def choose(self, option: str, value: str) -> None:
+        """Set an option.
+
+        Raises:
+            TierlineError: ``invalid_params`` for what there is not.
+        """
+        if option == options.MODEL:
+            provider, model = options.read(value)
+            await self.ask("tierline/provider/select", p.ProviderSelectParams(provider, model))
+        elif option == options.CONTEXT and value in options.CONTEXT_MODES:
+            await self.ask("tierline/mode/set", p.ModeParams(value))  # type: ignore[arg-type]
+        elif option == options.EDITS and value in options.EDIT_MODES:
+            self._edit_mode(value)
+        else:
+            raise TierlineError(
+                "invalid_params",
+                f"There is no {option} {value!r}.",
+                "The session's configOptions list what there is.",
+            )
+
+    def begun(self, mcp_servers: int) -> None:
+        """The client knows the session: tell what goes on in it."""
+        self._beside(self._offer())
+        if mcp_servers:
+            self._note(p.Notice("info", NO_MCP.format(count=mcp_servers), "mcp"))
+
+    async def _offer(self) -> None:
+        """Tell the client which slash commands there are, one entry for each first word."""
+        listed: p.CommandListResult = await self.ask("tierline/chat/commands", p.NoParams())
+        heads: dict[str, list[p.CommandInfo]] = {}
+        for command in listed.commands:
+            heads.setdefault(command.usage.split()[0].removeprefix("/"), []).append(command)
+        self._put(helpers.update_available_commands(_offered(n, c) for n, c in heads.items()))
+
+    def replay(self, messages: Sequence[p.ChatMessage]) -> None:
+        """Show a conversation again."""
+        for update in rows.replay(messages, self.root):
+            self._put(update)
+
+    async def drained(self) -> None:
+        """Wait until the client was sent everything."""
+        await self._outgoing.join()
+
+    def _edit_mode(self, value: str) -> None:
+        assert self._session is not None
+        self.edits = value
+        self._session.configure({**self._settings, "tools": {"edits": value}})
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def _on_event(self, event: p.Event) -> None:
+        """From the session, on the event loop."""
+        match event.body:
+            case p.TextDelta(text=text):
+                self._say(text)
+            case p.ReasoningDelta(text=text):
+                self._put(helpers.update_agent_thought_text(text))
+            case p.ToolChanged(call=call):
+                self._row(call)
+            case p.ConsentAsked(consent=consent):
+                self._beside(self._consent(consent))
+            case p.Notice() as notice:
+                self._note(notice)
+            case p.TurnFinished() as finished:
+                self._cost += finished.usage.cost if finished.usage is not None else 0.0
+                loop = asyncio.get_running_loop()
+                future = self._finished.setdefault(finished.turn_id, loop.create_future())
+                if not future.done():
+                    future.set_result(finished)
+            case p.BudgetChanged(budget=budget):
+                self._put(
+                    schema.UsageUpdate(
+                        session_update="usage_update",
+                        used=budget.used,
+                        size=budget.max_input_tokens,
+                        cost=schema.Cost(amount=self._cost, currency="USD") if self._cost else None,
+                    )
+                )
+            case p.ModeChanged() | p.ProviderChanged():
+                self._beside(self._options_changed())
+            case _:
+                pass
+
+    def _note(self, notice: p.Notice) -> None:
+        if notice.turn_id and notice.code in (*STOPS, "incomplete"):
+            self._notice[notice.turn_id] = notice.code
+        if notice.level == "info":
+            self._put(helpers.update_agent_thought_text(f"{notice.text}\n"))
+        else:
+            self._say(_quote(notice.text))
+
+    async def _options_changed(self) -> None:
+        self._put(
+            schema.ConfigOptionUpdate(
+                session_update="config_option_update", config_options=await self.options()
+            )
+        )
+
+    def _row(self, call: p.ToolCallInfo) -> None:
+        identifier = rows.call_id(call.message_id, call.id)
+        self._rows[call.id] = identifier
+        fields = rows.row(call, self.root)
+        if identifier in self._shown:
+            if fields["content"] is None:
+                del fields["content"]  # it would take away a diff or a terminal
+            self._put(helpers.update_tool_call(identifier, **fields))
+        else:
+            self._shown.add(identifier)
+            self._put(helpers.start_tool_call(identifier, **fields))
+        if call.status == "asking" and call.edit_id:
+            self._beside(self._edit(call.edit_id, identifier))
+
+    def _terminal(self, call: str, terminal: str) -> None:
+        content = terminal_content(terminal)
+        self._put(helpers.update_tool_call(self._rows.get(call, call), content=content))
+
+    async def _consent(self, consent: p.ConsentInfo) -> None:
+        """Ask the user what a tool wants to know."""
+        kind: schema.ToolKind = "fetch" if consent.kind == "url" else "execute"
+        call = schema.ToolCallUpdate(
+            tool_call_id=self._rows.get(consent.call_id, f"consent/{consent.id}"),
+            title=consent.text or consent.title,
+            kind=kind,
+            status="pending",
+            content=[helpers.tool_content(helpers.text_block(f"{consent.title} {consent.detail}"))],
+        )
+        choices: list[tuple[str, str, schema.PermissionOptionKind]] = [(ONCE, "Yes", "allow_once")]
+        if consent.can_remember:
+            choices.append((ALWAYS, "Always, for exactly this", "allow_always"))
+        choices.append((DENY, "No", "reject_once"))
+        chosen = await self.workbench.permission(call, choices)
+        answer: Any = chosen if chosen in (ONCE, ALWAYS) else DENY
+        with contextlib.suppress(TierlineError):  # answered elsewhere, or no longer asked
+            await self.ask("tierline/consent/answer", p.ConsentAnswerParams(consent.id, answer))
+
+    async def _edit(self, edit_id: str, row: str) -> None:
+        """Show a proposed edit and ask for the user's decision."""
+        try:
+            preview: p.EditPreview = await self.ask("tierline/edit/preview", p.EditParams(edit_id))
+            listed: p.EditListResult = await self.ask("tierline/edit/list", p.NoParams())
+        except TierlineError as error:
+            log.info("An edit cannot be shown: %s", error.message)
+            return
+        create = any(edit.id == edit_id and edit.create for edit in listed.edits)
+        content = [rows.diff(preview, self.root, create=create)]
+        self._put(helpers.update_tool_call(row, content=content))
+        await self._outgoing.join()
+        call = schema.ToolCallUpdate(
+            tool_call_id=row,
+            title=f"Edit {preview.path}",
+            kind="edit",
+            status="pending",
+            content=list(content),
+            locations=[schema.ToolCallLocation(path=str(self.root / preview.path))],
+        )
+        choices: list[tuple[str, str, schema.PermissionOptionKind]] = [
+            (ONCE, "Apply", "allow_once"),
+            (ALL, "Apply this and all others in this session", "allow_always"),
+            (DENY, "Reject", "reject_once"),
+        ]
+        chosen = await self.workbench.permission(call, choices)
+        try:
+            if chosen in (ONCE, ALL):
+                await self.ask("tierline/edit/accept", p.EditAcceptParams(edit_id))
+                if chosen == ALL:
+                    self._edit_mode("apply")
+                    await self._options_changed()
+            elif chosen == DENY:
+                await self.ask("tierline/edit/reject", p.EditRejectParams(edit_id))
+        except TierlineError as error:
+            self._say(_quote(f"{error.message} {error.advice}"))
+
+    # --- sending ---------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        self._put(helpers.update_agent_message_text(text))
+
+    def _put(self, update: Any) -> None:
+        self._outgoing.put_nowait(update)
+
+    async def _send(self) -> None:
+        """Send updates one after the other. A client that is gone gets none."""
+        while True:
+            update = await self._outgoing.get()
+            try:
+                await self._client.session_update(session_id=self.session_id, update=update)
+            except (RequestError, ConnectionError) as error:
+                log.info("An update was not sent: %s", error)
+            finally:
+                self._outgoing.task_done()
+
+    def _beside(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+
+def _offered(name: str, commands: Sequence[p.CommandInfo]) -> schema.AvailableCommand:
+    """One entry for all commands that begin with the same word."""
+    rest = [command.usage.partition(" ")[2] for command in commands]
+    hint = " | ".join(part for part in rest if part)
+    text = " ".join(command.doc for command in commands)
+    return schema.AvailableCommand(
+        name=name,
+        description=clip(text, 300),
+        input=schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=hint))
+        if hint
+        else None,
+    )
+
+
+def _usage(usage: p.UsageInfo | None) -> schema.Usage | None:
+    if usage is None:
+        return None
+    return schema.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.input_tokens + usage.output_tokens,
+        cached_read_tokens=usage.cache_read_tokens,
+        cached_write_tokens=usage.cache_write_tokens,
+    )
+
+
+def _quote(text: str) -> str:
+    return f"\n\n> {text}\n\n"

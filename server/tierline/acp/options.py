@@ -1,0 +1,93 @@
+"""What the user can choose in the chat panel: model, context mode, how edits are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from acp import schema
+
+from tierline import protocol as p
+
+MODEL, CONTEXT, EDITS = "model", "context", "edits"
+EDIT_MODES = {
+    "ask": ("Ask", "Each edit is shown and waits for your decision."),
+    "apply": ("Apply", "Edits are applied at once; sensitive files are asked about all the same."),
+}
+CONTEXT_MODES = {
+    "off": ("Off", "Only what you put into the context is sent."),
+    "light": ("Light", "A map of the modules and short cards of fitting code go along."),
+    "heavy": ("Heavy", "Larger pieces of fitting code go along."),
+}
+Option: TypeAlias = schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean
+
+
+def modes(edits: str) -> schema.SessionModeState:
+    """The edit modes, for clients that know modes but no options."""
+    return schema.SessionModeState(
+        current_mode_id=edits,
+        available_modes=[
+            schema.SessionMode(id=key, name=name, description=text)
+            for key, (name, text) in EDIT_MODES.items()
+        ],
+    )
+
+
+def options(providers: Sequence[p.ProviderInfo], context: str, edits: str) -> list[Option]:
+    """All options with their values."""
+    models = [(spell(info.name, name), name, info) for info in providers for name in _models(info)]
+    active = next((info for info in providers if info.active), None)
+    current = spell(active.name, active.model) if active is not None else ""
+    found: list[Option] = []
+    if current:
+        found.append(
+            schema.SessionConfigOptionSelect(
+                id=MODEL,
+                name="Model",
+                category="model",
+                type="select",
+                current_value=current,
+                options=[
+                    schema.SessionConfigSelectOption(
+                        value=value, name=name, description=info.name.capitalize()
+                    )
+                    for value, name, info in models
+                ],
+            )
+        )
+    found.append(_select(CONTEXT, "Context", CONTEXT_MODES, context, None))
+    found.append(_select(EDITS, "Edits", EDIT_MODES, edits, "mode"))
+    return found
+
+
+def spell(provider: str, model: str) -> str:
+    """A model as an option's value."""
+    return f"{provider}:{model}"
+
+
+def read(value: str) -> tuple[str, str]:
+    """Provider and model of an option's value."""
+    provider, _, model = value.partition(":")
+    return provider, model
+
+
+def _models(info: p.ProviderInfo) -> list[str]:
+    if not info.available and not info.active:
+        return []
+    return list(dict.fromkeys([info.model, *info.models])) if info.model else list(info.models)
+
+
+def _select(
+    key: str, name: str, values: dict[str, tuple[str, str]], current: str, category: Any
+) -> schema.SessionConfigOptionSelect:
+    return schema.SessionConfigOptionSelect(
+        id=key,
+        name=name,
+        category=category,
+        type="select",
+        current_value=current,
+        options=[
+            schema.SessionConfigSelectOption(value=value, name=shown, description=text)
+            for value, (shown, text) in values.items()
+        ],
+    )

@@ -1,0 +1,67 @@
+"""Runs the agent on standard input and output until the client leaves."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any, BinaryIO
+
+from acp import run_agent
+
+from tierline.acp.agent import TierlineAgent
+from tierline.stdio import ThreadedReader, UnbufferedWriter
+
+log = logging.getLogger(__name__)
+
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a message: pictures come inside it."""
+_UNREADABLE = {"code": -32700, "message": "The line is not JSON. Send one message a line."}
+_NO_MESSAGE = {"code": -32600, "message": "A message is one JSON object with a method or a result."}
+
+
+class LineTransport:
+    """One JSON object a line (``acp``'s ``Transport``). What is none is answered, not fatal."""
+
+    def __init__(self, stdin: BinaryIO, stdout: BinaryIO) -> None:
+        self._reader = ThreadedReader(stdin, LONGEST)
+        self._writer = UnbufferedWriter(stdout)
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write one message."""
+        self._writer.write(json.dumps(message).encode() + b"\n")
+        if self._writer.is_closing():
+            raise ConnectionError("The client has gone.")
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message; None at the end."""
+        while True:
+            try:
+                line = await self._reader.readline()
+                if not line:
+                    return None
+                if not line.strip():
+                    continue
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                await self._refuse(_UNREADABLE)
+                continue
+            if isinstance(message, dict):
+                return message
+            await self._refuse(_NO_MESSAGE)
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def _refuse(self, error: dict[str, Any]) -> None:
+        await self.send({"jsonrpc": "2.0", "id": None, "error": error})
+
+
+async def serve(stream: BinaryIO) -> None:
+    """Speak the protocol; ``stream`` is the private standard output (``stdio.claim_stdout``)."""
+    agent = TierlineAgent()
+    transport = LineTransport(sys.stdin.buffer, stream)
+    try:
+        await run_agent(agent, transport, use_unstable_protocol=True)  # type: ignore[arg-type]
+    finally:
+        await agent.close()

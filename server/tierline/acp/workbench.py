@@ -1,0 +1,315 @@
+"""The client as the session sees it: its files and unsaved texts, its terminals, its user."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from acp import Client, RequestError, helpers, schema
+from attrs import define, frozen
+
+from tierline.context.edits.positions import TextChange, Units
+from tierline.context.filetext import FileText
+from tierline.session.workbench import (
+    CONSENT,
+    EDITS,
+    Annotation,
+    Applied,
+    FileChange,
+    TerminalCommand,
+)
+from tierline.tools.running import Ended
+from tierline.workspace.decoding import decode, encode_back
+
+log = logging.getLogger(__name__)
+
+CLIENT_SECONDS = 20.0
+"""A client that does not answer for so long does not hold up a turn for ever."""
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@define
+class Document:
+    """A text that the client has and the disk has not, as ``workspace/buffers.py`` reads it."""
+
+    uri: str
+    source: str
+    version: int | None = 0
+
+
+@frozen
+class Abilities:
+    """What the client said it can do."""
+
+    read: bool = False
+    write: bool = False
+    terminal: bool = False
+
+    @classmethod
+    def of(cls, declared: schema.ClientCapabilities | None) -> Abilities:
+        """From the ``initialize`` request."""
+        files = declared.fs if declared is not None else None
+        return cls(
+            read=bool(files and files.read_text_file),
+            write=bool(files and files.write_text_file),
+            terminal=bool(declared is not None and declared.terminal),
+        )
+
+
+class AcpWorkbench:
+    """Speaks to the client about one session."""
+
+    features: frozenset[str] = frozenset({CONSENT, EDITS})
+    units: Units = "utf-32"
+
+    def __init__(
+        self,
+        client: Client,
+        abilities: Abilities,
+        terminal_shown: Callable[[str, str], None],
+    ) -> None:
+        """``terminal_shown(call_id, terminal_id)``: a call's command runs in this terminal."""
+        self._client = client
+        self._abilities = abilities
+        self._terminal_shown = terminal_shown
+        self.session_id = ""
+        self.documents: dict[str, Document] = {}
+        """The unsaved texts that are known, by URI. Read from any thread, replaced as a whole."""
+
+    async def refresh(self, uris: Sequence[str]) -> None:
+        """See ``Workbench.refresh``: the client is asked for each text, and tells no other way."""
+        if not self._abilities.read:
+            return
+        texts = await asyncio.gather(*(self._read(uri) for uri in uris))
+        known = dict(self.documents)
+        for uri, text in zip(uris, texts, strict=True):
+            held = known.pop(uri, None)
+            if text is not None and text != await asyncio.to_thread(_on_disk, uri):
+                same = held is not None and held.source == text
+                version = held.version or 0 if held is not None else 0
+                known[uri] = Document(uri, text, version if same else version + 1)
+        self.documents = known
+
+    async def apply(self, change: FileChange, annotation: Annotation) -> Applied:  # noqa: ARG002
+        """See ``Workbench.apply``: the client writes the whole text, or we do where it cannot."""
+        if self._abilities.write:
+            return await self._apply_there(change)
+        if change.uri in self.documents:
+            return Applied(False, "it has unsaved changes, and the client cannot be written to")
+        return await asyncio.to_thread(_apply_on_disk, change)
+
+    async def ask(self, text: str, actions: Sequence[str]) -> str:
+        """See ``Workbench.ask``."""
+        kinds: list[schema.PermissionOptionKind] = ["allow_once"] * (len(actions) - 1)
+        chosen = await self.permission(
+            schema.ToolCallUpdate(tool_call_id="question", title=text, status="pending"),
+            list(zip(actions, actions, [*kinds, "reject_once"], strict=True)),
+        )
+        return chosen if chosen in actions else ""
+
+    async def permission(
+        self,
+        call: schema.ToolCallUpdate,
+        options: Sequence[tuple[str, str, schema.PermissionOptionKind]],
+    ) -> str:
+        """Ask the user. The id of the option chosen; empty if the question was cancelled."""
+        try:
+            answer = await self._client.request_permission(
+                session_id=self.session_id,
+                tool_call=call,
+                options=[
+                    schema.PermissionOption(option_id=key, name=name, kind=kind)
+                    for key, name, kind in options
+                ],
+            )
+        except (RequestError, ConnectionError) as error:
+            log.info("The client shows no questions: %s", error)
+            return ""
+        outcome = answer.outcome
+        return outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else ""
+
+    async def run(self, command: TerminalCommand, /) -> Ended | None:
+        """See ``Workbench.run``: in one of the client's terminals, if it has them."""
+        if not self._abilities.terminal:
+            return None
+        program, arguments = _as_argv(command.command)
+        try:
+            made = await self._client.create_terminal(
+                session_id=self.session_id,
+                command=program,
+                args=arguments,
+                cwd=command.folder,
+                output_byte_limit=command.most_bytes,
+            )
+        except RequestError as error:
+            return Ended("", error=str(error))
+        self._terminal_shown(command.call, made.terminal_id)
+        try:
+            return await self._wait(made.terminal_id, command.seconds)
+        finally:
+            await asyncio.shield(self._release(made.terminal_id))
+
+    async def save(self, uris: Sequence[str]) -> list[str]:
+        """See ``Workbench.save``: what the client writes is saved already."""
+        return list(uris)
+
+    async def reveal(self, uri: str, line: int) -> None:
+        """See ``Workbench.reveal``: the protocol has no request for it; rows carry places."""
+
+    # --- texts -----------------------------------------------------------------------------------
+
+    async def _read(self, uri: str) -> str | None:
+        path = _path(uri)
+        if path is None:
+            return None
+        try:
+            async with asyncio.timeout(CLIENT_SECONDS):
+                found = await self._client.read_text_file(
+                    session_id=self.session_id, path=str(path)
+                )
+        except (TimeoutError, RequestError, ConnectionError) as error:
+            log.info("The client does not give %s: %s", path.name, error)
+            return None
+        return found.content
+
+    async def _apply_there(self, change: FileChange) -> Applied:
+        path = _path(change.uri)
+        if path is None:
+            return Applied(False, "it is no file")
+        held = self.documents.get(change.uri)
+        if change.create:
+            text = ""
+        elif held is not None:
+            text = held.source
+        else:
+            disk = await asyncio.to_thread(_on_disk, change.uri)
+            if disk is None:
+                return Applied(False, "it cannot be read any more")
+            text = disk
+        after = changed(text, change.changes)
+        try:
+            async with asyncio.timeout(CLIENT_SECONDS):
+                await self._client.write_text_file(
+                    session_id=self.session_id, path=str(path), content=after
+                )
+        except TimeoutError:
+            return Applied(False, "the client did not answer")
+        except (RequestError, ConnectionError) as error:
+            return Applied(False, f"the client refused ({error})")
+        await self.refresh([change.uri])
+        return Applied(True)
+
+    # --- terminals -------------------------------------------------------------------------------
+
+    async def _wait(self, terminal: str, seconds: float) -> Ended:
+        timed_out = False
+        try:
+            async with asyncio.timeout(seconds):
+                await self._client.wait_for_terminal_exit(
+                    session_id=self.session_id, terminal_id=terminal
+                )
+        except TimeoutError:
+            timed_out = True
+            await self._client.kill_terminal(session_id=self.session_id, terminal_id=terminal)
+        found = await self._client.terminal_output(session_id=self.session_id, terminal_id=terminal)
+        status = found.exit_status
+        code = status.exit_code if status is not None and not timed_out else None
+        cut = "[… the beginning was left out …]\n" if found.truncated else ""
+        return Ended(cut + found.output, code, timed_out)
+
+    async def _release(self, terminal: str) -> None:
+        """Ends the command, too, if it still runs."""
+        try:
+            await self._client.release_terminal(session_id=self.session_id, terminal_id=terminal)
+        except (RequestError, ConnectionError) as error:
+            log.info("A terminal was not released: %s", error)
+
+
+def terminal_content(terminal: str) -> list[Any]:
+    """A call's content while its command runs."""
+    return [helpers.tool_terminal_ref(terminal)]
+
+
+def changed(text: str, changes: Sequence[TextChange]) -> str:
+    """The text with the changes in it; places count Unicode characters."""
+    starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+
+    def offset(line: int, character: int) -> int:
+        return starts[line] + character if line < len(starts) else len(text)
+
+    ordered = sorted(
+        ((offset(c.start_line, c.start_character), offset(c.end_line, c.end_character), c.text)
+         for c in changes),
+        reverse=True,
+    )  # fmt: skip
+    for start, end, new in ordered:
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _as_argv(command: Sequence[str] | str) -> tuple[str, list[str]]:
+    if isinstance(command, str):
+        return "/bin/sh", ["-c", command]
+    return command[0], list(command[1:])
+
+
+def _path(uri: str) -> Path | None:
+    split = urlsplit(uri)
+    return Path(url2pathname(split.path)) if split.scheme == "file" else None
+
+
+def _on_disk(uri: str) -> str | None:
+    """The text as an editor reads it: decoded, its line ends as they are. None if it is none."""
+    path = _path(uri)
+    try:
+        data = path.read_bytes() if path is not None else None
+    except OSError:
+        return None
+    if data is None or not isinstance(found := decode(data), FileText):
+        return None
+    return data.decode(found.facts.encoding).removeprefix("\ufeff")
+
+
+def _apply_on_disk(change: FileChange) -> Applied:
+    path = _path(change.uri)
+    if path is None:
+        return Applied(False, "it is no file")
+    try:
+        if change.create:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as made:
+                made.write(changed("", change.changes).encode())
+            return Applied(True)
+        before = decode(path.read_bytes())
+        if not isinstance(before, FileText):
+            return Applied(False, "it is no text any more")
+        after = changed(before.text, change.changes)
+        _replace(path, encode_back(before, _LINE_END.sub("\n", after)))
+    except (OSError, UnicodeError) as error:
+        return Applied(False, str(getattr(error, "strerror", None) or error))
+    return Applied(True)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put a new version in a file's place, whole or not at all; its mode stays."""
+    place = path.resolve()
+    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        shutil.copymode(place, name)
+        Path(name).replace(place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
