@@ -4,45 +4,56 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from tierline import protocol as p
 from tierline.config import Settings
+from tierline.context.counting import TokenCounter
 from tierline.context.images import ImageRule
-from tierline.context.models import ModelFacts, ModelTable
+from tierline.context.models import ModelFacts
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
 from tierline.providers.registry import COMPATIBLE, SPECS, ProviderSpec, of_origin, spec
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.counting import Counters
+from tierline.session.events import EventBus
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
 
 
 class ModelService:
     """Chooses lazily: nothing is connected or loaded before the first prompt."""
 
     def __init__(
-        self, session: Session, table: ModelTable, editor: EditorPort | None = None
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        queue: TurnQueue,
+        counters: Counters,
+        editor: EditorPort | None = None,
     ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._queue = queue
         self._editor = editor
         self._offered: tuple[EditorModel, ...] = ()
-        self._session = session
-        self._table = table
+        self._table = counters.table
+        self._counters = counters
         self._secrets: dict[str, str] = {}
         self._override: p.ProviderSelectParams | None = None
-        self._consent = session.settings.provider.use_local_server
+        self._consent = preferences.settings.provider.use_local_server
         self._found: tuple[Found, ...] | None = None
         self._provider: Provider | None = None
         self._other: tuple[Choice, Provider] | None = None
         """A provider for another model than the chat's (compaction)."""
         self._made_for: Choice | None = None
+        self.why_no_tools: Callable[[], str] = str
+        """Why the model is offered no tools, for the user; the toolbox knows."""
         self._held: Choice | None = None
 
     async def start(self) -> None:
@@ -106,7 +117,7 @@ class ModelService:
 
     async def select(self, params: p.ProviderSelectParams) -> p.ProviderInfo:
         """Choose for this session; an empty name returns to the settings' choice."""
-        if self._session.queue.current is not None:
+        if self._queue.current is not None:
             raise TierlineError("conflict", "A reply is still streaming.", "Stop it first.")
         if params.consent:
             self._consent = True
@@ -197,9 +208,17 @@ class ModelService:
         """Window, limits, prices and rules of the model in force."""
         return self._facts_of(self._choice_or_none())
 
+    def counter(self) -> TokenCounter:
+        """The token counter of the model in force. The first one reads its vocabulary (0.5 s)."""
+        return self._counters.counter(self.facts())
+
+    async def loaded_counter(self) -> TokenCounter:
+        """As ``counter``, which reads the vocabulary in a thread if it has to."""
+        return await self._counters.loaded(self.facts())
+
     def _facts_of(self, choice: Choice | None, *, own: bool = False) -> ModelFacts:
         """``own``: the setting for the window is about the chat's model, not about this one."""
-        context = self._session.settings.context
+        context = self._preferences.settings.context
         facts = self._table.facts(
             choice.model if choice is not None else "",
             provider=choice.kind if choice is not None else "",
@@ -222,7 +241,7 @@ class ModelService:
         return _shown(
             choice.spec,
             model=choice.model,
-            why=f"{choice.why} {self._session.tools.without()}".strip(),
+            why=f"{choice.why} {self.why_no_tools()}".strip(),
             active=True,
             base_url=choice.base_url,
             needs_consent=waiting,
@@ -262,7 +281,7 @@ class ModelService:
     # --- helpers ---------------------------------------------------------------------------------
 
     def _settings(self) -> ProviderSettings:
-        config = self._session.settings.provider
+        config = self._preferences.settings.provider
         settings = ProviderSettings(
             kind=config.name,
             model=config.model,
@@ -288,7 +307,7 @@ class ModelService:
         """The wire format that a choice means; a server found on this machine speaks OpenAI's."""
         if override.name == "auto" or spec(override.name) is not None:
             return override.name
-        return COMPATIBLE.name if override.name else self._session.settings.provider.name
+        return COMPATIBLE.name if override.name else self._preferences.settings.provider.name
 
     def _choose(self, settings: ProviderSettings) -> Choice:
         return choose(settings, os.environ, self._secrets, self._found or (), self._offered)
@@ -313,8 +332,8 @@ class ModelService:
 
     async def _changed(self) -> p.ProviderInfo:
         info = self.info()
-        self._session.bus.publish(p.ProviderChanged(provider=info))
-        self._session.budget_soon()
+        self._bus.publish(p.ProviderChanged(provider=info))
+        self._bus.context_changed()
         await asyncio.sleep(0)
         return info
 

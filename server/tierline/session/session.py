@@ -12,9 +12,11 @@ from typing import Any
 from tierline import __version__, config
 from tierline import protocol as p
 from tierline.context.blocks import Image
+from tierline.context.files import FileContext
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
 from tierline.providers.editor_port import EditorPort
+from tierline.session.asking import Asker
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
 from tierline.session.consents import ConsentService
@@ -25,6 +27,7 @@ from tierline.session.events import EventBus
 from tierline.session.files.churn import ChurnService
 from tierline.session.files.pins import PinService
 from tierline.session.files.service import FileService
+from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
 from tierline.session.history.service import HistoryService
 from tierline.session.memory.anchor import Anchor
@@ -68,7 +71,7 @@ BUDGET_DELAY_SECONDS = 0.15
 class Session:
     """Everything between the protocol edge and the parts. Lives on the event loop's thread."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 (one list, top to bottom)
         self,
         folders: Sequence[tuple[str, str]],
         *,
@@ -111,16 +114,30 @@ class Session:
         )
         self.conversation = Conversation(store, self.preferences)
         self.drafts = DraftService(self)
-        self.models = ModelService(self, self.counters.table, editor)
-        self.composer = Composer(self, PlanStore(self.database("plans")))
-        self.files = FileService(self, loader, self.composer.file_tokens)
-        self.urls = UrlService(self)
-        self.plans = PlanService(self, self.composer.store)
+        self.models = ModelService(self.bus, self.preferences, self.queue, self.counters, editor)
         usage = UsageStore(self.database("usage"))
+        self.asker = Asker(self.models, self.conversation, usage)
+        self.consents = ConsentService(self.bus, self.workbench)
+        self.tools = ToolService(self.bus, self.preferences, self.models, loader, self.workbench)
+        self.models.why_no_tools = self.tools.without
+        self.conversation.title = self.tools.title
+        context = FileContext()
+        self.sizes = FileSizes(context, self.models, self.preferences)
+        self.files = FileService(self.bus, self.conversation, loader, context, self.sizes)
+        self.churn = ChurnService(self.roots, context)
+        self.urls = UrlService(
+            self.bus,
+            self.preferences,
+            self.conversation,
+            self.models,
+            self.consents,
+            self.home,
+            self.files.tier,
+        )
+        self.composer = Composer(self, PlanStore(self.database("plans")))
+        self.plans = PlanService(self, self.composer.store)
         self.cache = CacheService(self, usage)
         self.keep_alive = KeepAliveService(self)
-        self.churn = ChurnService(self)
-        self.tools = ToolService(self)
         self.reflection = ReflectionService(self)
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
@@ -134,9 +151,10 @@ class Session:
         self.compaction = CompactionService(self)
         self.anchor = Anchor(self)
         self.scratchpad = ScratchpadService(self)
-        self.consents = ConsentService(self.bus, self.workbench)
         self.edits = EditService(self)
-        self.shell = CommandService(self)
+        self.shell = CommandService(
+            self.bus, self.preferences, self.roots, self.tools, self.consents, self.workbench
+        )
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*note_tools(self), *code_tools(self), *effects):
             self.tools.registry.add(tool)

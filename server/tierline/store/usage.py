@@ -17,6 +17,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from tierline.context.tiers.attribution import Attribution
+from tierline.context.tiers.bill import Bill
 from tierline.store.database import WRITE, Database
 
 log = logging.getLogger(__name__)
@@ -65,6 +67,34 @@ class StoredRequest:
     detail: dict[str, Any] = field(factory=dict)
     """JSON values: explanation, shape, tiers. Empty for old requests."""
     seq: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        found: Attribution,
+        paid: Bill,
+        session: str,
+        turn: str,
+        at: float,
+        provider: str,
+        model: str,
+    ) -> StoredRequest:
+        """What is stored of a request, without its details."""
+        return cls(
+            session_id=session,
+            turn_id=turn,
+            at=at,
+            provider=provider,
+            model=model,
+            outcome=str(found.outcome),
+            cause=str(found.cause),
+            input=found.input,
+            output=found.output,
+            read=found.read,
+            written=found.written,
+            cost=paid.cost if paid.priced else None,
+            uncached_cost=paid.uncached if paid.priced else None,
+        )
 
 
 _COLUMNS = (

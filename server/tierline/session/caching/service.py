@@ -24,7 +24,7 @@ from tierline.errors import TierlineError
 from tierline.providers.base import Provider, Retrying, StreamEvent, TextDelta, Usage
 from tierline.session.caching import views
 from tierline.session.caching.usage_stats import requests, stats
-from tierline.store.usage import BESIDE, KEEP_ALIVE, StoredRequest, UsageStore
+from tierline.store.usage import KEEP_ALIVE, StoredRequest, UsageStore
 
 if TYPE_CHECKING:
     from tierline.session.requests.composer import Composed
@@ -126,31 +126,9 @@ class CacheService:
             written=usage.cache_write_tokens,
         )
         paid = bill(found, facts, before.shape.ttl)
-        row = views.row(found, paid, session_id, "", at, provider, before.shape.model)
+        row = StoredRequest.of(found, paid, session_id, "", at, provider, before.shape.model)
         self.store.add(evolve(row, kind=KEEP_ALIVE))
         self._remember(session_id, evolve(before, shape=before.shape.kept_alive(at)))
-
-    async def beside(self, provider: Provider, facts: ModelFacts, usage: Usage) -> None:
-        """A request of Tierline's own was answered; it costs money and leaves the cache alone.
-
-        ``facts``: of the model that was asked, which need not be the chat's.
-        """
-        if usage.input_tokens is None:
-            return
-        found = Attribution(
-            Outcome.UNKNOWN,
-            Cause.NONE,
-            "A request beside the conversation.",
-            input=usage.input_tokens,
-            output=usage.output_tokens or 0,
-            read=usage.cache_read_tokens,
-            written=usage.cache_write_tokens,
-        )
-        session_id = self._session.conversation.session_id
-        at = datetime.now(UTC).timestamp()
-        paid = bill(found, facts, "5m")
-        row = views.row(found, paid, session_id, "", at, provider.name, facts.name)
-        await asyncio.to_thread(self.store.add, evolve(row, kind=BESIDE))
 
     def marked_tokens(self, session_id: str) -> int:
         """Tokens of the session's newest request up to its last breakpoint, by our own count."""
@@ -277,7 +255,7 @@ class CacheService:
         report = views.report(found, paid, now, composed.arrangement)
         report.turn_id, report.plan_id = turn_id, composed.plan.plan_id
         self._remember(session_id, Before(now, tuple(items)))
-        row = views.row(found, paid, session_id, turn_id, now.at, now.provider, now.model)
+        row = StoredRequest.of(found, paid, session_id, turn_id, now.at, now.provider, now.model)
         detail = {"report": views.report_to_json(report), "shape": now.to_json(), "items": items}
         self.store.add(evolve(row, plan_id=report.plan_id, detail=detail))
         return report

@@ -103,27 +103,6 @@ def stored_rows(row: StoredRequest) -> tuple[TierRow, ...]:
     return with_known_tools(rows, Shape.from_json(row.detail.get("shape")))
 
 
-def row(
-    found: Attribution, paid: Bill, session: str, turn: str, at: float, provider: str, model: str
-) -> StoredRequest:
-    """What is stored of a request, without its details."""
-    return StoredRequest(
-        session_id=session,
-        turn_id=turn,
-        at=at,
-        provider=provider,
-        model=model,
-        outcome=str(found.outcome),
-        cause=str(found.cause),
-        input=found.input,
-        output=found.output,
-        read=found.read,
-        written=found.written,
-        cost=paid.cost if paid.priced else None,
-        uncached_cost=paid.uncached if paid.priced else None,
-    )
-
-
 def tiers(
     which: Any, rows: tuple[TierRow, ...], policy: str, sent: Shape, facts: ModelFacts
 ) -> p.CacheTiers:

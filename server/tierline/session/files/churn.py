@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, field
 
+from tierline.context.files import FileContext
 from tierline.context.tiers.churn import churn
 from tierline.workspace import commits
 from tierline.workspace.ignore import repository
-from tierline.workspace.paths import Root
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.workspace.paths import Root, Roots
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +33,9 @@ class _Folder:
 class ChurnService:
     """Answers at once with what is known by now; what is not is found out for the next request."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, roots: Roots, context: FileContext) -> None:
+        self._roots = roots
+        self._context = context
         self._folders: dict[str, _Folder] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -67,8 +66,8 @@ class ChurnService:
 
     def _wanted(self) -> Sequence[tuple[Root, dict[str, str]]]:
         """Per workspace folder: paths below it of the files in the context, with their keys."""
-        roots = self._session.roots
-        keys = [entry.key for entry in self._session.files.context.entries()]
+        roots = self._roots
+        keys = [entry.key for entry in self._context.entries()]
         several = len(roots) > 1
         wanted = []
         for root in roots:

@@ -89,7 +89,7 @@ class PinService:
                 path=entry.key,
                 uri=session.loader.uri(entry.key),
                 pin=entry.pin.value,  # type: ignore[arg-type]
-                tokens=session.composer.file_tokens(entry)[0],
+                tokens=session.sizes.tokens(entry)[0],
                 scope=entry.lease,
                 why=entry.origin,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from tierline import protocol as p
@@ -18,14 +18,13 @@ from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.aside import LONG, aside
+from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import behind_openings
+from tierline.session.events import EventBus
+from tierline.session.files.sizes import FileSizes
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.secretfiles import secret_kind
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
-
 
 P = TypeVar("P")
 Request: TypeAlias = Callable[["FileService", P], Coroutine[Any, Any, p.FilesResult]]
@@ -48,18 +47,23 @@ class FileService:
     """Keeps a FileContext in step with buffers and disk. Used from the event loop's thread."""
 
     def __init__(
-        self, session: Session, loader: Loader, tokens: Callable[[FileEntry], tuple[int, str]]
+        self,
+        bus: EventBus,
+        conversation: Conversation,
+        loader: Loader,
+        context: FileContext,
+        sizes: FileSizes,
     ) -> None:
-        self._session = session
-        self._conversation = session.conversation
+        self._bus = bus
+        self._conversation = conversation
         self._loader = loader
-        self._tokens = tokens
+        self._sizes = sizes
+        self.context = context
         self._stale: set[str] = set()
         self._counted: dict[str, str] = {}
         """Texts whose tokens are known, by key."""
         self.order = asyncio.Lock()
-        self.context = FileContext()
-        self.tiers: dict[str, str] = {}
+        self._tiers: dict[str, str] = {}
 
     @property
     def loader(self) -> Loader:
@@ -103,7 +107,7 @@ class FileService:
         """The context as it is now, read afresh where something changed."""
         async with behind_openings(self._conversation):
             await self.refresh()
-            await asyncio.to_thread(self._session.composer.measure, self.paths())
+            await asyncio.to_thread(self._sizes.measure, self.paths())
             return p.FilesResult(files=await self.shown())
 
     @_in_order
@@ -123,7 +127,7 @@ class FileService:
                 self._put(loaded, "mentioned by you")
             else:
                 notices.append(f"@{path} is not sent. {loaded.sentence}")
-        await asyncio.to_thread(self._session.composer.measure, new)
+        await asyncio.to_thread(self._sizes.measure, new)
         if self.context.get_files():
             notices += _cut((await self._changed()).files, new)
         return notices
@@ -187,6 +191,10 @@ class FileService:
         entry = self.context.get(self.key(reference))
         return self._info(entry) if entry is not None else None
 
+    def tier(self, key: str) -> str:
+        """The tier of an item, by its key, as the last plan gave it; empty if it was not in."""
+        return self._tiers.get(key, "")
+
     async def shown(self) -> list[p.FileInfo]:
         """All listed files. What has not been counted is counted in a thread; the first of all
         reads the vocabulary.
@@ -194,7 +202,7 @@ class FileService:
         entries = self.context.entries()
         new = [e for e in entries if self._counted.get(e.key) is not e.text]
         if new and (not self._counted or sum(len(e.text) for e in new) > LONG):
-            await asyncio.to_thread(lambda: [self._tokens(entry) for entry in new])
+            await asyncio.to_thread(lambda: [self._sizes.tokens(entry) for entry in new])
         self._counted = {e.key: e.text for e in entries}
         return [self._info(entry) for entry in self.context.entries()]
 
@@ -233,7 +241,7 @@ class FileService:
 
     def planned(self, plan: ContextPlan) -> None:
         """Take over what a plan decided: each file's tier, and which ones it had to leave out."""
-        self.tiers = {entry.key: entry.tier for entry in plan.included if entry.tier}
+        self._tiers = {entry.key: entry.tier for entry in plan.included if entry.tier}
         self.context.unshed()
         for entry in plan.excluded:
             if entry.path and entry.code == Code.SHED:
@@ -293,7 +301,7 @@ class FileService:
         if pin is not None:
             for key in keys:
                 self.context.set_pin(key, pin)
-        await asyncio.to_thread(self._session.composer.measure, keys)
+        await asyncio.to_thread(self._sizes.measure, keys)
         result = await self._changed()
         notices = [*notices, *_cut(result.files, keys)]
         return p.FilesResult(files=result.files, refused=refused, notices=notices)
@@ -310,14 +318,14 @@ class FileService:
         return entry
 
     async def _changed(self) -> p.FilesResult:
-        await self._session.conversation.act(actions.files(self.context.snapshot()))
+        await self._conversation.act(actions.files(self.context.snapshot()))
         infos = await self.shown()
-        self._session.bus.publish(p.FilesChanged(files=infos))
-        self._session.budget_soon()
+        self._bus.publish(p.FilesChanged(files=infos))
+        self._bus.context_changed()
         return p.FilesResult(files=infos)
 
     def _info(self, entry: FileEntry) -> p.FileInfo:
-        tokens, cut = self._tokens(entry)
+        tokens, cut = self._sizes.tokens(entry)
         return p.FileInfo(
             path=entry.key,
             uri=self._loader.uri(entry.key),
@@ -326,7 +334,7 @@ class FileService:
             state=entry.state.value,
             reason=entry.sentence or cut,
             code="cut" if cut else "",
-            tier=self.tiers.get(f"file:{entry.key}", ""),
+            tier=self.tier(f"file:{entry.key}"),
             aliases=list(entry.aliases),
             origin=entry.origin,
             dirty=entry.dirty,

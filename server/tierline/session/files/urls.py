@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from attrs import evolve
 
@@ -15,16 +15,17 @@ from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.aside import aside
-from tierline.session.consents import visible_text
+from tierline.session.consents import ConsentService, visible_text
+from tierline.session.conversation import Conversation
+from tierline.session.events import EventBus
+from tierline.session.models import ModelService
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.turn import Turn
 from tierline.workspace.urls import fetch
 from tierline.workspace.urls.cache import FOLDER, CachedPage, PageCache
 from tierline.workspace.urls.extract import extract
 from tierline.workspace.urls.guard import UrlRefused, parse
 from tierline.workspace.urls.links import links
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
-    from tierline.session.state.turn import Turn
 
 KEY_PREFIX = "url:"
 _PRIORITY = 60
@@ -38,9 +39,24 @@ ANSWER_SECONDS = 120.0
 class UrlService:
     """The pages of the conversation, in the order in which they were added."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._cache = PageCache(str(session.home / FOLDER))
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        conversation: Conversation,
+        models: ModelService,
+        consents: ConsentService,
+        home: Path,
+        tier: Callable[[str], str],
+    ) -> None:
+        """``tier``: of an item, by its key, as the last plan gave it."""
+        self._bus = bus
+        self._preferences = preferences
+        self._conversation = conversation
+        self._models = models
+        self._consents = consents
+        self._tier = tier
+        self._cache = PageCache(str(home / FOLDER))
         self._pages: dict[str, CachedPage] = {}
         self._made: dict[str, tuple[tuple[object, ...], Item]] = {}
         """Items by address, with all that they depend on."""
@@ -121,8 +137,7 @@ class UrlService:
 
     async def offer(self, turn: Turn) -> None:
         """Ask about links that were pasted into a prompt. Nothing is read without a yes."""
-        session = self._session
-        if session.settings.context.pasted_links == "never":
+        if self._preferences.settings.context.pasted_links == "never":
             return
         found = []
         for link in await aside(turn.text, links, turn.text):
@@ -147,9 +162,9 @@ class UrlService:
         )
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                decision = await session.consents.ask(info)
+                decision = await self._consents.ask(info)
         except TimeoutError:
-            session.notice("info", "The links were not read: nobody answered.", "url")
+            self._bus.notice("info", "The links were not read: nobody answered.", "url")
             return
         if not decision.allowed:
             self._declined.update(found)
@@ -158,7 +173,7 @@ class UrlService:
             try:
                 await self.add(p.UrlParams(url))
             except TierlineError as error:
-                session.notice("warning", f"{error.message} {error.advice}".strip(), error.code)
+                self._bus.notice("warning", f"{error.message} {error.advice}".strip(), error.code)
 
     # --- helpers ---------------------------------------------------------------------------------
 
@@ -181,10 +196,9 @@ class UrlService:
         return made
 
     def _counter(self) -> TokenCounter:
-        return self._session.counters.counter(self._session.models.facts())
+        return self._models.counter()
 
     async def _read(self, url: str) -> CachedPage:
-        session = self._session
         try:
             fetched = await fetch.fetch(url, resolve=fetch.resolve_name, connect=fetch.connect_to)
             page = await asyncio.to_thread(extract, fetched)
@@ -195,7 +209,7 @@ class UrlService:
             final_url=fetched.final_url,
             title=page.title,
             media_type=fetched.media_type,
-            fetched=session.conversation.store.timestamp(),
+            fetched=self._conversation.store.timestamp(),
             text=page.text,
         )
         return await self._keep(made)
@@ -209,7 +223,7 @@ class UrlService:
         try:
             await asyncio.to_thread(self._cache.put, page)
         except OSError as error:
-            self._session.notice(
+            self._bus.notice(
                 "warning", f"The page is used, but could not be kept: {error.strerror}.", "url"
             )
         return page
@@ -233,12 +247,11 @@ class UrlService:
         return url
 
     async def _changed(self, url: str) -> p.UrlsResult:
-        session = self._session
         await asyncio.to_thread(lambda: self.items(self._counter()))  # long texts take a while
-        problem = await session.conversation.act(actions.urls(self._pages))
+        problem = await self._conversation.act(actions.urls(self._pages))
         infos = self.infos()
-        session.bus.publish(p.UrlsChanged(infos))
-        session.budget_soon()
+        self._bus.publish(p.UrlsChanged(infos))
+        self._bus.context_changed()
         page = self._pages.get(url)
         notices = [problem] if problem else []
         if page is not None and page.redacted:
@@ -247,7 +260,6 @@ class UrlService:
         return p.UrlsResult(infos, added=self._info(page) if page else None, notices=notices)
 
     def _info(self, page: CachedPage) -> p.UrlInfo:
-        session = self._session
         key = f"{KEY_PREFIX}{page.id}"
         listed = page.url in self._pages
         return p.UrlInfo(
@@ -258,7 +270,7 @@ class UrlService:
             tokens=self._item(page, self._counter()).tokens if listed else 0,
             final_url=page.final_url if page.final_url != page.url else "",
             media_type=page.media_type,
-            tier=session.files.tiers.get(key, ""),
+            tier=self._tier(key),
         )
 
 

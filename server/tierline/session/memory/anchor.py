@@ -24,7 +24,6 @@ from tierline.history.state import anchor, extract, fields, guidelines, rebuild_
 from tierline.history.timeline import Timeline
 from tierline.history.truncation import truncate
 from tierline.session.redaction import redact
-from tierline.session.turns.asking import ask
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -84,7 +83,7 @@ class Anchor:
         text = "\n\n".join(_line(message) for message in window)
         if len(text) > (most := max(room, 500) * _CHARACTERS_PER_TOKEN):
             text = text[-most:]
-        reply = await ask(session, rebuild_request(text), max_output_tokens=REBUILD_TOKENS)
+        reply = await session.asker.ask(rebuild_request(text), max_output_tokens=REBUILD_TOKENS)
         state = extract(reply).state or (reply.strip() if fields(reply) else "")
         if not state:
             raise TierlineError(

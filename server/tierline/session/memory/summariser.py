@@ -155,5 +155,5 @@ class Summariser:
                         "The connection closed before the summary was complete.",
                         "It is tried again later.",
                     )
-        await self.session.cache.beside(provider, facts, usage)
+        await self.session.asker.paid(provider, facts, usage)
         return "".join(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -13,10 +13,6 @@ from attrs import evolve, frozen
 from tierline import protocol as p
 from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
-from tierline.context.fences import render_file
-from tierline.context.fileentry import FileEntry
-from tierline.context.filerender import cut_sentence
-from tierline.context.files import FileState
 from tierline.context.items import Item
 from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
@@ -206,37 +202,6 @@ class Composer:
         now = policy(self._session.settings.cache, counter.count).purge(kept, "history:")
         if now != kept:
             await asyncio.to_thread(self._sent.keep, session_id, now)
-
-    def file_tokens(self, entry: FileEntry) -> tuple[int, str]:
-        """Tokens of a file as it would be sent, 0 while it cannot be; and a sentence if it is cut.
-        One that was left out has its full size.
-        """
-        if entry.state not in (FileState.OK, FileState.SHED):
-            return 0, ""
-        facts = self._session.models.facts()
-        counter = self._session.counters.counter(facts)
-        whole = counter.count(render_file(entry.key, entry.text))
-        limit = self._session.settings.context.max_file_tokens
-        # Where not even the cut can fit, the file is left out, and the plan says so.
-        if entry.state is FileState.SHED or not limit < whole or limit > facts.max_input_tokens:
-            return whole, ""
-        sent = self._session.files.context.cut_tokens(entry, counter, limit)
-        return sent, cut_sentence(sent, whole, limit)
-
-    def measure(self, keys: Iterable[str]) -> None:
-        """Cut what of these files is to be cut, so that ``file_tokens`` is exact before the first
-        plan. Blocking; a cut is kept, so that the plan need not make it again.
-        """
-        facts = self._session.models.facts()
-        limit = self._session.settings.context.max_file_tokens
-        files = self._session.files.context
-        found = [entry for entry in map(files.get, keys) if entry is not None]
-        found = [entry for entry in found if entry.state is FileState.OK]
-        if not found or limit > facts.max_input_tokens:
-            return  # and no vocabulary is loaded
-        counter = self._session.counters.counter(facts)
-        for entry in found:
-            files.rendered(entry, counter, limit)
 
     def tokens_of(self, key: str) -> int:
         """Tokens of an item in the last plan; 0 if it is not in it."""

@@ -15,7 +15,6 @@ from tierline.errors import TierlineError
 from tierline.memory import capsules as rules
 from tierline.memory.capsules import Capsule
 from tierline.session.redaction import redact
-from tierline.session.turns.asking import ask
 from tierline.store.errors import StorageError
 from tierline.store.log import HistoryLog
 from tierline.workspace.loaded import Loaded
@@ -52,8 +51,8 @@ class CapsuleService:
         """
         key, text = await asyncio.to_thread(self._read, params.path)
         if params.use_model:
-            answer = await ask(
-                self._session, rules.question(key, text), max_output_tokens=_OUTPUT_TOKENS
+            answer = await self._session.asker.ask(
+                rules.question(key, text), max_output_tokens=_OUTPUT_TOKENS
             )
             if not answer.strip():
                 raise TierlineError(

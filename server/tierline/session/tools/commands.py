@@ -15,20 +15,21 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filelock import FileLock
 
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
-from tierline.session.consents import Decision, visible_text
-from tierline.session.workbench import TerminalCommand
+from tierline.session.consents import ConsentService, Decision, visible_text
+from tierline.session.events import EventBus
+from tierline.session.state.preferences import Preferences
+from tierline.session.tools.toolbox import ToolService
+from tierline.session.workbench import TerminalCommand, Workbench
 from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Output, Tool
 from tierline.tools.running import Ended, end_all, run
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.workspace.paths import Roots
 
 log = logging.getLogger(__name__)
 
@@ -109,8 +110,21 @@ class AllowList:
 class CommandService:
     """Asks, runs, and reports."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        roots: Roots,
+        tools: ToolService,
+        consents: ConsentService,
+        workbench: Workbench,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._roots = roots
+        self._tools = tools
+        self._consents = consents
+        self._workbench = workbench
         self.tool = Tool(RUN_COMMAND, self._run, Consent.COMMAND, title=_title)
 
     # --- requests --------------------------------------------------------------------------------
@@ -127,7 +141,7 @@ class CommandService:
     # --- the tool --------------------------------------------------------------------------------
 
     async def _run(self, call: Call) -> Output:
-        settings = self._session.settings.tools
+        settings = self._preferences.settings.tools
         command = _command(call.arguments)
         if command is None:
             return Output("Give either `argv` or `shell`.", error=True)
@@ -138,7 +152,7 @@ class CommandService:
                 error=True,
                 note="not run",
             )
-        root = self._session.roots.primary
+        root = self._roots.primary
         if root is None or not settings.workspace_trusted:
             return Output("Not run: no trusted folder is open.", error=True, note="not run")
         if any("\0" in part for part in ([command] if isinstance(command, str) else command)):
@@ -151,10 +165,10 @@ class CommandService:
                 error=True,
                 note="not allowed",
             )
-        self._session.tools.running(call)
+        self._tools.running(call)
         limit = settings.command_output_chars
         seconds = settings.command_seconds
-        ended = await self._session.workbench.run(
+        ended = await self._workbench.run(
             TerminalCommand(command, str(root), seconds, limit, call.id)
         )
         if ended is None:
@@ -166,7 +180,7 @@ class CommandService:
         rememberable = not isinstance(command, str)
         if rememberable and list(command) in await asyncio.to_thread(self._list().commands):
             return Decision("always")
-        settings = self._session.settings.tools
+        settings = self._preferences.settings.tools
         folder = visible_text(Path(root).name or root)
         through = " by the shell" if isinstance(command, str) else ""
         info = p.ConsentInfo(
@@ -179,14 +193,14 @@ class CommandService:
             detail=f"In {folder}{through}, for {settings.command_seconds:g} s at most.",
             can_remember=rememberable,
         )
-        self._session.tools.asking(call)
-        decision = await self._session.consents.ask(info)
+        self._tools.asking(call)
+        decision = await self._consents.ask(info)
         if decision.answer == "always" and rememberable:
             try:
                 await asyncio.to_thread(self._list().add, command)
             except OSError as error:
                 text = f"The command was not remembered: {error}"
-                self._session.notice("warning", text, "storage")
+                self._bus.notice("warning", text, "storage")
         return decision
 
     def abandon(self) -> None:
@@ -194,7 +208,7 @@ class CommandService:
         end_all()
 
     def _list(self) -> AllowList:
-        return AllowList(str(self._session.roots.primary or "."))
+        return AllowList(str(self._roots.primary or "."))
 
 
 def shown(argv: Sequence[str]) -> str:

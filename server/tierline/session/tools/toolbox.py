@@ -8,7 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import asdict
 
@@ -21,13 +21,15 @@ from tierline.errors import TierlineError
 from tierline.history.messages import Message
 from tierline.providers.base import ToolCall
 from tierline.session.conversation.callrows import shown_arguments
+from tierline.session.events import EventBus
+from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
+from tierline.session.state.preferences import Preferences
+from tierline.session.workbench import Workbench
 from tierline.tools import reading, searching
 from tierline.tools.registry import Call, Consent, Output, Registry, Tool
+from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -46,13 +48,22 @@ _NO_ROOM = (
 class ToolService:
     """Offers and runs tools. ``registry`` is open: other services add theirs to it."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        models: ModelService,
+        loader: Loader,
+        workbench: Workbench,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._models = models
+        self._loader = loader
+        self._workbench = workbench
         self.registry = Registry()
-        loader = session.files.loader
         for tool in (*reading.tools(loader), searching.tool(loader)):
             self.registry.add(tool)
-        session.conversation.title = self.title
 
     # --- what is offered -------------------------------------------------------------------------
 
@@ -65,7 +76,7 @@ class ToolService:
         return self._unable() or ("" if self._fitting() else _NO_ROOM)
 
     def _unable(self) -> str:
-        enabled, models = self._session.settings.tools.enabled, self._session.models
+        enabled, models = self._preferences.settings.tools.enabled, self._models
         if enabled == "off":
             return "Tools are switched off (tools.enabled)."
         if enabled == "auto" and models.embedded:
@@ -79,13 +90,13 @@ class ToolService:
 
     def _fitting(self) -> tuple[ToolSpec, ...]:
         specs = self.registry.specs(self._offered)
-        facts = self._session.models.facts()
-        counter = self._session.counters.counter(facts)
+        facts = self._models.facts()
+        counter = self._models.counter()
         room = SHARE * facts.max_input_tokens
         return specs if tools_tokens(specs, counter) <= room else ()
 
     def _offered(self, tool: Tool) -> bool:
-        settings = self._session.settings.tools
+        settings = self._preferences.settings.tools
         if tool.consent is Consent.COMMAND:
             return settings.commands != "off" and settings.workspace_trusted
         if tool.consent is Consent.EDIT:
@@ -133,24 +144,24 @@ class ToolService:
 
     async def _refresh(self, arguments: Mapping[str, Any]) -> None:
         """What is read or changed is what the user sees, saved or not."""
-        place = self._session.roots.resolve(str(arguments.get("path") or ""))
+        place = self._loader.roots.resolve(str(arguments.get("path") or ""))
         if isinstance(place, Resolved):
-            await self._session.workbench.refresh([self._session.files.loader.uri(place.key)])
+            await self._workbench.refresh([self._loader.uri(place.key)])
 
     def asking(self, call: Call, edit_id: str = "") -> None:
         """A call waits for the user."""
         self._changed(call, "asking", edit_id)
-        self._session.bus.publish(p.Waiting(call.turn_id, "Waiting for your decision."))
+        self._bus.publish(p.Waiting(call.turn_id, "Waiting for your decision."))
 
     def running(self, call: Call) -> None:
         """A call that had to wait runs now."""
         self._changed(call, "running")
-        self._session.bus.publish(p.Waiting(call.turn_id, f"Running {call.name}…"))
+        self._bus.publish(p.Waiting(call.turn_id, f"Running {call.name}…"))
 
     def _changed(self, call: Call, status: p.CallStatus, edit_id: str = "") -> None:
         row = self.row(ToolCall(call.id, call.name, call.arguments), call.message_id, status)
         row.edit_id = edit_id
-        self._session.bus.publish(p.ToolChanged(call.turn_id, row))
+        self._bus.publish(p.ToolChanged(call.turn_id, row))
 
     def title(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Words for a call's row."""

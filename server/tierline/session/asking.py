@@ -1,0 +1,81 @@
+"""Requests of Tierline's own, beside the conversation: nothing of them is shown or written down but
+what they cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from datetime import UTC, datetime
+
+from attrs import evolve
+
+from tierline.context.blocks import Text
+from tierline.context.models import ModelFacts
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+from tierline.context.strict import strict
+from tierline.context.tiers.attribution import Attribution, Cause, Outcome
+from tierline.context.tiers.bill import bill
+from tierline.errors import TierlineError
+from tierline.providers.base import Provider, ProviderError, TextDelta, Usage
+from tierline.session.conversation import Conversation
+from tierline.session.models import ModelService
+from tierline.store.usage import BESIDE, StoredRequest, UsageStore
+
+
+class Asker:
+    """Asks the chat's model one question."""
+
+    def __init__(self, models: ModelService, conversation: Conversation, store: UsageStore) -> None:
+        self._models = models
+        self._conversation = conversation
+        self._store = store
+
+    async def ask(self, question: str, *, max_output_tokens: int) -> str:
+        """The model's whole answer to one question.
+
+        Raises:
+            TierlineError: no provider, or the provider's error with its code and advice.
+        """
+        provider = await self._models.provider()
+        facts = self._models.facts()
+        prompt = Prompt(
+            model=facts.name,
+            system=(),
+            messages=(PromptMessage("user", (PromptBlock(Text(question), "ask"),)),),
+            max_output_tokens=max_output_tokens,
+        )
+        request = provider.render(strict(prompt, strategy=provider.strategy))
+        said, usage = [], Usage()
+        try:
+            async with aclosing(provider.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        said.append(event.text)
+                    elif isinstance(event, Usage):
+                        usage = event
+        except ProviderError as error:
+            raise TierlineError(error.code, error.message, error.advice) from error
+        await self.paid(provider, facts, usage)
+        return "".join(said)
+
+    async def paid(self, provider: Provider, facts: ModelFacts, usage: Usage) -> None:
+        """A request of Tierline's own was answered; it costs money and leaves the cache alone.
+        ``facts``: of the model that was asked, which need not be the chat's.
+        """
+        if usage.input_tokens is None:
+            return
+        found = Attribution(
+            Outcome.UNKNOWN,
+            Cause.NONE,
+            "A request beside the conversation.",
+            input=usage.input_tokens,
+            output=usage.output_tokens or 0,
+            read=usage.cache_read_tokens,
+            written=usage.cache_write_tokens,
+        )
+        session_id = self._conversation.session_id
+        at = datetime.now(UTC).timestamp()
+        price = bill(found, facts, "5m")
+        row = StoredRequest.of(found, price, session_id, "", at, provider.name, facts.name)
+        await asyncio.to_thread(self._store.add, evolve(row, kind=BESIDE))

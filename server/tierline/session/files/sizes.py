@@ -1,0 +1,56 @@
+"""How many tokens a file takes in a request, and whether it is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tierline.context.fences import render_file
+from tierline.context.fileentry import FileEntry
+from tierline.context.filerender import cut_sentence
+from tierline.context.files import FileContext, FileState
+from tierline.session.models import ModelService
+from tierline.session.state.preferences import Preferences
+
+
+class FileSizes:
+    """Counts with the model in force."""
+
+    def __init__(
+        self,
+        context: FileContext,
+        models: ModelService,
+        preferences: Preferences,
+    ) -> None:
+        self._context = context
+        self._models = models
+        self._preferences = preferences
+
+    def tokens(self, entry: FileEntry) -> tuple[int, str]:
+        """Tokens of a file as it would be sent, 0 while it cannot be; and a sentence if it is cut.
+        One that was left out has its full size.
+        """
+        if entry.state not in (FileState.OK, FileState.SHED):
+            return 0, ""
+        facts = self._models.facts()
+        counter = self._models.counter()
+        whole = counter.count(render_file(entry.key, entry.text))
+        limit = self._preferences.settings.context.max_file_tokens
+        # Where not even the cut can fit, the file is left out, and the plan says so.
+        if entry.state is FileState.SHED or not limit < whole or limit > facts.max_input_tokens:
+            return whole, ""
+        sent = self._context.cut_tokens(entry, counter, limit)
+        return sent, cut_sentence(sent, whole, limit)
+
+    def measure(self, keys: Iterable[str]) -> None:
+        """Cut what of these files is to be cut, so that ``tokens`` is exact before the first plan.
+        Blocking; a cut is kept, so that the plan need not make it again.
+        """
+        facts = self._models.facts()
+        limit = self._preferences.settings.context.max_file_tokens
+        found = [entry for entry in map(self._context.get, keys) if entry is not None]
+        found = [entry for entry in found if entry.state is FileState.OK]
+        if not found or limit > facts.max_input_tokens:
+            return  # and no vocabulary is loaded
+        counter = self._models.counter()
+        for entry in found:
+            self._context.rendered(entry, counter, limit)
