@@ -21,6 +21,7 @@ CONFIG = Path(__file__).resolve().parents[2] / "docs" / "editors" / "tierline.lu
 DRIVE = Path(__file__).with_name("drive.lua")
 PLAIN = Path(__file__).with_name("plain.lua")
 SELECT_PARTS = Path(__file__).with_name("parts.lua")
+PANEL = Path(__file__).with_name("panel.lua")
 
 
 def neovim() -> str:
@@ -32,7 +33,8 @@ def drive(folder: Path, model: WireServer, source: Path = DRIVE) -> Any:
     """Run a script in a Neovim without any other configuration. Returns what it saw."""
     command = ", ".join(json.dumps(part) for part in (sys.executable, "-m", "tierline", "serve"))
     script = folder / "drive.lua"
-    names = f"CONFIG = {json.dumps(str(CONFIG))}\nSERVER = {{ {command} }}\n"
+    agent = command.replace('"serve"', '"acp"')
+    names = f"CONFIG = {json.dumps(str(CONFIG))}\nSERVER = {{ {command} }}\nAGENT = {{ {agent} }}\n"
     script.write_text(names + source.read_text(encoding="utf-8"), encoding="utf-8")
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE")}
     command_line = [neovim(), "--headless", "-u", "NONE", "-i", "NONE", "+luafile drive.lua"]
@@ -115,3 +117,25 @@ def test_an_edit_is_decided_part_by_part_with_plain_lsp(tmp_path: Path) -> None:
     assert seen["text"] == [*before[:2], "two", *before[3:]]
     assert seen["undone"] == before
     assert told.startswith("The user accepted 1 of 2 parts of the edit to n.txt")
+
+
+def test_a_chat_panel_has_an_edit_accepted_in_the_editors_own_buffer(tmp_path: Path) -> None:
+    (tmp_path / "n.txt").write_text("1\n2\n3\n", encoding="utf-8")
+    use = edit("n.txt", ("2\n", "two\n"))
+    with wire_server("openai", script("openai", use)) as model:
+        seen = drive(tmp_path, model, PANEL)
+        first = json.dumps(model.bodies[0]["messages"])
+        told = results(model.bodies[1], "openai")["c1"]
+    assert (seen["agent"], seen["stopped"]) == ("tierline", "end_turn")
+    assert "mine, not saved" in first, "the buffer is sent, not the disk"
+    (asked,) = seen["asked"]
+    assert asked["options"][0] == "Apply"
+    (diff,) = asked["content"]
+    assert (diff["type"], diff["path"]) == ("diff", str(tmp_path / "n.txt"))
+    assert "mine, not saved\n1\ntwo\n3" in diff["newText"]
+    assert seen["buffer"] == ["mine, not saved", "1", "two", "3"]
+    assert not seen["modified"], "it was written"
+    assert (tmp_path / "n.txt").read_text(encoding="utf-8") == "mine, not saved\n1\ntwo\n3\n"
+    assert "tool_call" in seen["kinds"] and "usage_update" in seen["kinds"]
+    assert seen["sessions"] == 1
+    assert "accepted" in told
