@@ -484,3 +484,38 @@ async def test_slash_commands_are_offered_and_answered_without_a_model(
         await chat.say(session, "/context window many")
     await chat.say(session, "/usr/bin is a folder, not a command")
     assert "/usr/bin is a folder" in sent(model)
+
+
+async def test_what_the_protocol_cannot_show_is_answered_by_commands(
+    panel: Open, model: WireServer, workspace: Path
+) -> None:
+    chat = await panel(model)
+    session = await new(chat, workspace)
+
+    async def ask(line: str) -> str:
+        chat.updates.clear()
+        await chat.say(session, line)
+        return str(chat.text())
+
+    assert "Nothing was sent yet." in await ask("/cost")
+    assert "src/a.py: " in await ask("/add src/a.py")
+    assert "pinned (sticky)" in await ask("/pin src/a.py")
+    assert "tokens (" in await ask("/context")
+    assert "system prompt and tools" in await ask("/tiers")
+    await chat.say(session, "Hello")
+    assert "64 tokens were read" in await ask("/cache")
+    assert "src/a.py" in await ask("/why src/a.py")
+    assert "1 requests, 100 tokens in, 5 out" in await ask("/cost")
+    assert "gpt-5" in await ask("/model")
+    assert "gpt-5-mini answers" in await ask("/model gpt-5-mini")
+    assert "No files" in await ask("/remove src/a.py")
+    assert "Nothing was compacted" in await ask("/compact")
+    (workspace / ".env").write_text("COLOUR=blue\n", encoding="utf-8")
+    for line, why in {
+        "/add .env": "Not added",
+        "/why": "not complete",
+        "/context x": "/help",
+    }.items():
+        with pytest.raises(RequestError, match=why):
+            await chat.say(session, line)
+    assert len(model.bodies) == 1

@@ -14,6 +14,7 @@ from attrs import frozen
 
 from tierline import protocol as p
 from tierline.errors import TierlineError
+from tierline.session.slash import context as slash_context
 from tierline.session.slash import memory as slash_memory
 from tierline.session.slash import urls as slash_urls
 
@@ -222,6 +223,21 @@ async def _query(session: Session, rest: str) -> p.CommandResult:
 
 COMMANDS: tuple[Command, ...] = (
     Command("undo", "[GID]", "Take back the last turn, or all turns after one.", _undo),
+    Command("context", "", "Show how large the next request is, by section.", slash_context.budget),
+    Command("budget", "", "The same as /context.", slash_context.budget),
+    Command("tiers", "", "Show the next request's tiers, and what is cached.", slash_context.tiers),
+    Command("cache", "", "Say why the last request hit or missed the cache.", slash_context.cache),
+    Command("why", "<file>", "Say why something was sent or left out.", slash_context.why),
+    Command("cost", "", "Show what this conversation has cost.", slash_context.cost),
+    Command("model", "[name]", "List the models, or choose one.", slash_context.model),
+    Command("compact", "", "Summarise the older part of the history now.", slash_context.compact),
+    Command("files", "", "List the files in the context.", slash_context.files),
+    Command("add", "<file>", "Put a file or folder into the context.", slash_context.add),
+    Command("remove", "<file>", "Take a file out of the context.", slash_context.remove),
+    Command("pin", "<file>", "Pin a file: it is left out last.", slash_context.pin),
+    Command("unpin", "<file>", "Unpin a file; it stays in the context.", slash_context.unpin),
+    Command("new", "", "Begin a new session.", _new),
+    Command("clear", "", "The same as /new.", _new),
     Command("context show", "", "Show the exact context of the next request.", _show),
     Command("context window", "<N>", "Send only the last N turns; 0 for all.", _window),
     Command("context rebuild", "", "Derive STATE anew from the window.", _rebuild),
