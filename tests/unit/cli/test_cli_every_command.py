@@ -25,11 +25,12 @@ COMMANDS: dict[str, Any] = dict(leaves(typer.main.get_command(app)))
 NO_JSON = {
     "serve": "speaks LSP",
     "mcp": "speaks MCP",
+    "acp": "speaks ACP",
     "interactive": "is a conversation",
     "completion": "prints a script",
 }
 """Commands that print no data, and why."""
-PROTOCOLS = {"serve", "mcp"}
+PROTOCOLS = {"serve", "mcp", "acp"}
 """They run until their client goes."""
 PAGE = "https://example.org/never-added"
 SAMPLES: dict[str, list[str]] = {
