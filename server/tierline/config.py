@@ -194,6 +194,9 @@ class ToolsConfig:
     """Save a file after an edit was applied to it, unless it had unsaved changes before."""
     commands: Literal["ask", "off"] = "ask"
     """Commands are run after you agreed to the very command line, or not offered at all."""
+    mcp_servers: Literal["ask", "off"] = "ask"
+    """MCP servers that the workspace names are started after you agreed to each, and each of their
+    tools is asked about; off: none are started, not even those that the editor passes on."""
     command_seconds: float = field(default=120.0, validator=_POSITIVE)
     """A command that runs longer is stopped, in seconds."""
     command_output_chars: int = field(default=400_000, validator=_POSITIVE)

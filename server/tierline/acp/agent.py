@@ -17,6 +17,7 @@ from tierline.acp.chat import AcpChat
 from tierline.acp.options import EDIT_MODES, EDITS
 from tierline.acp.workbench import Abilities
 from tierline.errors import TierlineError
+from tierline.mcpservers.definitions import ServerDefinition
 from tierline.session.handlers import HANDLERS
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class TierlineAgent:
             auth_methods=methods,
             agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
+                mcp_capabilities=schema.McpCapabilities(http=True),
                 prompt_capabilities=schema.PromptCapabilities(image=True, embedded_context=True),
                 session_capabilities=schema.SessionCapabilities(
                     list=schema.SessionListCapabilities(),
@@ -222,12 +224,13 @@ class TierlineAgent:
         chat = AcpChat(self._client, self._abilities)
         try:
             with _as_protocol_errors():
-                state = await chat.open(folders, session_id)
+                servers = [_server(given) for given in mcp_servers or ()]
+                state = await chat.open(folders, session_id, servers)
         except BaseException:
             await chat.close()
             raise
         self._chats[chat.session_id] = chat
-        asyncio.get_running_loop().call_later(OFFER_SECONDS, chat.begun, len(mcp_servers or ()))
+        asyncio.get_running_loop().call_later(OFFER_SECONDS, chat.begun)
         return chat, state
 
     def _chat(self, session_id: str) -> AcpChat:
@@ -282,4 +285,16 @@ def _listed(one: p.SessionInfo, folder: Path) -> schema.SessionInfo:
         cwd=str(folder),
         title=one.title or " ".join(one.preview.split()) or None,
         updated_at=one.timestamp,
+    )
+
+
+def _server(given: Any) -> ServerDefinition:
+    if isinstance(given, schema.McpServerStdio):
+        env = {variable.name: variable.value for variable in given.env}
+        return ServerDefinition(given.name, (given.command, *given.args), env)
+    if isinstance(given, schema.McpServerHttp):
+        headers = {header.name: header.value for header in given.headers}
+        return ServerDefinition(given.name, url=given.url, headers=headers)
+    raise RequestError(
+        _INVALID, f"The MCP server {given.name!r} is neither stdio nor http. Leave it out.", None
     )

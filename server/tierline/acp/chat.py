@@ -17,6 +17,7 @@ from tierline.acp.content import Attached, PromptContent, read_prompt
 from tierline.acp.workbench import Abilities, AcpWorkbench, terminal_content
 from tierline.context.text import clip
 from tierline.errors import TierlineError
+from tierline.mcpservers.definitions import ServerDefinition
 from tierline.session.handlers import HANDLERS
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ STOPS: dict[str, schema.StopReason] = {
     "output_limit": "max_tokens",
 }
 """What a turn's notices say about why it ended, in the protocol's words."""
-NO_MCP = "Tierline does not start MCP servers yet; {count} that the editor passed on are not used."
 ONCE, ALWAYS, DENY = "once", "always", "deny"
 ALL = "all"
 
@@ -60,8 +60,14 @@ class AcpChat:
         self._titled = False
         self._cost = 0.0
 
-    async def open(self, folders: Sequence[Path], session_id: str = "") -> p.State:
-        """Open the workspace with a new conversation, or with the one that is named.
+    async def open(
+        self,
+        folders: Sequence[Path],
+        session_id: str = "",
+        servers: Sequence[ServerDefinition] = (),
+    ) -> p.State:
+        """Open the workspace with a new conversation, or with the one that is named. The tools of
+        the MCP ``servers`` are offered to the model.
 
         Raises:
             TierlineError: ``not_found`` if there is no such conversation.
@@ -76,6 +82,7 @@ class AcpChat:
             publish=self._on_event,
             text_documents=lambda: self.workbench.documents,
             workbench=self.workbench,
+            mcp_servers=servers,
         )
         await self._session.start()
         self.edits = self._session.settings.tools.edits
@@ -236,11 +243,9 @@ class AcpChat:
                 "The session's configOptions list what there is.",
             )
 
-    def begun(self, mcp_servers: int) -> None:
-        """The client knows the session: tell what goes on in it."""
+    def begun(self) -> None:
+        """The client knows the session: tell what can be done in it."""
         self._beside(self._offer())
-        if mcp_servers:
-            self._note(p.Notice("info", NO_MCP.format(count=mcp_servers), "mcp"))
 
     async def _offer(self) -> None:
         """Tell the client which slash commands there are, one entry for each first word."""

@@ -15,6 +15,7 @@ from tierline.context.blocks import Image
 from tierline.context.files import FileContext
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
+from tierline.mcpservers.definitions import ServerDefinition
 from tierline.providers.editor_port import EditorPort
 from tierline.session.asking import Asker
 from tierline.session.caching.keepalive import KeepAliveService
@@ -49,6 +50,7 @@ from tierline.session.state.queue import TurnQueue
 from tierline.session.tools.codetools import code_tools
 from tierline.session.tools.commands import CommandService
 from tierline.session.tools.notetools import note_tools
+from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import ReflectionService
@@ -80,6 +82,7 @@ class Session:
         text_documents: Callable[[], Mapping[str, Any]] = dict,
         notebook_documents: Callable[[], Mapping[str, Any]] = dict,
         editor: EditorPort | None = None,
+        mcp_servers: Sequence[ServerDefinition] = (),
         progress: Progress | None = None,
         workbench: Workbench | None = None,
         looking: bool = False,
@@ -98,6 +101,7 @@ class Session:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._shown: list[p.FileInfo] = []
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._mcp_servers = mcp_servers
         store = HistoryStore(
             self.home.parent,
             redact=(lambda text: redact(text)[0])
@@ -155,6 +159,9 @@ class Session:
         self.shell = CommandService(
             self.bus, self.preferences, self.roots, self.tools, self.consents, self.workbench
         )
+        self.servers = ServerService(
+            self.bus, self.preferences, self.roots, self.tools, self.consents
+        )
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*note_tools(self), *code_tools(self), *effects):
             self.tools.registry.add(tool)
@@ -184,6 +191,8 @@ class Session:
         self.bus.session_id = self.conversation.session_id
         await self.models.start()
         self.symbols.start()
+        if not self.looking:
+            self.servers.start(self._mcp_servers)
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         for text in (*problems(self.settings), *self.urls.lost()):
@@ -198,6 +207,7 @@ class Session:
         await self.churn.close()
         await self.compaction.close()
         await self.turns.close()
+        await self.servers.close()
         await self.cache.close()
         await self.symbols.close()
         await self.models.close()

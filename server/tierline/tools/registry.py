@@ -27,6 +27,8 @@ class Consent(StrEnum):
     """Changes a file: the tool itself shows the change and waits for accept or reject."""
     COMMAND = "command"
     """Runs a program: the tool itself asks, each time or until it is allow-listed."""
+    SERVER = "server"
+    """Belongs to an MCP server, and does what that does: asked about like a command."""
 
 
 @frozen

@@ -110,7 +110,7 @@ def test_a_sample_is_here(name: str) -> None:
 @every
 def test_data_can_be_had_as_json_and_the_workspace_can_be_named(name: str) -> None:
     assert ("--json" in options(name)) != (name in NO_JSON)
-    assert "--root" in options(name) or name in ("serve", "completion")
+    assert "--root" in options(name) or name in ("serve", "acp", "completion")
 
 
 @every

@@ -28,6 +28,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   edits: ['tools', 'edits'],
   saveEdits: ['tools', 'saveEdits'],
   commands: ['tools', 'commands'],
+  mcpServers: ['tools', 'mcpServers'],
   commandSeconds: ['tools', 'commandSeconds'],
   maxRounds: ['tools', 'maxRounds'],
   compaction: ['compaction', 'enabled'],

@@ -99,6 +99,8 @@ class ToolService:
         settings = self._preferences.settings.tools
         if tool.consent is Consent.COMMAND:
             return settings.commands != "off" and settings.workspace_trusted
+        if tool.consent is Consent.SERVER:
+            return settings.mcp_servers != "off" and settings.workspace_trusted
         if tool.consent is Consent.EDIT:
             return settings.workspace_trusted
         return True

@@ -95,6 +95,7 @@ class Rounds:
             asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
         """
         await self.complete_earlier(turn.group_id)
+        await self._session.servers.settled()
         await self._session.urls.offer(turn)
         await self._news(turn)
         while True:

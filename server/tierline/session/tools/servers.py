@@ -1,0 +1,237 @@
+"""Tools of MCP servers: started with the user's leave, asked about by tool, bounded as our own."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tierline import protocol as p
+from tierline.context.prompt import ToolSpec
+from tierline.context.refusals import Refusal
+from tierline.context.text import clip
+from tierline.mcpservers.connection import ServerConnection, ServerError, ServerTool
+from tierline.mcpservers.definitions import FILES, ServerDefinition, parse
+from tierline.session.consents import ConsentService, visible_text
+from tierline.session.events import EventBus
+from tierline.session.state.preferences import Preferences
+from tierline.session.tools.commands import AllowList
+from tierline.session.tools.toolbox import ToolService
+from tierline.tools.registry import Call, Consent, Output, Tool
+from tierline.workspace.paths import Roots
+from tierline.workspace.reading import read_file
+
+log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 10.0
+"""How long a turn waits for servers that are starting: what comes later would lose its cache."""
+MOST_DEFINITION = 256 * 1024
+"""Bytes of a configuration file."""
+MOST_DESCRIPTION = 2000
+"""Characters of a tool's description: each request pays for them."""
+MOST_ANSWER = 400_000
+"""Characters of an answer, as for commands."""
+_ODD = re.compile(r"[^A-Za-z0-9_]+")
+
+
+class ServerService:
+    """Keeps the MCP servers of a workspace, and offers their tools to the model."""
+
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        roots: Roots,
+        tools: ToolService,
+        consents: ConsentService,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._roots = roots
+        self._tools = tools
+        self._consents = consents
+        self._connections: dict[str, ServerConnection] = {}
+        self._starting: set[asyncio.Task[None]] = set()
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def start(self, passed: Sequence[ServerDefinition] = ()) -> None:
+        """Begin with what the editor passed on, and with what the workspace names if the user
+        agrees. Returns at once.
+        """
+        settings = self._preferences.settings.tools
+        if settings.mcp_servers == "off" or not settings.workspace_trusted:
+            return
+        for definition in passed:
+            self._begin(definition)
+        self._keep(self._asking, self._named())
+
+    async def settled(self) -> None:
+        """Wait, a little, for servers that are starting."""
+        if self._starting:
+            await asyncio.wait(set(self._starting), timeout=SETTLE_SECONDS)
+
+    async def close(self) -> None:
+        """End all servers."""
+        for task in (*self._asking, *self._starting):
+            task.cancel()
+        await asyncio.gather(*(c.close() for c in self._connections.values()))
+
+    # --- starting --------------------------------------------------------------------------------
+
+    async def _named(self) -> None:
+        """The servers that the workspace's files name: each is started with the user's leave."""
+        found, problems = await asyncio.to_thread(self._definitions)
+        for text in problems:
+            self._say(f"{text} It is not used.")
+        for definition in found:
+            if definition.name not in self._connections and await self._agreed(definition):
+                self._begin(definition)
+
+    def _definitions(self) -> tuple[list[ServerDefinition], list[str]]:
+        """Blocking."""
+        root = self._roots.primary
+        found: dict[str, ServerDefinition] = {}
+        problems: list[str] = []
+        for name in FILES if root is not None else ():
+            place = f"{root}/{name}"
+            if not os.path.lexists(place):
+                continue
+            read = read_file(name, place, MOST_DEFINITION)
+            if isinstance(read, Refusal):
+                problems.append(read.message)
+                continue
+            named, wrong = parse(read.data.decode("utf-8", "replace"), name, os.environ)
+            problems += wrong
+            for definition in named:
+                found.setdefault(definition.name, definition)
+        return list(found.values()), problems
+
+    async def _agreed(self, definition: ServerDefinition) -> bool:
+        """A repository cannot start a program: the user sees which one, and agrees to just that."""
+        mark = hashlib.sha256("\0".join(definition.identity).encode()).hexdigest()[:16]
+        entry = ["mcp-server", definition.name, mark]
+        if entry in await asyncio.to_thread(self._allowed().commands):
+            return True
+        values = ", ".join(sorted(definition.env))
+        given = f" It is given the variables {values}." if values else ""
+        question = p.ConsentInfo(
+            id="",
+            turn_id="",
+            call_id="",
+            kind="command",
+            title=f"Start the MCP server {visible_text(definition.name)[:60]}?",
+            text=visible_text(definition.shown),
+            detail=f"{definition.origin} of this workspace names it.{visible_text(given)}",
+            can_remember=True,
+        )
+        decision = await self._consents.ask(question)
+        if decision.answer == "always":
+            await asyncio.to_thread(self._allowed().add, entry)
+        return decision.allowed
+
+    def _begin(self, definition: ServerDefinition) -> None:
+        connection = ServerConnection(definition, str(self._roots.primary or Path.home()))
+        self._connections[definition.name] = connection
+        self._keep(self._starting, self._connect(connection))
+
+    async def _connect(self, connection: ServerConnection) -> None:
+        name = visible_text(connection.definition.name)[:60]
+        try:
+            await connection.open()
+        except ServerError as error:
+            self._say(f"The MCP server {name} is not used: {error}.")
+            return
+        for tool in connection.tools:
+            self._tools.registry.add(self._tool(connection, tool))
+        self._bus.context_changed()
+        log.info("The MCP server %s offers %d tools", name, len(connection.tools))
+
+    def _tool(self, connection: ServerConnection, tool: ServerTool) -> Tool:
+        spec = ToolSpec(
+            name=offered_name(connection.definition.name, tool.name),
+            description=clip(
+                f"{tool.description} (MCP server {connection.definition.name})".strip(),
+                MOST_DESCRIPTION,
+            ),
+            input_schema=dict(tool.schema),
+            builtin=False,
+        )
+
+        async def answer(call: Call) -> Output:
+            return await self._call(connection, tool, call)
+
+        return Tool(spec, answer, Consent.SERVER, title=_title)
+
+    # --- calling ---------------------------------------------------------------------------------
+
+    async def _call(self, connection: ServerConnection, tool: ServerTool, call: Call) -> Output:
+        server = connection.definition.name
+        entry = ["mcp-tool", server, tool.name]
+        if not await self._may(entry, connection, tool, call):
+            return Output(
+                "Not called: the user did not allow this call.", error=True, note="not allowed"
+            )
+        self._tools.running(call)
+        try:
+            found = await connection.call(tool.name, call.arguments)
+        except ServerError as error:
+            return Output(f"The MCP server {server} gave no answer: {error}.", error=True)
+        text = found.text
+        if len(text) > MOST_ANSWER:
+            text = clip(text, MOST_ANSWER) + "\n[cut: the answer was longer]"
+        return Output(text, found.error, found.images)
+
+    async def _may(
+        self, entry: list[str], connection: ServerConnection, tool: ServerTool, call: Call
+    ) -> bool:
+        allowed = await asyncio.to_thread(self._allowed().commands)
+        if entry in allowed or [*entry[:2], "*"] in allowed:
+            return True
+        server = visible_text(connection.definition.name)[:60]
+        says = " It says that it changes nothing." if tool.reads_only else ""
+        question = p.ConsentInfo(
+            id="",
+            turn_id=call.turn_id,
+            call_id=call.id,
+            kind="command",
+            title=f"Call {visible_text(tool.name)[:60]} of the MCP server {server}?",
+            text=visible_text(json.dumps(call.arguments, ensure_ascii=False, indent=1)),
+            detail=f"“Always” is for this tool with any arguments.{says}",
+            can_remember=True,
+        )
+        self._tools.asking(call)
+        decision = await self._consents.ask(question)
+        if decision.answer == "always":
+            await asyncio.to_thread(self._allowed().add, entry)
+        return decision.allowed
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    def _allowed(self) -> AllowList:
+        return AllowList(str(self._roots.primary or Path()))
+
+    def _say(self, text: str) -> None:
+        self._bus.notice("warning", text, "mcp")
+
+    def _keep(self, where: set[asyncio.Task[None]], work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        where.add(task)
+        task.add_done_callback(where.discard)
+
+
+def offered_name(server: str, tool: str) -> str:
+    """A tool's name in the prompt: the same in every session, legal for every provider."""
+    name = f"mcp_{_ODD.sub('_', server)}_{_ODD.sub('_', tool)}"
+    if len(name) <= 64:
+        return name
+    return f"{name[:55]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _title(arguments: Mapping[str, Any]) -> str:
+    return visible_text(json.dumps(arguments, ensure_ascii=False))
