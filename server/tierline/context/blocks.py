@@ -50,11 +50,29 @@ class ToolResult:
 
 
 @frozen
+class Maker:
+    """Who made a piece of reasoning. Nobody else is given it."""
+
+    service: str = ""
+    """The service's host, or its name where it has its own address."""
+    model: str = ""
+
+
+@frozen
 class Reasoning:
-    """A provider's own thinking block, opaque to us; sent back only to its own strategy."""
+    """A piece of a model's thinking, opaque to us; sent back only to the one who made it.
+
+    ``data`` is what goes back, in the provider's own shape: a ``thinking`` or ``redacted_thinking``
+    block (Messages), fields of the assistant's message such as ``reasoning_content`` (Chat
+    Completions), ``extra_content`` of the call that follows it (Gemini), or a ``reasoning`` item
+    (Responses). Under the strategy ``shown`` it is text for display alone, which goes nowhere.
+    """
 
     strategy: str
     data: Mapping[str, Any] = field(factory=dict)
+    maker: Maker = field(factory=Maker)
+    prefix: str = ""
+    """Hash of all that the model had read when it made this (``context/prefix.py``)."""
 
 
 Block: TypeAlias = Text | Image | ToolUse | ToolResult | Reasoning

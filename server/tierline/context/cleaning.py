@@ -105,7 +105,7 @@ def _clean_reasoning(block: Reasoning) -> Reasoning | None:
         fields = _THINKING.get(str(data.get("type")))
         if fields is None or not all(isinstance(data.get(f), str) for f in fields):
             return None
-    return Reasoning(block.strategy, data) if data else None
+    return attrs.evolve(block, data=data) if data else None
 
 
 def as_text(result: ToolResult) -> Text:

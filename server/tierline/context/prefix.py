@@ -17,8 +17,9 @@ render. Cache marks are no part of it: they may move without changing what the m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from tierline.context.blocks import Block, Image, ToolResult
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.prompt_json import block_to_json, encode
 
@@ -39,6 +40,13 @@ class Prefix:
     def now(self) -> str:
         """The hash of everything so far, in hexadecimal digits."""
         return self._now.hex()[:_DIGITS]
+
+    def behind(self, blocks: Sequence[Block]) -> str:
+        """The hash of everything so far and the first blocks of the message that comes next."""
+        if not blocks:
+            return self.now
+        shapes = encode([_shape(block) for block in blocks])
+        return hashlib.sha256(self._now + shapes).hexdigest()[:_DIGITS]
 
     def add(self, message: PromptMessage) -> None:
         """A message as it will be sent."""
@@ -65,4 +73,13 @@ def _digest(message: PromptMessage) -> bytes:
 
 
 def _blocks(blocks: Iterable[PromptBlock]) -> list[object]:
-    return [block_to_json(entry.block) for entry in blocks]
+    return [_shape(entry.block) for entry in blocks]
+
+
+def _shape(block: Block) -> object:
+    """What the model sees of a block; of a picture not where it lies or how large we think it."""
+    if isinstance(block, ToolResult):
+        return [block.tool_use_id, block.is_error, [_shape(part) for part in block.content]]
+    if isinstance(block, Image):
+        return [block.media_type, block.data]
+    return block_to_json(block)

@@ -151,7 +151,13 @@ def _encode_block(block: Block) -> dict[str, Any]:
                 shown["is_error"] = True
             return shown
         case Reasoning():
-            return {"type": "reasoning", "strategy": block.strategy, "data": dict(block.data)}
+            return _encode_reasoning(block)
+
+
+def _encode_reasoning(block: Reasoning) -> dict[str, Any]:
+    facts = {"service": block.maker.service, "model": block.maker.model, "prefix": block.prefix}
+    known = {name: value for name, value in facts.items() if value}
+    return {"type": "reasoning", "strategy": block.strategy, "data": dict(block.data), **known}
 
 
 def _encode_image(image: Image) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.blocks import Block, Image, Maker, Reasoning, Text, ToolResult, ToolUse
 from tierline.history.messages import Message, Status
 from tierline.history.parser import GEMINI
 
@@ -20,8 +20,11 @@ def compatible(made_by: str, active: str) -> bool:
     return made_by == active or (made_by in GEMINI and active in GEMINI)
 
 
-def isolate(messages: Iterable[Message], active: str) -> tuple[Message, ...]:
-    """The history as the active strategy may see it.
+def isolate(
+    messages: Iterable[Message], active: str, maker: Maker | None = None
+) -> tuple[Message, ...]:
+    """The history as the active strategy may see it; of thinking only what ``maker`` made, if one
+    is named.
 
     Of a foreign message its plain text stays (in a ``tool`` message there is none); a message of
     which nothing stays is left out. A result of our own whose call was foreign goes with the call.
@@ -37,7 +40,7 @@ def isolate(messages: Iterable[Message], active: str) -> tuple[Message, ...]:
         for block in message.content:
             if isinstance(block, ToolUse):
                 (gone.discard if ours else gone.add)(block.id)
-        content = tuple(b for b in message.content if _may_cross(b, ours, gone, active))
+        content = tuple(b for b in message.content if _may_cross(b, ours, gone, active, maker))
         if content == message.content:
             kept.append(message)
         elif content:
@@ -46,7 +49,7 @@ def isolate(messages: Iterable[Message], active: str) -> tuple[Message, ...]:
     return tuple(m for m in kept if m.role != "tool" or any(_is_result(b) for b in m.content))
 
 
-def _may_cross(block: Block, ours: bool, gone: set[str], active: str) -> bool:
+def _may_cross(block: Block, ours: bool, gone: set[str], active: str, maker: Maker | None) -> bool:
     match block:
         case Text() | Image():
             return True
@@ -55,7 +58,7 @@ def _may_cross(block: Block, ours: bool, gone: set[str], active: str) -> bool:
         case ToolResult():
             return ours and block.tool_use_id not in gone
         case Reasoning():
-            return compatible(block.strategy, active)
+            return compatible(block.strategy, active) and maker in (None, block.maker)
 
 
 def _is_result(block: Block) -> bool:

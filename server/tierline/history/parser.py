@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.blocks import Block, Image, Maker, Reasoning, Text, ToolResult, ToolUse
 from tierline.history.ids import derived_id
 
 GEMINI = frozenset({"gemini", "gemini_gca"})
@@ -81,7 +81,9 @@ class MessageParser:
                     bool(part.get("is_error", False)),
                 )
             case "reasoning" if isinstance(part.get("data"), Mapping):
-                block = Reasoning(_string(part.get("strategy")), dict(part["data"]))
+                maker = Maker(_string(part.get("service")), _string(part.get("model")))
+                prefix = _string(part.get("prefix"))
+                block = Reasoning(_string(part.get("strategy")), dict(part["data"]), maker, prefix)
         return block
 
     def _result_content(self, content: Any) -> tuple[Text | Image, ...]:

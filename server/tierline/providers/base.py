@@ -46,19 +46,26 @@ class ReasoningDelta:
 
 @frozen
 class ReasoningDone:
-    """A whole opaque thinking block that must be sent back unchanged to the same provider."""
+    """A whole piece of thinking, opaque, that must be sent back unchanged to whom it came from.
+
+    Comes after its deltas, and before what it led to. Thinking that comes in deltas alone is shown
+    and kept, but goes nowhere.
+    """
 
     data: Mapping[str, Any]
 
 
 @frozen
 class ToolCall:
-    """A complete call. ``error`` is set if its arguments were not a JSON object."""
+    """A complete call. ``error`` is set if its arguments were not a JSON object; ``signature`` is
+    what must be sent back on it, unchanged, as fields of the call.
+    """
 
     id: str
     name: str
     input: Mapping[str, Any] = field(factory=dict)
     error: str = ""
+    signature: Mapping[str, Any] = field(factory=dict)
 
 
 @frozen

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from tierline.context.prompt import Prompt
 from tierline.providers import fragments, render_openai
@@ -28,6 +28,7 @@ from tierline.providers.choose import Choice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_event, from_exception
 from tierline.providers.retry import with_retries
+from tierline.providers.thoughts import PLAIN, SIGNATURE, Thoughts
 from tierline.providers.transport import Endpoint, checked, http_options, send
 
 _ADDRESS = "https://api.openai.com/v1"
@@ -157,6 +158,7 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(factory=list)
+    signature: dict[str, Any] = field(factory=dict)
 
 
 @define
@@ -167,6 +169,7 @@ class CompletionReader:
     secret: str = field(default="", repr=False)
     done: bool = False
     _calls: dict[int, _Call] = field(factory=dict)
+    _thoughts: Thoughts = field(factory=Thoughts)
     _stop: str | None = None
 
     def read(self, data: Mapping[str, Any]) -> Iterator[StreamEvent]:
@@ -194,21 +197,24 @@ class CompletionReader:
         """See ``Reader.end``. Calls are whole only now: no piece says that it is the last."""
         if self._stop is None and not self.done:
             return
+        yield from self._thoughts.done()
         for index in sorted(self._calls):
             call = self._calls[index]
-            yield tool_call(call.id or f"call_{index}", call.name, "".join(call.arguments))
+            made = tool_call(call.id or f"call_{index}", call.name, "".join(call.arguments))
+            yield evolve(made, signature=call.signature)
         reason = self._stop or ""
         mapped = _STOPS.get(reason, "other" if reason else "end")
         yield Stop("tool_use" if mapped == "end" and self._calls else mapped, reason)
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        # Two names are in use among compatible servers; OpenAI itself does not send its thinking.
-        for key in ("reasoning_content", "reasoning"):
+        self._thoughts.add(delta)
+        for key in PLAIN:
             if isinstance(text := delta.get(key), str) and text:
                 yield ReasoningDelta(text)
                 break
         for key in ("content", "refusal"):
             if isinstance(text := delta.get(key), str) and text:
+                yield from self._thoughts.done()
                 yield TextDelta(text)
         for position, piece in enumerate(_rows(delta.get("tool_calls"))):
             if isinstance(piece, Mapping):
@@ -220,6 +226,8 @@ class CompletionReader:
         function = _mapping(piece.get("function"))
         call.id = call.id or str(piece.get("id") or "")
         call.name = call.name or str(function.get("name") or "")
+        if SIGNATURE in piece:
+            call.signature[SIGNATURE] = piece[SIGNATURE]
         arguments = function.get("arguments")
         if isinstance(arguments, str):
             call.arguments.append(arguments)

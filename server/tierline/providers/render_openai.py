@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tierline.context.blocks import Image, Text, ToolResult, ToolUse, visible
+from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
+from tierline.providers import thoughts
 from tierline.providers.canonical import dumps, object_schema, sort_keys, sort_tools
 
 _NO_OUTPUT = "(no output)"
@@ -76,19 +77,40 @@ def message(message: PromptMessage) -> list[dict[str, Any]]:
 
 def _assistant(message: PromptMessage) -> list[dict[str, Any]]:
     text = _joined(message.blocks)
-    calls = [_call(item.block) for item in message.blocks if isinstance(item.block, ToolUse)]
+    calls = _calls(message.blocks)
     if calls:
-        return [{"role": "assistant", "content": text or None, "tool_calls": calls}]
+        shape: dict[str, Any] = {"role": "assistant", "content": text or None, "tool_calls": calls}
+        return [shape | _thoughts(message.blocks)]
     return [{"role": "assistant", "content": text}] if text else []
 
 
-def _call(use: ToolUse) -> dict[str, Any]:
-    arguments = dumps(dict(use.input)).decode("utf-8")
-    return {
-        "id": use.id,
-        "type": "function",
-        "function": {"name": use.name, "arguments": arguments},
-    }
+def _calls(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:
+    """The calls, each with what its provider wants back on it."""
+    shapes: list[dict[str, Any]] = []
+    signature: dict[str, Any] = {}
+    for item in items:
+        block = item.block
+        if isinstance(block, Reasoning):
+            signature = {n: block.data[n] for n in (thoughts.SIGNATURE,) if n in block.data}
+        elif isinstance(block, ToolUse):
+            arguments = dumps(dict(block.input)).decode("utf-8")
+            function = {"name": block.name, "arguments": arguments}
+            shapes.append({"id": block.id, "type": "function", "function": function, **signature})
+            signature = {}
+    return shapes
+
+
+def _thoughts(items: Iterable[PromptBlock]) -> dict[str, Any]:
+    """What a model thought before its calls, in the fields that it came in. Without calls nobody
+    asks for it, and some refuse it.
+    """
+    found: dict[str, Any] = {}
+    for item in items:
+        if isinstance(item.block, Reasoning):
+            for name in thoughts.FIELDS:
+                if value := item.block.data.get(name):
+                    found[name] = found[name] + value if name in found else value
+    return found
 
 
 def _user(message: PromptMessage) -> list[dict[str, Any]]:

@@ -6,11 +6,13 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from attrs import evolve
 
 from tierline import protocol as p
 from tierline.config import Settings
+from tierline.context.blocks import Maker
 from tierline.context.counting import TokenCounter
 from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts
@@ -199,6 +201,14 @@ class ModelService:
         """The parsing strategy of the provider in force; ``text`` without one."""
         choice = self._choice_or_none()
         return choice.strategy if choice is not None else "text"
+
+    @property
+    def maker(self) -> Maker:
+        """Who answers: what its thinking is tagged with."""
+        choice = self._choice_or_none()
+        if choice is None:
+            return Maker()
+        return Maker(urlsplit(choice.base_url).netloc or choice.kind, choice.model)
 
     def choice(self) -> Choice | None:
         """What would be used now."""

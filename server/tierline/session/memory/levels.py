@@ -101,7 +101,9 @@ class MemoryService:
     async def stats(self, _params: p.NoParams) -> p.MemoryStats:
         """Levels, summaries with their sources, and how well compression works."""
         session = self._session
-        messages = isolate(session.conversation.context(), session.models.strategy)
+        messages = isolate(
+            session.conversation.context(), session.models.strategy, session.models.maker
+        )
         forced = [Compress(g) for g in session.conversation.timeline().compressed]
         window = session.models.facts().max_input_tokens
         memory = await asyncio.to_thread(self._memory, list(messages), forced, window)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from tierline.config import CacheConfig
-from tierline.context.blocks import Text
+from tierline.context.blocks import Maker, Text
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.fileentry import FileEntry
@@ -52,6 +52,8 @@ class Snapshot:
     messages: tuple[Message, ...]
     files: tuple[Item, ...]
     absent: tuple[Absent, ...]
+    maker: Maker = field(factory=Maker)
+    """Who reads the request, and is given back its own thinking."""
     active_group: str = ""
     tail: tuple[PromptBlock, ...] = ()
     memos: tuple[Item, ...] = ()
@@ -137,7 +139,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
     # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
     strategy = snapshot.strategy if snapshot.tools else "text"
     chosen = snapshot.messages if snapshot.memory is None else snapshot.memory.messages
-    messages: Sequence[Message] = isolate(chosen, strategy)
+    messages: Sequence[Message] = isolate(chosen, strategy, snapshot.maker)
     if snapshot.meaning is not None and snapshot.selection == Strategy.RANKED:
         snapshot.meaning.warm(messages)
     messages = select(

@@ -233,12 +233,13 @@ class Composer:
         selection = selection_of(session.strategy, session.window)
         memory = None
         if selection == Strategy.LEVELS:
-            isolated = isolate(messages, session.models.strategy)
+            isolated = isolate(messages, session.models.strategy, session.models.maker)
             memory = await session.memory.view(isolated, turn, limits.max_input_tokens)
         read = await asyncio.to_thread(self._read, turn, counter)
         return Snapshot(
             facts=facts,
             strategy=session.models.strategy,
+            maker=session.models.maker,
             mode=ContextMode(session.mode),
             limits=limits,
             messages=tuple(messages),

@@ -19,6 +19,7 @@ from tierline.context.items import Item
 from tierline.context.plan import ContextPlan, plan
 from tierline.context.prompt import Prompt
 from tierline.context.strict import strict
+from tierline.context.thinking import keep_valid
 from tierline.context.tiers.base import Arrangement, Moment, Sent, Tariff
 from tierline.session.requests.candidates import Snapshot, signals_of
 from tierline.session.requests.tiering import policy
@@ -145,6 +146,6 @@ def _form(
     messages, notices = limit_images(prompt.messages, sees=snapshot.facts.sees_images)
     prompt = evolve(prompt, messages=messages)
     if snapshot.active_group:
-        prompt = strict(prompt, strategy=snapshot.strategy)
+        prompt, _lost = keep_valid(strict(prompt, strategy=snapshot.strategy), snapshot.maker)
     frame = counter.count(prompt) - sum(item.tokens for item in items)
     return _Form(arranged, prompt, max(frame, 1), tuple(notices))

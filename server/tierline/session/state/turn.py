@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
 
 from tierline import protocol as p
 from tierline.context.blocks import Block, Reasoning, Text, ToolUse, visible
+from tierline.context.thinking import SHOWN, Binding, text_of
 from tierline.history.messages import Message
 from tierline.history.state import StreamFilter
 from tierline.providers.base import Stop, ToolCall, Usage
@@ -32,7 +33,15 @@ class Turn:
     must: frozenset[str] = frozenset()
     """Keys of files without which nothing is to be sent."""
     reply: list[str] = field(factory=list)
+    """Pieces of the reply's text."""
     blocks: list[Block] = field(factory=list)
+    """Whole blocks of the reply, in order; text that other blocks followed is among them."""
+    binding: Binding | None = None
+    """What the reply's thinking is bound to."""
+    thought: list[str] = field(factory=list)
+    """Pieces of thinking that no whole block has held yet."""
+    closed: int = 0
+    """Pieces of ``reply`` that are in ``blocks``."""
     calls: list[ToolCall] = field(factory=list)
     usage: Usage = field(factory=Usage)
     stop: Stop | None = None
@@ -97,32 +106,59 @@ class Turn:
         self.reply.clear()
         self.shown.clear()
         self.blocks.clear()
+        self.thought.clear()
+        self.closed = 0
         self.calls.clear()
         self.open.clear()
         self.usage, self.stop, self.malformed, self.cache = Usage(), None, 0, None
 
-    def add_call(self, call: ToolCall) -> None:
+    def add_call(self, call: ToolCall, strategy: str) -> None:
         """A whole call came. Ids are made unique within the reply: results are found by them."""
         known = {c.id for c in self.calls}
         unique, number = call.id or "call", 2
         while unique in known:
             unique, number = f"{call.id or 'call'}_{number}", number + 1
         self.calls.append(ToolCall(unique, call.name, call.input, call.error))
+        if call.signature:
+            self.add_reasoning(strategy, call.signature)
+        self._close_text()
         self.blocks.append(ToolUse(unique, call.name, call.input))
+
+    def add_reasoning(self, strategy: str, data: Mapping[str, Any]) -> None:
+        """A whole piece of thinking came, which is to be sent back."""
+        self._close_text()
+        if self.binding is not None:
+            block = self.binding.bind(strategy, data, self.blocks)
+            self.blocks.append(block)
+            if text_of(block):
+                self.thought.clear()
+
+    @property
+    def opaque(self) -> tuple[Block, ...]:
+        """The reply's blocks so far without its text."""
+        return tuple(block for block in self.blocks if not isinstance(block, Text))
 
     def content(self) -> tuple[Block, ...]:
         """The reply's blocks; text with nothing to see in it is left out."""
-        return reply_content(self.partial, self.blocks)
+        shown = Reasoning(SHOWN, {"text": "".join(self.thought)})
+        before = (shown,) if visible(Text(shown.data["text"])) else ()
+        return reply_content("".join(self.reply[self.closed :]), (*before, *self.blocks))
+
+    def _close_text(self) -> None:
+        text, self.closed = "".join(self.reply[self.closed :]), len(self.reply)
+        if text:
+            _insert(self.blocks, text)
 
 
 def reply_content(text: str, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """A reply's text among its other blocks; without what has nothing to see in it."""
+    """A reply's last text among its other blocks; without what has nothing to see in it."""
     ordered = [*blocks]
     if text:
-        ordered.insert(_reasoning_prefix(ordered), Text(text))
+        _insert(ordered, text)
     return tuple(block for block in ordered if visible(block))
 
 
-def _reasoning_prefix(blocks: Sequence[Block]) -> int:
-    """Thinking comes before text, text before calls: the order in which providers take them."""
-    return next((i for i, b in enumerate(blocks) if not isinstance(b, Reasoning)), len(blocks))
+def _insert(blocks: list[Block], text: str) -> None:
+    """Text goes behind what came before it, but before calls, as providers take them."""
+    place = next((i for i, b in enumerate(blocks) if isinstance(b, ToolUse)), len(blocks))
+    blocks.insert(place, Text(text))

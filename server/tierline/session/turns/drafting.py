@@ -101,7 +101,7 @@ class DraftService:
         while self._grown:
             self._grown = False
             began = time.monotonic()
-            come = turn.partial, tuple(turn.blocks)
+            come = turn.partial, turn.opaque
             self._writing = asyncio.ensure_future(asyncio.to_thread(self._write, origin, *come))
             await asyncio.shield(self._writing)
             await asyncio.sleep(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))

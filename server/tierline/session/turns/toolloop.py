@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from tierline import protocol as p
-from tierline.context.blocks import Reasoning, Text, ToolResult
+from tierline.context.blocks import Text, ToolResult
+from tierline.context.thinking import Binding
 from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
 from tierline.history.state import StreamFilter
@@ -175,6 +176,7 @@ class Rounds:
         session = self._session
         provider = await session.models.provider()
         turn.asked = time.time()
+        turn.binding = Binding(composed.prompt, session.models.maker)
         turn.screen = StreamFilter() if session.anchor.enabled else None
         session.drafts.begin(turn, composed.plan.plan_id, provider.strategy)
         await session.composer.sending(composed, turn.group_id)
@@ -191,12 +193,13 @@ class Rounds:
                         if shown := turn.show(text):
                             session.bus.publish(p.TextDelta(turn.group_id, shown))
                     case ReasoningDelta(text=text):
+                        turn.thought.append(text)
                         session.bus.publish(p.ReasoningDelta(turn.group_id, text))
                     case ReasoningDone(data=data):
-                        turn.blocks.append(Reasoning(provider.strategy, data))
+                        turn.add_reasoning(provider.strategy, data)
                         session.drafts.grown(turn)
                     case ToolCall():
-                        turn.add_call(event)
+                        turn.add_call(event, provider.strategy)
                         session.drafts.grown(turn)
                     case Usage():
                         turn.usage = event

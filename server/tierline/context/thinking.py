@@ -1,0 +1,90 @@
+"""Which of the model's earlier thinking may be sent again.
+
+Three things decide: who made it (only that model, at that service, is given it back), what it was
+made behind (Anthropic refuses a block behind any other bytes, "Prefix checks on thinking blocks"),
+and whether it is for display alone. What may not be sent is left out of the request; the history
+keeps it, since an undone change can make it valid again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, evolve, field
+
+from tierline.context.blocks import Block, Maker, Reasoning
+from tierline.context.prefix import Prefix
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+
+SHOWN = "shown"
+"""The strategy of thinking that is for display alone."""
+_BOUND = frozenset({"anthropic"})
+"""Strategies whose thinking is bound to its prefix. The others want theirs back in any case."""
+_TEXTS = ("thinking", "reasoning_content", "reasoning", "text")
+
+
+@define
+class Binding:
+    """What the thinking of one reply is bound to: the prompt that it answers, and who answers."""
+
+    prompt: Prompt
+    maker: Maker
+    _prefix: Prefix | None = field(default=None, init=False)
+
+    def bind(self, strategy: str, data: Mapping[str, Any], before: Sequence[Block]) -> Reasoning:
+        """A piece of thinking that came after the reply's blocks ``before``."""
+        if self._prefix is None:
+            self._prefix = Prefix(self.prompt)
+            for message in self.prompt.messages:
+                self._prefix.add(message)
+        return Reasoning(strategy, data, self.maker, self._prefix.behind(before))
+
+
+def keep_valid(prompt: Prompt, maker: Maker | None) -> tuple[Prompt, int]:
+    """The prompt, in its strict form, without the thinking that its reader would not take back, and
+    how many pieces were left out. Without a ``maker`` all of it is.
+    """
+    if not any(_reasons(message) for message in prompt.messages):
+        return prompt, 0
+    prefix = Prefix(prompt)
+    messages: list[PromptMessage] = []
+    lost = 0
+    for message in prompt.messages:
+        if _reasons(message):
+            blocks = _valid(message, prefix, maker)
+            lost += len(message.blocks) - len(blocks)
+            if len(blocks) < len(message.blocks):
+                message = PromptMessage(message.role, blocks)  # noqa: PLW2901
+        prefix.add(message)
+        messages.append(message)
+    return evolve(prompt, messages=tuple(messages)), lost
+
+
+def _valid(message: PromptMessage, prefix: Prefix, maker: Maker | None) -> tuple[PromptBlock, ...]:
+    kept: list[PromptBlock] = []
+    for entry in message.blocks:
+        block = entry.block
+        if isinstance(block, Reasoning):
+            if block.maker != maker:
+                continue
+            if block.strategy in _BOUND and block.prefix != prefix.behind(
+                [before.block for before in kept]
+            ):
+                continue
+        kept.append(entry)
+    return tuple(kept)
+
+
+def _reasons(message: PromptMessage) -> bool:
+    return not message.plain and any(isinstance(b.block, Reasoning) for b in message.blocks)
+
+
+def text_of(block: Reasoning) -> str:
+    """What of a piece of thinking can be read; empty if it is sealed."""
+    summary = block.data.get("summary")
+    if isinstance(summary, list):
+        parts = [part.get("text") for part in summary if isinstance(part, Mapping)]
+        return "\n\n".join(part for part in parts if isinstance(part, str))
+    found = (block.data.get(name) for name in _TEXTS)
+    return next((text for text in found if isinstance(text, str)), "")
