@@ -63,7 +63,7 @@ def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
         found.append(_lens(1, title, f"tierline.files.{verb}", {"uri": uri}))
     for pin in session.pins.info().pins:
         if pin.symbol and pin.path == key:
-            tier = session.files.tier(pin.key)
+            tier = session.last_plan.tier(pin.key)
             parts = [f"Tierline: {_HELD[pin.pin]}", *([tier] if tier else [])]
             title = " · ".join([*parts, f"{pin.tokens:,} tokens", "unpin"])
             found.append(_lens(pin.line, title, "tierline.pins.remove", {"key": pin.key}))

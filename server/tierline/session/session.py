@@ -26,7 +26,6 @@ from tierline.session.counting import make_counters
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.churn import ChurnService
-from tierline.session.files.pins import PinService
 from tierline.session.files.service import FileService
 from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
@@ -36,20 +35,22 @@ from tierline.session.memory.compaction import CompactionService
 from tierline.session.memory.levels import MemoryService
 from tierline.session.memory.memos import MemoService
 from tierline.session.memory.scratchpad import ScratchpadService
+from tierline.session.memory.tools import note_tools
 from tierline.session.models import ModelService, problems
 from tierline.session.redaction import redact
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
 from tierline.session.retrieval.capsules import CapsuleService
 from tierline.session.retrieval.meaning import Meaning
+from tierline.session.retrieval.pins import PinService
 from tierline.session.retrieval.service import RetrievalService
 from tierline.session.retrieval.symbols import Progress, SymbolService
+from tierline.session.retrieval.tools import code_tools
 from tierline.session.slash import commands as slash
+from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
-from tierline.session.tools.codetools import code_tools
 from tierline.session.tools.commands import CommandService
-from tierline.session.tools.notetools import note_tools
 from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.drafting import DraftService
@@ -57,6 +58,7 @@ from tierline.session.turns.reflection import ReflectionService
 from tierline.session.turns.turn import TurnRunner
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
+from tierline.store.retrieval import RetrievalStore
 from tierline.store.sessions import HistoryStore
 from tierline.store.unseen import Unseen
 from tierline.store.usage import UsageStore
@@ -125,9 +127,18 @@ class Session:
         self.tools = ToolService(self.bus, self.preferences, self.models, loader, self.workbench)
         self.models.why_no_tools = self.tools.without
         self.conversation.title = self.tools.title
+        self.shell = CommandService(
+            self.bus, self.preferences, self.roots, self.tools, self.consents, self.workbench
+        )
+        self.servers = ServerService(
+            self.bus, self.preferences, self.roots, self.tools, self.consents
+        )
         context = FileContext()
         self.sizes = FileSizes(context, self.models, self.preferences)
-        self.files = FileService(self.bus, self.conversation, loader, context, self.sizes)
+        self.last_plan = LastPlan()
+        self.files = FileService(
+            self.bus, self.conversation, loader, context, self.sizes, self.last_plan
+        )
         self.churn = ChurnService(self.roots, context)
         self.urls = UrlService(
             self.bus,
@@ -136,7 +147,46 @@ class Session:
             self.models,
             self.consents,
             self.home,
-            self.files.tier,
+            self.last_plan,
+        )
+        self.symbols = SymbolService(
+            self.bus, self.preferences, self.models, self.tools, loader, self.home, progress
+        )
+        self.capsules = CapsuleService(
+            self.bus, self.conversation, self.models, self.asker, loader, context, self.home
+        )
+        self.retrieval = RetrievalService(
+            self.preferences,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.files,
+            self.symbols,
+            self.capsules,
+            RetrievalStore(self.database("retrieval")),
+        )
+        self.pins = PinService(
+            self.bus, self.files, self.sizes, self.symbols, self.retrieval, self.last_plan
+        )
+        self.retrieval.on_pins = self.pins.publish
+        self.meaning = Meaning(self.settings.memory, self.database("vectors"))
+        self.memory = MemoryService(
+            self.bus,
+            self.preferences,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.meaning,
+        )
+        self.memos = MemoService(self.bus, self.conversation, self.home)
+        self.scratchpad = ScratchpadService(self.bus, self.conversation)
+        self.anchor = Anchor(
+            self.bus,
+            self.preferences,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.asker,
         )
         self.composer = Composer(self, PlanStore(self.database("plans")))
         self.plans = PlanService(self, self.composer.store)
@@ -145,25 +195,11 @@ class Session:
         self.reflection = ReflectionService(self)
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
-        self.memos = MemoService(self)
-        self.symbols = SymbolService(self, progress)
-        self.retrieval = RetrievalService(self)
-        self.pins = PinService(self)
-        self.meaning = Meaning(self.settings.memory, self.database("vectors"))
-        self.memory = MemoryService(self)
-        self.capsules = CapsuleService(self)
         self.compaction = CompactionService(self)
-        self.anchor = Anchor(self)
-        self.scratchpad = ScratchpadService(self)
         self.edits = EditService(self)
-        self.shell = CommandService(
-            self.bus, self.preferences, self.roots, self.tools, self.consents, self.workbench
-        )
-        self.servers = ServerService(
-            self.bus, self.preferences, self.roots, self.tools, self.consents
-        )
+        notes = note_tools(self.conversation, self.scratchpad, self.memos)
         effects = (self.edits.tool, self.shell.tool)
-        for tool in (*note_tools(self), *code_tools(self), *effects):
+        for tool in (*notes, *code_tools(self.retrieval), *effects):
             self.tools.registry.add(tool)
         for kept in (self.composer.store, usage, self.retrieval.store):
             kept.on_damage = lambda text: self._later("damaged", text)

@@ -22,6 +22,7 @@ from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import behind_openings
 from tierline.session.events import EventBus
 from tierline.session.files.sizes import FileSizes
+from tierline.session.state.plan import LastPlan
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.secretfiles import secret_kind
@@ -53,17 +54,18 @@ class FileService:
         loader: Loader,
         context: FileContext,
         sizes: FileSizes,
+        last: LastPlan,
     ) -> None:
         self._bus = bus
         self._conversation = conversation
         self._loader = loader
         self._sizes = sizes
+        self._last = last
         self.context = context
         self._stale: set[str] = set()
         self._counted: dict[str, str] = {}
         """Texts whose tokens are known, by key."""
         self.order = asyncio.Lock()
-        self._tiers: dict[str, str] = {}
 
     @property
     def loader(self) -> Loader:
@@ -191,10 +193,6 @@ class FileService:
         entry = self.context.get(self.key(reference))
         return self._info(entry) if entry is not None else None
 
-    def tier(self, key: str) -> str:
-        """The tier of an item, by its key, as the last plan gave it; empty if it was not in."""
-        return self._tiers.get(key, "")
-
     async def shown(self) -> list[p.FileInfo]:
         """All listed files. What has not been counted is counted in a thread; the first of all
         reads the vocabulary.
@@ -240,8 +238,7 @@ class FileService:
         return bool(changes)
 
     def planned(self, plan: ContextPlan) -> None:
-        """Take over what a plan decided: each file's tier, and which ones it had to leave out."""
-        self._tiers = {entry.key: entry.tier for entry in plan.included if entry.tier}
+        """Take over which files a plan had to leave out."""
         self.context.unshed()
         for entry in plan.excluded:
             if entry.path and entry.code == Code.SHED:
@@ -334,7 +331,7 @@ class FileService:
             state=entry.state.value,
             reason=entry.sentence or cut,
             code="cut" if cut else "",
-            tier=self.tier(f"file:{entry.key}"),
+            tier=self._last.tier(f"file:{entry.key}"),
             aliases=list(entry.aliases),
             origin=entry.origin,
             dirty=entry.dirty,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from attrs import evolve
@@ -19,6 +19,7 @@ from tierline.session.consents import ConsentService, visible_text
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.models import ModelService
+from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
 from tierline.workspace.urls import fetch
@@ -47,15 +48,14 @@ class UrlService:
         models: ModelService,
         consents: ConsentService,
         home: Path,
-        tier: Callable[[str], str],
+        last: LastPlan,
     ) -> None:
-        """``tier``: of an item, by its key, as the last plan gave it."""
         self._bus = bus
         self._preferences = preferences
         self._conversation = conversation
         self._models = models
         self._consents = consents
-        self._tier = tier
+        self._last = last
         self._cache = PageCache(str(home / FOLDER))
         self._pages: dict[str, CachedPage] = {}
         self._made: dict[str, tuple[tuple[object, ...], Item]] = {}
@@ -270,7 +270,7 @@ class UrlService:
             tokens=self._item(page, self._counter()).tokens if listed else 0,
             final_url=page.final_url if page.final_url != page.url else "",
             media_type=page.media_type,
-            tier=self._tier(key),
+            tier=self._last.tier(key),
         )
 
 

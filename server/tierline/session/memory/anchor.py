@@ -7,7 +7,6 @@ of every later request, and can be derived anew from the window (``rebuild``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tierline import protocol as p
 from tierline.context.items import Item, Section
@@ -23,10 +22,13 @@ from tierline.history.selection import select
 from tierline.history.state import anchor, extract, fields, guidelines, rebuild_request
 from tierline.history.timeline import Timeline
 from tierline.history.truncation import truncate
+from tierline.session.asking import Asker
+from tierline.session.conversation import Conversation
+from tierline.session.events import EventBus
+from tierline.session.models import ModelService
 from tierline.session.redaction import redact
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
 
 AUTO_MINIMUM = 16_000
 """Smallest window, in tokens, in which ``auto`` asks for the block: small models write it badly and
@@ -43,17 +45,30 @@ _CHARACTERS_PER_TOKEN = 3
 class Anchor:
     """The session's STATE: whether it is kept, what it is, and deriving it anew."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        session.conversation.keeps_state = lambda: self.enabled
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        asker: Asker,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._queue = queue
+        self._conversation = conversation
+        self._models = models
+        self._asker = asker
+        conversation.keeps_state = lambda: self.enabled
 
     @property
     def enabled(self) -> bool:
         """Whether the model is asked for the block (setting ``history.state_anchor``)."""
-        choice = self._session.settings.history.state_anchor
+        choice = self._preferences.settings.history.state_anchor
         if choice != "auto":
             return choice == "on"
-        return self._session.models.facts().max_input_tokens >= AUTO_MINIMUM
+        return self._models.facts().max_input_tokens >= AUTO_MINIMUM
 
     async def get(self, _params: p.NoParams) -> p.AnchorResult:
         """The block in force."""
@@ -67,11 +82,7 @@ class Anchor:
                 ``no_state`` if the answer holds no block, or the provider's own error. What was in
                 force stays.
         """
-        session = self._session
-        if session.queue.current is not None:
-            raise TierlineError(
-                "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
-            )
+        self._queue.require_quiet()
         window = self._window()
         if not window:
             raise TierlineError(
@@ -79,11 +90,11 @@ class Anchor:
                 "There is no conversation to derive STATE from.",
                 "Send a prompt first.",
             )
-        room = session.models.facts().max_input_tokens - REBUILD_TOKENS - 500
+        room = self._models.facts().max_input_tokens - REBUILD_TOKENS - 500
         text = "\n\n".join(_line(message) for message in window)
         if len(text) > (most := max(room, 500) * _CHARACTERS_PER_TOKEN):
             text = text[-most:]
-        reply = await session.asker.ask(rebuild_request(text), max_output_tokens=REBUILD_TOKENS)
+        reply = await self._asker.ask(rebuild_request(text), max_output_tokens=REBUILD_TOKENS)
         state = extract(reply).state or (reply.strip() if fields(reply) else "")
         if not state:
             raise TierlineError(
@@ -92,28 +103,27 @@ class Anchor:
                 "Try again, or choose another model.",
             )
         state, _ = redact(clip(state, REBUILD_TOKENS * 8))
-        problem = await session.conversation.act(actions.state(state, window[-1].group_id))
+        problem = await self._conversation.act(actions.state(state, window[-1].group_id))
         if problem:
             raise TierlineError("storage", problem, "Nothing was changed.")
-        session.bus.publish(p.NotesChanged("anchor"))
-        session.budget_soon()
+        self._bus.publish(p.NotesChanged("anchor"))
+        self._bus.context_changed()
         return self._result()
 
     def _result(self) -> p.AnchorResult:
-        now = self._session.conversation.timeline()
+        now = self._conversation.timeline()
         return p.AnchorResult(
             text=anchor(now.state), fields=fields(now.state), enabled=self.enabled
         )
 
     def _window(self) -> tuple[Message, ...]:
         """The conversation as the next request would have it."""
-        session = self._session
-        hidden = set(session.queue.groups)
-        messages = [m for m in session.conversation.context() if m.group_id not in hidden]
+        hidden = set(self._queue.groups)
+        messages = [m for m in self._conversation.context() if m.group_id not in hidden]
         chosen = select(
-            isolate(messages, session.models.strategy),
-            strategy="window" if session.window else "full",
-            size=session.window,
+            isolate(messages, self._models.strategy),
+            strategy="window" if self._conversation.window else "full",
+            size=self._conversation.window,
             query="",
             search=None,
         )

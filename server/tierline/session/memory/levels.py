@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from attrs import frozen
 
@@ -27,11 +27,14 @@ from tierline.memory.levels import Budgets, Level, Summary
 from tierline.memory.recall import Recalled, recall, render
 from tierline.memory.state import Memory
 from tierline.memory.view import Compress, Keeper
+from tierline.session.conversation import Conversation
+from tierline.session.events import EventBus
+from tierline.session.models import ModelService
+from tierline.session.retrieval.meaning import Meaning
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import Turn
 from tierline.store.group_search import GroupSearch
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
-    from tierline.session.state.turn import Turn
 
 SHARE_OF_WINDOW = 0.5
 """The levels shrink so that they take at most this share of the model's input."""
@@ -77,8 +80,21 @@ class MemoryView:
 class MemoryService:
     """Keeps the memory of the current session. Its work is done in threads, one at a time."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        meaning: Meaning,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._queue = queue
+        self._conversation = conversation
+        self._models = models
+        self._meaning = meaning
         self._keeper: Keeper | None = None
         self._key: tuple[Any, ...] = ()
         self._lock = threading.Lock()
@@ -90,22 +106,20 @@ class MemoryService:
         self, messages: Sequence[Message], turn: Turn | None, max_input_tokens: int
     ) -> MemoryView:
         """The conversation as levels. Only a turn retrieves: a preview has no prompt."""
-        forced = [Compress(g) for g in self._session.conversation.timeline().compressed]
+        forced = [Compress(g) for g in self._conversation.timeline().compressed]
         found = await asyncio.to_thread(
             self._work, list(messages), forced, turn.searched if turn else "", max_input_tokens
         )
-        if turn is not None and turn is self._session.queue.current:
+        if turn is not None and turn is self._queue.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)
         return found
 
     async def stats(self, _params: p.NoParams) -> p.MemoryStats:
         """Levels, summaries with their sources, and how well compression works."""
-        session = self._session
-        messages = isolate(
-            session.conversation.context(), session.models.strategy, session.models.maker
-        )
-        forced = [Compress(g) for g in session.conversation.timeline().compressed]
-        window = session.models.facts().max_input_tokens
+        models = self._models
+        messages = isolate(self._conversation.context(), models.strategy, models.maker)
+        forced = [Compress(g) for g in self._conversation.timeline().compressed]
+        window = models.facts().max_input_tokens
         memory = await asyncio.to_thread(self._memory, list(messages), forced, window)
         return self._shown(memory)
 
@@ -116,15 +130,11 @@ class MemoryService:
         """
         from tierline.errors import TierlineError
 
-        session = self._session
-        if session.queue.current is not None:
-            raise TierlineError(
-                "conflict", "A reply is still streaming.", "Stop it first, or wait for its end."
-            )
-        action = actions.compress(session.conversation.timeline())
-        if problem := await session.conversation.act(action):
+        self._queue.require_quiet()
+        action = actions.compress(self._conversation.timeline())
+        if problem := await self._conversation.act(action):
             raise TierlineError("storage", problem, "Nothing was changed.")
-        session.budget_soon()
+        self._bus.context_changed()
         return await self.stats(params)
 
     async def add(self, role: str, text: str, *, important: bool = False) -> str:
@@ -133,11 +143,11 @@ class MemoryService:
         A prompt or a system message begins a turn, a reply or a tool's output belongs to the newest
         one. Tool output is written as a call with its result, as every provider wants them.
         """
-        store = self._session.conversation.store
-        groups = self._session.conversation.groups()
+        store = self._conversation.store
+        groups = self._conversation.groups()
         group = groups[-1] if groups and role in ("assistant", "tool") else ""
         facts: dict[str, Any] = {"meta": {"important": True}} if important else {}
-        strategy = self._session.models.strategy
+        strategy = self._models.strategy
         if role == "tool":
             call = f"call_{store.new_id().replace('-', '_')}"
             use = (ToolUse(call, "external", {}),)
@@ -168,23 +178,24 @@ class MemoryService:
                 memory,
                 prompt,
                 search=self._search.over(messages),
-                semantic=self._session.meaning.rank(prompt, messages),
+                semantic=self._meaning.rank(prompt, messages),
                 result=_last_result(messages),
             )
         else:
-            self._session.meaning.warm(messages)
+            self._meaning.warm(messages)
         system = [m for m in messages if m.role == "system"]
         room = int(memory.budgets.total * RECALLED_SHARE)
         return MemoryView(views.messages(memory, system), pieces, room)
 
     def _memory(self, messages: list[Message], forced: list[Compress], window: int) -> Memory:
-        session = self._session
-        facts = session.models.facts()
-        budgets = budgets_of(session.settings.memory).within(int(window * SHARE_OF_WINDOW))
-        key = (session.conversation.session_id, budgets, facts.name)
+        facts = self._models.facts()
+        budgets = budgets_of(self._preferences.settings.memory).within(
+            int(window * SHARE_OF_WINDOW)
+        )
+        key = (self._conversation.session_id, budgets, facts.name)
         with self._lock:
             if self._keeper is None or key != self._key:
-                counter = session.counters.counter(facts)
+                counter = self._models.counter()
                 self._keeper, self._key = Keeper(budgets, counter.count), key
             return self._keeper.memory(messages, forced)
 
@@ -195,7 +206,7 @@ class MemoryService:
             [*live, *((s, True) for s in memory.archived)], key=lambda pair: pair[0].begun
         )
         return p.MemoryStats(
-            active=self._session.strategy == Strategy.LEVELS,
+            active=self._conversation.strategy == Strategy.LEVELS,
             used=figures.used,
             total=figures.total,
             messages=figures.messages,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -14,12 +15,11 @@ from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
 from tierline.memory import memos as rules
 from tierline.memory.memos import Draft, Memo, Ranked, Scope
+from tierline.session.conversation import Conversation
+from tierline.session.events import EventBus
 from tierline.session.redaction import redact
 from tierline.store.errors import StorageError
 from tierline.store.memos import FILE, MemoStore, user_folder
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +38,11 @@ class ToolAnswer:
 class MemoService:
     """Reads and writes both scopes. The logs are only ever appended to."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, bus: EventBus, conversation: Conversation, home: Path) -> None:
+        self._bus = bus
+        self._conversation = conversation
         self._stores: dict[Scope, MemoStore] = {
-            "project": MemoStore(session.home / FILE, "project"),
+            "project": MemoStore(home / FILE, "project"),
             "user": MemoStore(user_folder() / FILE, "user"),
         }
 
@@ -169,7 +170,7 @@ class MemoService:
 
     async def _write(self, checked: Draft, source: str) -> Memo:
         content, _ = redact(checked.content)
-        conversation = self._session.conversation
+        conversation = self._conversation
         memo = Memo(
             id=f"memo-{conversation.store.new_id()}",
             scope=checked.scope,
@@ -190,12 +191,12 @@ class MemoService:
         return evolve(memo, created=when, changed=when)
 
     async def _append(self, scope: Scope, record: Mapping[str, Any]) -> str:
-        when = self._session.conversation.store.timestamp()
+        when = self._conversation.store.timestamp()
         try:
             await asyncio.to_thread(self._stores[scope].append, {**record, "timestamp": when})
         except StorageError as error:
             raise TierlineError("storage", error.message, error.advice) from error
-        self._session.bus.publish(p.MemosChanged())
+        self._bus.publish(p.MemosChanged())
         return when
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierline import protocol as p
 from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.scratchpad import MAX_CHARACTERS, TOOL, manage
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.conversation import Conversation
+from tierline.session.events import EventBus
 
 __all__ = ["TOOL", "ScratchpadService"]
 
@@ -20,13 +19,14 @@ __all__ = ["TOOL", "ScratchpadService"]
 class ScratchpadService:
     """Free text of the session. Each version is an event in the log, so none is ever lost."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, bus: EventBus, conversation: Conversation) -> None:
+        self._bus = bus
+        self._conversation = conversation
 
     @property
     def text(self) -> str:
         """The scratchpad as it is now."""
-        return self._session.conversation.timeline().scratchpad
+        return self._conversation.timeline().scratchpad
 
     async def get(self, _params: p.NoParams) -> p.Scratchpad:
         """Read it."""
@@ -71,12 +71,11 @@ class ScratchpadService:
         return outcome.answer, False
 
     async def _store(self, text: str) -> p.Scratchpad:
-        session = self._session
         if text != self.text:
-            if problem := await session.conversation.act(actions.scratchpad(text)):
+            if problem := await self._conversation.act(actions.scratchpad(text)):
                 raise TierlineError("storage", problem, "Nothing was changed.")
-            session.bus.publish(p.NotesChanged("scratchpad"))
-            session.budget_soon()
+            self._bus.publish(p.NotesChanged("scratchpad"))
+            self._bus.context_changed()
         return self._result()
 
     def _result(self) -> p.Scratchpad:

@@ -93,7 +93,6 @@ class Composer:
         self._known = Known()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
-        self._tokens: dict[str, int] = {}
 
     # --- for the session -------------------------------------------------------------------------
 
@@ -203,10 +202,6 @@ class Composer:
         if now != kept:
             await asyncio.to_thread(self._sent.keep, session_id, now)
 
-    def tokens_of(self, key: str) -> int:
-        """Tokens of an item in the last plan; 0 if it is not in it."""
-        return self._tokens.get(key, 0)
-
     def close(self) -> None:
         """Release the plan store."""
         self.store.close()
@@ -309,7 +304,7 @@ class Composer:
         async with self._lock:
             composed = await asyncio.to_thread(self._work, snapshot, counter, provider)
         self._session.files.planned(composed.plan)
-        self._tokens = {entry.key: entry.tokens for entry in composed.plan.included}
+        self._session.last_plan.keep(composed.plan)
         return composed
 
     def _work(

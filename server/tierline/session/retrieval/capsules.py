@@ -6,21 +6,25 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tierline import protocol as p
+from tierline.context.files import FileContext
 from tierline.context.items import Item, Section
 from tierline.context.text import sha256
 from tierline.errors import TierlineError
 from tierline.memory import capsules as rules
 from tierline.memory.capsules import Capsule
+from tierline.session.asking import Asker
+from tierline.session.conversation import Conversation
+from tierline.session.events import EventBus
+from tierline.session.models import ModelService
 from tierline.session.redaction import redact
 from tierline.store.errors import StorageError
 from tierline.store.log import HistoryLog
 from tierline.workspace.loaded import Loaded
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.workspace.loader import Loader
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +35,23 @@ _OUTPUT_TOKENS = 400
 class CapsuleService:
     """The log is only ever appended to; the newest capsule of a file counts."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._log = HistoryLog(session.home / FILE)
+    def __init__(
+        self,
+        bus: EventBus,
+        conversation: Conversation,
+        models: ModelService,
+        asker: Asker,
+        loader: Loader,
+        context: FileContext,
+        home: Path,
+    ) -> None:
+        self._bus = bus
+        self._conversation = conversation
+        self._models = models
+        self._asker = asker
+        self._loader = loader
+        self._context = context
+        self._log = HistoryLog(home / FILE)
         self._known: tuple[tuple[int, int], dict[str, Capsule]] = ((-1, -1), {})
 
     async def listed(self, _params: p.NoParams) -> p.CapsuleListResult:
@@ -51,7 +69,7 @@ class CapsuleService:
         """
         key, text = await asyncio.to_thread(self._read, params.path)
         if params.use_model:
-            answer = await self._session.asker.ask(
+            answer = await self._asker.ask(
                 rules.question(key, text), max_output_tokens=_OUTPUT_TOKENS
             )
             if not answer.strip():
@@ -67,15 +85,15 @@ class CapsuleService:
             "sha256": sha256(text),
             "text": clean,
             "source": "model" if params.use_model else "extract",
-            "model": self._session.models.facts().name if params.use_model else "",
+            "model": self._models.facts().name if params.use_model else "",
             "confidence": confidence,
-            "timestamp": self._session.conversation.store.timestamp(),
+            "timestamp": self._conversation.store.timestamp(),
         }
         try:
             await asyncio.to_thread(self._log.append, record, durable=True)
         except StorageError as error:
             raise TierlineError("storage", error.message, error.advice) from error
-        self._session.budget_soon()
+        self._bus.context_changed()
         return self._shown(rules.fold([record])[key], stale=False)
 
     def items(self, prompt: str, count: Callable[[str], int]) -> tuple[Item, ...]:
@@ -87,7 +105,7 @@ class CapsuleService:
         except StorageError as error:
             log.warning("Capsules cannot be read: %s", error)
             return ()
-        there = {entry.key for entry in self._session.files.context.entries()}
+        there = {entry.key for entry in self._context.entries()}
         pool = [capsule for path, capsule in known.items() if path not in there]
         made: list[Item] = []
         for capsule in rules.relevant(prompt, pool):
@@ -129,7 +147,7 @@ class CapsuleService:
         return self._known[1]
 
     def _read(self, reference: str) -> tuple[str, str]:
-        loaded = self._session.files.loader.load(reference)
+        loaded = self._loader.load(reference)
         if not isinstance(loaded, Loaded):
             raise TierlineError("invalid_params", loaded.sentence, "Name another file.")
         return loaded.key, loaded.content.text

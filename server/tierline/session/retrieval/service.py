@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
@@ -29,13 +29,17 @@ from tierline.context.retrieval.sets import RetrievalSet
 from tierline.context.tiers.base import Signals
 from tierline.errors import TierlineError
 from tierline.history.parser import text_of
+from tierline.session.conversation import Conversation
+from tierline.session.files.service import FileService
+from tierline.session.models import ModelService
+from tierline.session.retrieval.capsules import CapsuleService
+from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.session.retrieval.views import shown
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import Turn
 from tierline.store.retrieval import RetrievalStore
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
-    from tierline.session.state.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -69,15 +73,33 @@ class Suggestion:
 class RetrievalService:
     """Used from the event loop's thread, but for ``automatic``."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.store = RetrievalStore(session.database("retrieval"))
-        self.reader = CardReader(session.loader)
+    def __init__(
+        self,
+        preferences: Preferences,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        files: FileService,
+        symbols: SymbolService,
+        capsules: CapsuleService,
+        store: RetrievalStore,
+    ) -> None:
+        self._preferences = preferences
+        self._queue = queue
+        self._conversation = conversation
+        self._models = models
+        self._files = files
+        self._symbols = symbols
+        self._capsules = capsules
+        self.store = store
+        self.reader = CardReader(files.loader)
         self.holdings = Holdings()
         self.phase = Phase()
         self.cards: dict[str, Card] = {}
         """What is known of held cards, by key."""
         self.suggestions: list[Suggestion] = []
+        self.on_pins: Callable[[], None] = lambda: None
+        """Called when something else is held or suggested."""
         self._for: tuple[str, str] | None = None
         self._turn = ""
         self._current: RetrievalSet | None = None
@@ -97,10 +119,10 @@ class RetrievalService:
     async def prepare(self, turn: Turn) -> None:
         """Make the turn's retrieval set, once; a second request of the turn uses the same."""
         await self.attach()
-        symbols = self._session.symbols
-        mode = ContextMode(self._session.mode)
+        symbols = self._symbols
+        mode = ContextMode(self._preferences.mode)
         if mode is not ContextMode.OFF:
-            await symbols.settle(self._session.settings.symbols.wait_seconds)
+            await symbols.settle(self._preferences.settings.symbols.wait_seconds)
         if turn.group_id == self._turn:
             return
         self._turn, self._plan, self._line = turn.group_id, None, ""
@@ -118,7 +140,7 @@ class RetrievalService:
     async def peek(self, turn: Turn) -> None:
         """What a prompt would bring, for a preview; nothing changes by it."""
         await self.attach()
-        found, items, _ = await self._retrieved(turn, ContextMode(self._session.mode))
+        found, items, _ = await self._retrieved(turn, ContextMode(self._preferences.mode))
         self._peeked = (turn.group_id, found.set_id, items)
 
     async def _retrieved(
@@ -127,19 +149,19 @@ class RetrievalService:
         answer = await self._ask(turn) if mode is not ContextMode.OFF else None
         rarity: Mapping[str, float] = (answer or {}).get("rarity", {})
         phase = self.phase.next(turn.searched, rarity=lambda word: rarity.get(word, 1.0))
-        counter = self._session.counters.counter(self._session.models.facts())
-        files, held = self._files(), frozenset(self._held_keys())
+        counter = self._models.counter()
+        files, held = self._listed(), frozenset(self._held_keys())
         found, items = await asyncio.to_thread(
             self._gathered, turn, mode, answer, counter, files, held, phase
         )
         return found, items, phase
 
     async def _ask(self, turn: Turn) -> Mapping[str, Any] | None:
-        files = self._session.files
-        return await self._session.symbols.rank(
+        files = self._files
+        return await self._symbols.rank(
             text=turn.searched,
             context=list(files.paths()),
-            edited=self._session.symbols.edited[:10],
+            edited=self._symbols.edited[:10],
             active=files.key(turn.active_uri) if turn.active_uri else "",
             background="\n".join(self._prompts),
             limit=CANDIDATES,
@@ -155,7 +177,7 @@ class RetrievalService:
         held: frozenset[str],
         phase: Phase,
     ) -> tuple[RetrievalSet, tuple[Item, ...]]:
-        facts = self._session.models.facts()
+        facts = self._models.facts()
         candidates, items = gather(
             answer or {},
             LIMITS[mode],
@@ -187,15 +209,14 @@ class RetrievalService:
 
     def automatic(self, turn: Turn | None, counter: TokenCounter) -> Automatic:
         """The module map, what is held, and, for a turn, its touchpoints. Reads files: blocking."""
-        session = self._session
-        mode = ContextMode(session.mode)
+        mode = ContextMode(self._preferences.mode)
         held = self._held_items(mode, counter)
-        ranks = session.symbols.map.ranks
+        ranks = self._symbols.map.ranks
         signals = {f"file:{path}": Signals(references=rank) for path, rank in ranks.items()}
         if mode is ContextMode.OFF:
             return Automatic(tuple(held), signals=signals)
         shown, absent = self._map_items(mode, counter)
-        for block in session.symbols.map.blocks:
+        for block in self._symbols.map.blocks:
             total = sum(ranks.get(path, 0.0) for path in block.files)
             signals[block.key] = Signals(references=total)
         set_id: str = ""
@@ -218,11 +239,11 @@ class RetrievalService:
         self, mode: ContextMode, counter: TokenCounter
     ) -> tuple[list[Item], list[Absent]]:
         """Tree, note and blocks until the mode's limit is reached; the rest is named as absent."""
-        found = self._session.symbols.map
-        limit = LIMITS[mode].map_limit(self._session.models.facts().max_input_tokens)
+        found = self._symbols.map
+        limit = LIMITS[mode].map_limit(self._models.facts().max_input_tokens)
         parts = [(SCAFFOLD_KEY, found.scaffold, 46), (TREE_KEY, found.tree, 45)]
         if found.blocks:
-            parts.append((ANCHORS_KEY, self._session.capsules.anchors(found.ranks), 44))
+            parts.append((ANCHORS_KEY, self._capsules.anchors(found.ranks), 44))
         parts += [(block.key, block.text, 40) for block in found.blocks]
         items: list[Item] = []
         absent: list[Absent] = []
@@ -251,7 +272,7 @@ class RetrievalService:
     def _held_items(self, mode: ContextMode, counter: TokenCounter) -> list[Item]:
         """Cards that are pinned or leased, with their current text; they keep their place."""
         pins = (Pin.STICKY,) if mode is ContextMode.OFF else (Pin.STICKY, Pin.LEASED)
-        listed = self._files()
+        listed = self._listed()
         touched = {item.key for item in self._touchpoints}
         items = []
         for held in self.holdings.held(*pins):
@@ -274,11 +295,9 @@ class RetrievalService:
                 )
         return items
 
-    def _files(self) -> frozenset[str]:
+    def _listed(self) -> frozenset[str]:
         """Files that are in the context with their text."""
-        return frozenset(
-            entry.key for entry in self._session.files.context.entries() if not entry.reason
-        )
+        return frozenset(entry.key for entry in self._files.context.entries() if not entry.reason)
 
     def _held_keys(self) -> Iterable[str]:
         return [held.key for held in self.holdings.held(Pin.STICKY, Pin.LEASED)]
@@ -292,7 +311,7 @@ class RetrievalService:
             return
         reply = "\n".join(
             text_of(m.content)
-            for m in self._session.conversation.visible()
+            for m in self._conversation.visible()
             if m.group_id == turn_id and m.role == "assistant"
         )
         keys = [c.card.key for c in found.included] + list(self._held_keys())
@@ -305,7 +324,7 @@ class RetrievalService:
         )
         self.holdings.end_turn()
         changes = [_sentence(change) for change in self.holdings.changes]
-        session_id = self._session.conversation.session_id
+        session_id = self._conversation.session_id
         value = {
             "set": found.to_json(),
             "line": self._line,
@@ -320,22 +339,26 @@ class RetrievalService:
         suggested = await self._take_up(suggested_pins(reply))
         await self.save()
         if promoted or suggested or changes:
-            self._session.pins.publish()
+            self.on_pins()
 
     async def suggest(self, names: Iterable[str], why: str = "") -> list[str]:
         """The model suggests pins, by tool or in its reply. Returns the keys that make sense."""
         keys = await self._take_up(list(names), why)
         if keys:
             await self.save()
-            self._session.pins.publish()
+            self.on_pins()
         return keys
+
+    def forget(self, key: str) -> None:
+        """Drop a suggestion."""
+        self.suggestions = [s for s in self.suggestions if s.key != key]
 
     async def _take_up(self, names: list[str], why: str = "") -> list[str]:
         keys = []
         for name in names:
             path, symbol = parse_key(name)
             try:
-                found = await self._session.symbols.find(symbol, path)
+                found = await self._symbols.find(symbol, path)
             except TierlineError:
                 break
             if not found:
@@ -354,7 +377,7 @@ class RetrievalService:
 
     def _pinned(self, key: str) -> bool:
         if key.startswith("file:"):
-            entry = self._session.files.context.get(key.removeprefix("file:"))
+            entry = self._files.context.get(key.removeprefix("file:"))
             return entry is not None and entry.pin is Pin.STICKY
         held = self.holdings.items.get(key)
         return held is not None and held.pin is Pin.STICKY
@@ -366,7 +389,7 @@ class RetrievalService:
 
     async def attach(self) -> None:
         """Take up what this branch of this session holds; a fork begins with a copy."""
-        conversation = self._session.conversation
+        conversation = self._conversation
         now = (conversation.session_id, conversation.branch)
         if now == self._for:
             return
@@ -413,7 +436,7 @@ class RetrievalService:
     async def get(self, params: p.RetrievalParams) -> p.RetrievalInfo:
         """What was retrieved for a turn, and why."""
         current = self._current
-        running = self._turn if self._session.queue.current is not None else ""
+        running = self._turn if self._queue.current is not None else ""
         if current is not None and running and (
             params.turn_id == running or params.set_id == current.set_id
             or not (params.turn_id or params.set_id)
@@ -422,19 +445,19 @@ class RetrievalService:
                 "map_tokens": self._tokens(Section.SYMBOLS),
                 "card_tokens": self._tokens(Section.RETRIEVED),
             }
-            return shown(self._session, current, {"line": self._line, **sizes})
+            return shown(self._files.loader, current, {"line": self._line, **sizes})
         stored = await asyncio.to_thread(
             self.store.find,
             set_id=params.set_id,
             turn_id=params.turn_id,
-            session_id=self._session.conversation.session_id,
+            session_id=self._conversation.session_id,
         )
         if stored is None:
             return p.RetrievalInfo(
-                set_id="", turn_id=params.turn_id, mode=self._session.mode,
+                set_id="", turn_id=params.turn_id, mode=self._preferences.mode,
                 note="Nothing is known of what was retrieved for this prompt.",
             )  # fmt: skip
-        return shown(self._session, RetrievalSet.from_json(stored["set"]), stored)
+        return shown(self._files.loader, RetrievalSet.from_json(stored["set"]), stored)
 
     async def code(self, params: p.CodeParams) -> p.CodeResult:
         """The body of a symbol, from the editor's buffer or disk; for clients and for the tool."""
@@ -442,9 +465,9 @@ class RetrievalService:
         path, symbol = params.path, params.symbol
         if not path and ("#" in symbol):
             path, symbol = parse_key(symbol)
-        key_path = self._session.files.key(path) if path else ""
+        key_path = self._files.key(path) if path else ""
         try:
-            found = await self._session.symbols.find(symbol, key_path)
+            found = await self._symbols.find(symbol, key_path)
         except TierlineError as error:
             return p.CodeResult(False, f"{error.message} {error.advice}")
         if not found:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from attrs import field, frozen
 
@@ -13,11 +14,13 @@ from tierline import protocol as p
 from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.retrieval.symbol import Symbol
 from tierline.errors import TierlineError
+from tierline.session.events import EventBus
+from tierline.session.models import ModelService
+from tierline.session.state.preferences import Preferences
+from tierline.session.tools.toolbox import ToolService
 from tierline.workspace.buffers import Buffer
+from tierline.workspace.loader import Loader
 from tierline.workspace.symbols.client import IndexUnavailable, SymbolClient
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +79,22 @@ class ModuleMap:
 class SymbolService:
     """Owns the index's process. Used from the event loop's thread."""
 
-    def __init__(self, session: Session, progress: Progress | None = None) -> None:
-        self._session = session
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        models: ModelService,
+        tools: ToolService,
+        loader: Loader,
+        home: Path,
+        progress: Progress | None = None,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._models = models
+        self._tools = tools
+        self._loader = loader
+        self._home = home
         self._progress = progress or NoProgress()
         self._client = SymbolClient(self._on_event)
         self._state: str = "starting" if self.enabled else "off"
@@ -89,6 +106,7 @@ class SymbolService:
         self._flush: asyncio.Task[None] | None = None
         self._start: asyncio.Task[None] | None = None
         self._refresh: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._again = False
         self._map_for: tuple[int, int, bool] | None = None
         self.map = ModuleMap()
@@ -102,8 +120,11 @@ class SymbolService:
         """False if the settings, or a workspace without a folder, leave nothing to index, or the
         session only looks.
         """
-        session = self._session
-        return session.settings.symbols.enabled and len(session.roots) > 0 and not session.looking
+        return (
+            self._preferences.settings.symbols.enabled
+            and len(self._loader.roots) > 0
+            and not self._preferences.looking
+        )
 
     @property
     def ready(self) -> bool:
@@ -136,7 +157,7 @@ class SymbolService:
             self._state = "off"
             self._ready.clear()
             self.map = ModuleMap()
-            self._session.spawn(self._client.close())
+            self._ending = asyncio.ensure_future(self._client.close())
             self._publish()
 
     def roots_changed(self) -> None:
@@ -148,12 +169,11 @@ class SymbolService:
 
     async def _open(self, delay: float) -> None:
         await asyncio.sleep(delay)
-        session = self._session
-        roots = session.roots.all
+        roots = self._loader.roots.all
         folders = [(f"{root.name}/" if len(roots) > 1 else "", root.real) for root in roots]
         try:
             # Merely opening a folder leaves nothing behind in it; the first prompt makes it ours.
-            database = session.home / "symbols.sqlite3" if session.home.is_dir() else None
+            database = self._home / "symbols.sqlite3" if self._home.is_dir() else None
             await self._client.open(folders, database)
         except (OSError, IndexUnavailable) as error:
             log.warning("The symbol index does not start: %s", error)
@@ -168,7 +188,7 @@ class SymbolService:
         if self._state == "off":
             return
         for uri in uris:
-            key = self._session.loader.key(uri)
+            key = self._loader.key(uri)
             if key and not key.startswith(".tierline/"):
                 if key in self.edited:
                     self.edited.remove(key)
@@ -193,7 +213,7 @@ class SymbolService:
 
     async def _tell_now(self) -> bool:
         keys, self._changed = sorted(self._changed), set()
-        paths = {key: path for key in keys if (path := self._session.roots.path_of(key))}
+        paths = {key: path for key in keys if (path := self._loader.roots.path_of(key))}
         if not paths:
             return False
         texts = {key: text for key in paths if (text := self._unsaved(key)) is not None}
@@ -211,7 +231,7 @@ class SymbolService:
         return bool(answer.get("keys"))
 
     def _unsaved(self, key: str) -> str | None:
-        held = self._session.loader.buffers.get(key, self._session.roots)
+        held = self._loader.buffers.get(key, self._loader.roots)
         if isinstance(held, Buffer) and len(held.text) <= LARGEST_BUFFER:
             return held.text
         return None
@@ -236,7 +256,7 @@ class SymbolService:
             self._state = "ready"
             self._ready.set()
             # Whatever was typed meanwhile, or before the session began.
-            self._changed.update(self._session.loader.buffers.open_keys(self._session.roots))
+            self._changed.update(self._loader.buffers.open_keys(self._loader.roots))
             if self._changed:
                 self._hand_on_soon()
             self._progress.end(f"{event['status']['files']} files")
@@ -244,7 +264,7 @@ class SymbolService:
         self._publish()
 
     def _publish(self) -> None:
-        self._session.bus.publish(p.SymbolsChanged(self._info()))
+        self._bus.publish(p.SymbolsChanged(self._info()))
         for call in self.updated:
             call()
 
@@ -254,9 +274,9 @@ class SymbolService:
         """The map that mode and model allow: tokens, symbols per file, and whether the model can
         ask for more by itself.
         """
-        limits = LIMITS[ContextMode(self._session.mode)]
-        facts = self._session.models.facts()
-        tools = bool(self._session.tools.specs())
+        limits = LIMITS[ContextMode(self._preferences.mode)]
+        facts = self._models.facts()
+        tools = bool(self._tools.specs())
         return limits.map_limit(facts.max_input_tokens), limits.map_symbols, tools
 
     def refresh_soon(self) -> None:
@@ -269,7 +289,7 @@ class SymbolService:
         while self._again:
             self._again = False
             await self._fetch()
-        self._session.budget_soon()
+        self._bus.context_changed()
 
     async def settle(self, seconds: float) -> None:
         """Bring the map up to date with mode and model, waiting at most so long."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierline import protocol as p
 from tierline.context.retrieval.sets import Candidate, RetrievalSet
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.workspace.loader import Loader
 
 
-def shown(session: Session, found: RetrievalSet, stored: Mapping[str, Any]) -> p.RetrievalInfo:
+def shown(loader: Loader, found: RetrievalSet, stored: Mapping[str, Any]) -> p.RetrievalInfo:
     """The set with what was kept beside it: the line, sizes, activation, pins, changes."""
     activation: Mapping[str, float] = stored.get("activation", {})
     pins: Mapping[str, str] = stored.get("pins", {})
@@ -21,7 +19,7 @@ def shown(session: Session, found: RetrievalSet, stored: Mapping[str, Any]) -> p
         return p.RetrievalCandidate(
             key=c.card.key,
             path=c.card.path,
-            uri=session.loader.uri(c.card.path),
+            uri=loader.uri(c.card.path),
             symbol=c.card.symbol,
             kind=c.card.kind,
             line=c.card.line,

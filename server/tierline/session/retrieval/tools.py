@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
+from tierline.session.retrieval.service import RetrievalService
 from tierline.tools.registry import Call, Output, Tool
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 CODE = ToolSpec(
     name="request_code_context",
@@ -51,7 +48,7 @@ SUGGEST = ToolSpec(
 )
 
 
-def code_tools(session: Session) -> Iterator[Tool]:
+def code_tools(retrieval: RetrievalService) -> Iterator[Tool]:
     """``request_code_context`` and ``suggest_pins`` (seed 003, lines 115-119 and 215-220)."""
 
     async def code(call: Call) -> Output:
@@ -60,13 +57,13 @@ def code_tools(session: Session) -> Iterator[Tool]:
         if not symbol and not path:
             return Output("Name a symbol, a path, or both.", error=True)
         most = int(wanted.get("max_lines", 200))
-        found = await session.retrieval.code(p.CodeParams(symbol, path, most))
+        found = await retrieval.code(p.CodeParams(symbol, path, most))
         lines = found.end - found.line + 1
         return Output(found.text, not found.found, note=f"{lines} lines" if found.found else "")
 
     async def suggest(call: Call) -> Output:
         items = [str(item) for item in call.arguments.get("items", ())]
-        keys = await session.retrieval.suggest(items, str(call.arguments.get("why", ""))[:300])
+        keys = await retrieval.suggest(items, str(call.arguments.get("why", ""))[:300])
         if not keys:
             return Output("Nothing new to suggest: unknown, pinned or suggested already.")
         return Output(f"Suggested to the user: {', '.join(items)}.", note=f"{len(keys)} suggested")

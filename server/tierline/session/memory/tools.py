@@ -4,39 +4,40 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from tierline.history import scratchpad
+from tierline.history.scratchpad import TOOL as SCRATCHPAD_TOOL
 from tierline.memory.memos import RETRIEVE_TOOL, SAVE_TOOL
+from tierline.session.conversation import Conversation
+from tierline.session.memory.memos import MemoService
+from tierline.session.memory.scratchpad import ScratchpadService
 from tierline.store import query_db
 from tierline.tools.registry import Call, Output, Tool
 
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
-
-def note_tools(session: Session) -> Iterator[Tool]:
+def note_tools(
+    conversation: Conversation, scratchpad: ScratchpadService, memos: MemoService
+) -> Iterator[Tool]:
     """``query_db``, ``manage_scratchpad``, ``save_memo``, ``retrieve_memos`` (seed 000, sections 4,
     5 and 7).
     """
 
     async def query(call: Call) -> Output:
-        index = session.conversation.store.index
+        index = conversation.store.index
         return Output(*await asyncio.to_thread(query_db.run, index, call.arguments))
 
     async def pad(call: Call) -> Output:
-        return Output(*await session.scratchpad.tool(call.arguments))
+        return Output(*await scratchpad.tool(call.arguments))
 
     async def save(call: Call) -> Output:
-        answer = await session.memos.save_memo(call.arguments)
+        answer = await memos.save_memo(call.arguments)
         return Output(answer.text, answer.error)
 
     async def retrieve(call: Call) -> Output:
-        answer = await session.memos.retrieve_memos(call.arguments)
+        answer = await memos.retrieve_memos(call.arguments)
         return Output(answer.text, answer.error)
 
     yield Tool(query_db.TOOL, query, title=lambda a: str(a.get("sql", "")))
-    yield Tool(scratchpad.TOOL, pad, title=lambda a: str(a.get("action", "")), parallel=False)
+    yield Tool(SCRATCHPAD_TOOL, pad, title=lambda a: str(a.get("action", "")), parallel=False)
     yield Tool(SAVE_TOOL, save, title=lambda a: str(a.get("content", "")), parallel=False)
     yield Tool(RETRIEVE_TOOL, retrieve, title=_wanted)
 
