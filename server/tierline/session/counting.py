@@ -16,7 +16,7 @@ from tierline.config import default_user_file
 from tierline.context.calibration import Calibration
 from tierline.context.counting import CountCache, TokenCounter
 from tierline.context.models import ModelFacts, ModelTable
-from tierline.folder import make
+from tierline.disk.folder import make
 from tierline.tokenizers import encoder
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TypeVar
 
-from tierline.folder import make
+from tierline.disk.folder import make
 
 log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ import filelock
 from attrs import asdict, fields, frozen
 
 from tierline.context.blocks import Block
-from tierline.folder import make
+from tierline.disk.folder import make
 from tierline.history.codec import encode_content
 from tierline.history.parser import MessageParser
 from tierline.store.errors import StorageError

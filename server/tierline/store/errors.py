@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tierline.disk.folder import lost_workspace
 from tierline.errors import TierlineError
-from tierline.folder import lost_workspace
 
 
 class StorageError(TierlineError):

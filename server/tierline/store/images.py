@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 
 from tierline.context.blocks import Block, Image, ToolResult
-from tierline.folder import make
+from tierline.disk.folder import make
 from tierline.history.messages import Message
 from tierline.store.errors import StorageError, workspace_gone
 

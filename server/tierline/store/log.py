@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import filelock
 from attrs import field, frozen
 
-from tierline.folder import make
+from tierline.disk.folder import make
 from tierline.store.errors import StorageError, workspace_gone
 
 MAX_LINE_BYTES = 256 * 1024 * 1024

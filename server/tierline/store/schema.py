@@ -8,7 +8,7 @@ import secrets
 import sqlite3
 from pathlib import Path
 
-from tierline.folder import make
+from tierline.disk.folder import make
 
 VERSION = 3
 """Raised whenever the meaning of a table changes; an index of another version is built anew."""

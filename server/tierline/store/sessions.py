@@ -19,7 +19,8 @@ from typing import Any
 from attrs import define, field, frozen
 
 from tierline.context.blocks import Block, Text
-from tierline.folder import FOLDER, make
+from tierline.disk.folder import make
+from tierline.folder import FOLDER
 from tierline.history import actions, ids
 from tierline.history.actions import Action
 from tierline.history.branches import Comparison, compare

@@ -16,7 +16,7 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
-from tierline.folder import make
+from tierline.disk.folder import make
 
 FOLDER = "urls"
 _FORMAT = 1

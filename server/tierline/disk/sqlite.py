@@ -1,0 +1,96 @@
+"""The one place that opens SQLite files."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+from pathlib import Path
+
+from tierline.disk.files import SECONDS
+from tierline.disk.walk import Place, UnfitError, is_link, kind, place
+
+SIBLINGS = ("-wal", "-shm", "-journal")
+"""What SQLite opens beside a file by itself, and follows links to."""
+
+
+def connect(
+    path: Path, *, seconds: float = 2.0, read_only: bool = False, threads: bool = False
+) -> sqlite3.Connection:
+    """Open a database file, made with mode 0600 if it is missing (unless ``read_only``).
+
+    SQLite takes paths, not descriptors, and resolves them itself. So the file and those that it
+    opens beside it are looked at before, relative to their held folder, and again after: they have
+    to be regular files of this user under one name, or missing. None of them is opened here, as
+    closing one would drop SQLite's locks ("How To Corrupt An SQLite Database File", 2.2).
+    ``seconds``: how long a lock is waited for. ``threads``: whether any thread may use it.
+
+    Raises:
+        UnfitError: something else has one of the names, or a link leads there.
+        OSError: it cannot be made or read.
+        sqlite3.Error: it cannot be opened.
+    """
+    with place(path) as where:
+        if not read_only and where.status() is None:
+            with contextlib.suppress(FileExistsError):
+                os.close(where.open(os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        before = _look(where, read_only=read_only)
+        if not os.access(where.path, os.R_OK if read_only else os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), where.path)
+        mode = "ro" if read_only else "rw"
+        connection = sqlite3.connect(
+            f"{Path(where.path).as_uri()}?mode={mode}",
+            uri=True,
+            timeout=min(seconds, SECONDS),
+            isolation_level=None,
+            check_same_thread=not threads,
+        )
+        try:
+            if _look(where, read_only=read_only) != before:
+                raise UnfitError(str(path), "another file took its place")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def in_memory(*, threads: bool = False) -> sqlite3.Connection:
+    """A database without a file."""
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=not threads)
+
+
+def of_copy(path: Path) -> sqlite3.Connection:
+    """A copy in a temporary folder of this process (``store/unseen.py``)."""
+    return sqlite3.connect(path)
+
+
+def remove(path: Path) -> None:
+    """Delete a database with the files beside it, as far as they are there. Close it first."""
+    for suffix in ("", *SIBLINGS):
+        with contextlib.suppress(OSError), place(f"{path}{suffix}") as where:
+            os.unlink(where.name, dir_fd=where.folder)
+
+
+def _look(where: Place, *, read_only: bool) -> tuple[int, int]:
+    for suffix in SIBLINGS:
+        beside = where.beside(os.path.basename(where.path) + suffix)
+        if (there := beside.status()) is not None:
+            _check(beside, there, read_only=read_only)
+    found = where.status()
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), where.path)
+    _check(where, found, read_only=read_only)
+    return (found.st_dev, found.st_ino)
+
+
+def _check(where: Place, status: os.stat_result, *, read_only: bool) -> None:
+    name = os.path.basename(where.path)
+    if is_link(status):
+        raise UnfitError(where.path, f"{name} is a link")
+    if word := kind(status.st_mode):
+        raise UnfitError(where.path, f"{name} is {word}", errno.EISDIR)
+    if not read_only and status.st_nlink > 1:
+        raise UnfitError(
+            where.path, f"{name} has a second name elsewhere (a hard link)", errno.EMLINK
+        )
