@@ -5,7 +5,6 @@ here follows a link, waits for a pipe, takes anything but a regular file, or rea
 """
 
 from tierline.disk.files import (
-    UnfitError,
     append,
     begin,
     create,
@@ -22,6 +21,7 @@ from tierline.disk.files import (
     resolved,
     sync_folder,
 )
+from tierline.disk.walk import UnfitError
 
 __all__ = [
     "UnfitError",
