@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from property.strategies import json_values, odd_text
 from tierline.context.edits.blocks import Block, Proposal, apply, propose
-from tierline.providers.anthropic import MessageReader
 from tierline.providers.base import ProviderError, Stop, StreamEvent, TextDelta, ToolCall
-from tierline.providers.openai import CompletionReader
+from tierline.providers.completion import CompletionReader
+from tierline.providers.messages import MessageReader
 from tierline.providers.sse import DONE, Damaged, events
 from wire.agents import Use, calls
 from wire.servers import Kind
@@ -113,6 +113,45 @@ def test_wrong_types_anywhere_raise_nothing(kind: Kind, dice: Any, other: Any) -
         else:
             lines.append(line)
     read(kind, [b"\n".join(lines)])
+
+
+TOLD = {"choices", "delta", "content", "type", "text", "content_block"}
+"""What a text stands in; every other field may be anything."""
+
+
+def disturbed(dice: Any, value: Any, other: Any) -> Any:
+    """The value with fields that hold no text left out or replaced."""
+    if isinstance(value, list):
+        return [disturbed(dice, item, other) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for name, item in value.items():
+        if name in TOLD or dice.random() > 0.3:
+            found[name] = disturbed(dice, item, other)
+        elif dice.random() > 0.5:
+            found[name] = other
+    return found
+
+
+@both
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(dice=st.randoms(use_true_random=False), other=json_values, parts=st.booleans())
+def test_whatever_else_a_stream_says_its_text_is_not_lost(
+    kind: Kind, dice: Any, other: Any, parts: bool
+) -> None:
+    lines = []
+    for line in whole(kind).split(b"\n"):
+        if line.startswith(b"data: {"):
+            changed = disturbed(dice, json.loads(line[6:]), other)
+            for choice in changed.get("choices", ()):
+                delta = choice["delta"]
+                if parts and delta.get("content"):
+                    delta["content"] = [{"type": "text", "text": delta["content"]}]
+            lines.append(b"data: " + json.dumps(changed).encode())
+        else:
+            lines.append(line)
+    assert text_of(read(kind, [b"\n".join(lines)])) == TEXT
 
 
 @both

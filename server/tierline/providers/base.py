@@ -79,6 +79,8 @@ class Usage:
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    cost: float | None = None
+    """US dollars, where the service itself says what the request cost."""
 
 
 @frozen

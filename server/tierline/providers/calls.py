@@ -1,16 +1,31 @@
-"""Tool calls from the text of their arguments."""
+"""Tool calls, from the pieces and the arguments in which servers send them.
+
+The format numbers the calls of a reply by ``index``, and only the first piece of a call has its id
+and name. Servers send every call under index 0, or no index, or whole calls; ids are absent or the
+same for all; a name comes again with each piece; arguments are objects, or encoded twice.
+"""
 
 from __future__ import annotations
 
 import json
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import define, evolve, field
 
 from tierline.providers.base import ToolCall
+from tierline.providers.thoughts import SIGNATURE
+from tierline.providers.values import figure, first, mapping
+
+_DEEPEST = 3
+"""How often arguments may have been encoded one within the other."""
 
 
 def tool_call(identifier: str, name: str, arguments: str) -> ToolCall:
     """A call from the text of its arguments; ``error`` says why they cannot be used."""
     try:
-        value = json.loads(arguments) if arguments.strip() else {}
+        value = _decoded(arguments)
     except RecursionError:
         return ToolCall(identifier, name, {}, "The arguments are nested too deeply.")
     except ValueError as error:
@@ -18,3 +33,196 @@ def tool_call(identifier: str, name: str, arguments: str) -> ToolCall:
     if not isinstance(value, dict):
         return ToolCall(identifier, name, {}, "The arguments are not a JSON object.")
     return ToolCall(identifier, name, value)
+
+
+def _decoded(text: str) -> Any:
+    """The value of arguments, where they have one reading.
+
+    Raises:
+        ValueError: they are not JSON.
+    """
+    value: Any = text
+    for _ in range(_DEEPEST):
+        if isinstance(value, str):
+            value = _only(value) if value.strip() else {}
+        if isinstance(value, list) and len(value) <= 1:
+            value = value[0] if value else {}
+        if value is None:
+            return {}
+        if not isinstance(value, str):
+            break
+    return value
+
+
+def _only(text: str) -> Any:
+    """The one value in a text. An empty object before it, and the same again, are no others."""
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        found = _several(text.strip())
+        if not found:
+            raise
+    kept = [value for value in found if value != {}] or found[:1]
+    if any(value != kept[0] for value in kept):
+        raise ValueError("several objects, one after the other")
+    return kept[0]
+
+
+def _several(text: str) -> list[Any]:
+    """JSON objects that follow each other; none if there is anything else."""
+    decoder, found, place = json.JSONDecoder(strict=False), [], 0
+    while place < len(text):
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except ValueError:
+            return []
+        if not isinstance(value, dict):
+            return []
+        found.append(value)
+        while place < len(text) and text[place].isspace():
+            place += 1
+    return found
+
+
+@define
+class _Call:
+    """A call while its pieces come."""
+
+    id: str = ""
+    index: int | None = None
+    name: str = ""
+    arguments: list[str] = field(factory=list)
+    signature: dict[str, Any] = field(factory=dict)
+    """What its service wants back on it."""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.arguments)
+
+    @property
+    def whole(self) -> bool:
+        """True if the arguments so far are an object: nothing can follow but another call."""
+        return _whole(self.text)
+
+
+def _whole(text: str) -> bool:
+    text = text.strip()
+    if not text.endswith("}") or text == "{}":
+        return False
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+@define
+class _Piece:
+    id: str
+    index: int | None
+    name: str
+    arguments: str
+
+
+@define
+class Calls:
+    """Puts the calls of one reply together."""
+
+    _calls: list[_Call] = field(factory=list)
+
+    def __bool__(self) -> bool:
+        return any(call.name or call.arguments for call in self._calls)
+
+    def add(self, value: object, *, whole: bool = False) -> None:
+        """Take in one entry of ``tool_calls``. ``whole``: it is a call of its own, not a piece."""
+        if not isinstance(value, Mapping):
+            return
+        piece = _piece(value)
+        if not (piece.id or piece.name or piece.arguments or piece.index is not None):
+            return
+        call = None if whole else self._of(piece)
+        if call is None:
+            call = _Call(piece.id, piece.index)
+            self._calls.append(call)
+        call.id = call.id or piece.id
+        call.name = _name(call, piece)
+        if SIGNATURE in value:
+            call.signature[SIGNATURE] = value[SIGNATURE]
+        if piece.arguments:
+            call.arguments.append(piece.arguments)
+
+    def finish(self) -> Iterator[ToolCall]:
+        """The calls, in their order. One without an id gets one."""
+        calls = [call for call in self._calls if call.name or call.arguments]
+        indexes = [-1 if call.index is None else call.index for call in calls]
+        if len(set(indexes)) == len(indexes):
+            calls.sort(key=lambda call: call.index or 0)
+        before: _Call | None = None
+        for call in calls:
+            if before is None or not _echo(call, before):
+                identifier = call.id or f"call_{uuid.uuid4().hex[:16]}"
+                made = tool_call(identifier, call.name, call.text)
+                yield evolve(made, signature=call.signature)
+            before = call
+
+    def _of(self, piece: _Piece) -> _Call | None:
+        """The call that a piece belongs to; None if it begins another."""
+        known = [c for c in self._calls if piece.id and c.id == piece.id]
+        call = next((c for c in reversed(known) if c.index == piece.index), None)
+        call = call or (known[-1] if known else None)
+        if call is not None:
+            elsewhere = None not in (piece.index, call.index) and piece.index != call.index
+            again = call.whole and _whole(piece.arguments) and piece.arguments != call.text
+            return None if piece.name and (elsewhere or again) else call
+        there = [c for c in self._calls if piece.index is None or c.index == piece.index]
+        if not there:
+            return None
+        call = there[-1]
+        if piece.id and call.id:  # an id of its own, or one made anew for each piece
+            return None if piece.name or call.whole else call
+        return call if _goes_on(piece, call) else None
+
+
+def _goes_on(piece: _Piece, call: _Call) -> bool:
+    """True unless a piece that has no id must be the beginning of the next call."""
+    if not piece.name or not call.name:
+        return True
+    if call.whole:
+        return False
+    return piece.name == call.name or (not call.arguments and piece.name.startswith(call.name))
+
+
+def _echo(call: _Call, before: _Call) -> bool:
+    """True for a last piece that only names the call before it again."""
+    same = (call.name, call.index) == (before.name, before.index)
+    return same and not call.id and not call.arguments and before.whole
+
+
+def _name(call: _Call, piece: _Piece) -> str:
+    """The name so far: given once, again with each piece, or growing."""
+    if not piece.name or piece.name == call.name:
+        return call.name
+    return piece.name if not call.name or piece.name.startswith(call.name) else call.name
+
+
+def _piece(value: Mapping[str, Any]) -> _Piece:
+    function = value.get("function")
+    inner = mapping(function)
+    place = inner or value
+    given = first(place, "arguments", "input", "parameters", "args")
+    if given is None:
+        given = first(value, "arguments", "input", "parameters", "args")
+    name = first(place, "name") or (function if isinstance(function, str) else "") or ""
+    identifier = first(value, "id", "call_id", "tool_call_id")
+    return _Piece(
+        id=str(identifier) if isinstance(identifier, str | int) else "",
+        index=figure(value.get("index")),
+        name=name if isinstance(name, str) else "",
+        arguments=_text(given),
+    )
+
+
+def _text(arguments: object) -> str:
+    """Arguments as text; objects, which some servers send, are written."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)

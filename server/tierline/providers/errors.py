@@ -168,19 +168,24 @@ def from_status(  # noqa: PLR0911 (one return for each kind of answer)
 _EVENT_STATUS = {
     "overloaded_error": 529,
     "api_error": 500,
-    "server_error": 500,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
     "authentication_error": 401,
     "permission_error": 403,
     "timeout_error": 504,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "internalservererror": 500,
+    "service_unavailable": 503,
+    "unavailable": 503,
+    "resource_exhausted": 429,
 }
 
 
 def from_event(service: str, body: object, *, secret: str = "") -> RequestFailed:
     """The error that a stream carries as an event, after HTTP 200."""
     kind, code, _ = describe(body)
-    status = _EVENT_STATUS.get(kind) or _EVENT_STATUS.get(code)
+    status = _EVENT_STATUS.get(kind.lower()) or _EVENT_STATUS.get(code.lower())
     if status is None:
         status = int(code) if code.isdigit() and 400 <= int(code) < 600 else 400
     return from_status(service, status, body, secret=secret)
@@ -251,8 +256,9 @@ def not_a_stream(
         value = json.loads(body)
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, Mapping) and value.get("error"):
-        return from_event(service, value, secret=secret)
+    error = error_in(value) if isinstance(value, Mapping) else None
+    if error:
+        return from_event(service, error, secret=secret)
     kind = content_type.partition(";")[0].strip() or "nothing"
     return RequestFailed(
         "protocol",
@@ -275,15 +281,54 @@ def stalled(service: str, seconds: float, *, begun: bool, pings: bool = False) -
     )
 
 
+def error_in(data: Mapping[str, Any]) -> object:
+    """The error that an object of a reply carries, as a body for ``describe``; None for none.
+
+    Services put it under ``error``, into a choice, or send an object that is nothing else.
+    """
+    if data.get("error"):
+        return data
+    for choice in data.get("choices") or () if isinstance(data.get("choices"), list) else ():
+        if isinstance(choice, Mapping) and choice.get("error"):
+            return {"error": choice["error"]}
+    if "choices" in data or isinstance(data.get("content"), list):
+        return None
+    if isinstance(errors := data.get("errors"), list) and errors:
+        return {"error": errors[0]}
+    said = isinstance(data.get("message"), str) and data["message"]
+    marked = "error" in f"{data.get('type')} {data.get('object')}".lower() or "code" in data
+    if said and (marked or "status" in data):
+        return data
+    return data if data.get("detail") and not data.keys() & {"delta", "message"} else None
+
+
 def describe(body: object) -> tuple[str, str, str]:
     """Type, code and message of an error body; empty where it has none."""
     inner: Any = body
+    if isinstance(inner, list) and inner:  # Gemini wraps its errors into a list
+        inner = inner[0]
     if isinstance(inner, Mapping) and isinstance(inner.get("error"), Mapping | str):
         inner = inner["error"]
     if isinstance(inner, Mapping):
-        text = inner.get("message") or inner.get("detail") or ""
-        return str(inner.get("type") or ""), str(inner.get("code") or ""), str(text)
+        text = inner.get("message") or inner.get("msg") or inner.get("detail") or ""
+        if isinstance(raw := inner.get("metadata"), Mapping) and raw.get("raw"):
+            text = f"{text}: {raw['raw']}"  # what the service behind a gateway said
+        kind = inner.get("type") or inner.get("status") or ""
+        return str(kind), str(inner.get("code") or ""), _sentences(text)
     return "", "", "" if inner is None else str(inner)
+
+
+def _sentences(text: object) -> str:
+    """A message; of a list of faults (FastAPI) each with the field that it is about."""
+    if not isinstance(text, list):
+        return str(text)
+    faults = [fault for fault in text if isinstance(fault, Mapping)]
+    if not faults:
+        return str(text)
+    return "; ".join(
+        f"{'.'.join(map(str, f.get('loc') or ()))}: {f.get('msg') or f.get('message') or ''}"
+        for f in faults[:5]
+    )
 
 
 def overflow(status: int, kind: str, code: str, text: str) -> bool:

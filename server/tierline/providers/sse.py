@@ -8,6 +8,7 @@ network splits arrives whole.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, TypeAlias
 
@@ -27,39 +28,79 @@ Parsed: TypeAlias = tuple[str, dict[str, Any]] | Damaged
 """Event name (empty if the stream names none) and its JSON object."""
 
 DONE = "[DONE]"
+_FIELD = re.compile(rb"\s*(data|event)\s*:", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*(?:data\s*:\s*)?", re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)
+_MARK = b"\xef\xbb\xbf"
 
 
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Parsed, None]:
-    """Parse a byte stream. OpenAI's closing ``[DONE]`` is given as ``("[DONE]", {})``."""
+    """Parse a byte stream. OpenAI's closing ``[DONE]`` is given as ``("[DONE]", {})``.
+
+    A body without any event, but with JSON objects (one, or one a line), gives those objects: some
+    servers answer so although a stream was asked for.
+    """
     lines = _Lines()
-    name = ""
-    data: list[bytes] = []
-    size = 0
+    event = _Event()
     async for chunk in chunks:
         for line in lines.feed(chunk):
-            if not line.strip():
-                for parsed in _finish(name, data):
-                    yield parsed
-                name, data, size = "", [], 0
-            elif line.startswith(b"data:"):
-                data.append(line[5:].removeprefix(b" "))
-                size += len(line)
-            elif line.startswith(b"event:"):
-                if data:  # the blank line between two events was lost
-                    for parsed in _finish(name, data):
-                        yield parsed
-                    data, size = [], 0
-                name = line[6:].strip().decode("utf-8", "replace")
-        if size + lines.size > MAX_EVENT_BYTES:
+            for parsed in event.line(line):
+                yield parsed
+        if event.size + lines.size > MAX_EVENT_BYTES:
             yield Damaged(f"an event of more than {MAX_EVENT_BYTES:,} bytes")
             lines.drop()
-            data, size = [], 0
-    rest = lines.rest()
-    if data or rest.startswith(b"data:"):
-        if rest.startswith(b"data:"):
-            data.append(rest[5:].removeprefix(b" "))
-        for parsed in _finish(name, data, at_end=True):
-            yield parsed
+            event = _Event()
+    for parsed in (*event.line(lines.rest()), *event.close()):
+        yield parsed
+
+
+@define
+class _Event:
+    """The event whose lines are coming."""
+
+    name: str = ""
+    size: int = 0
+    _data: list[bytes] = field(factory=list)
+    _bare: list[bytes] = field(factory=list)
+    """Lines of JSON outside of any event."""
+
+    def line(self, line: bytes) -> list[Parsed]:
+        """Take in one line; gives what is complete with it."""
+        plain = line.strip()
+        if not plain:
+            found = self._ended()
+            self.name = ""
+            return found
+        if match := _FIELD.match(line):
+            value = line[match.end() :]
+            if match[1].lower() == b"data":
+                self._data.append(value.removeprefix(b" "))
+                self.size += len(line)
+                return []
+            found = self._ended()  # the blank line between two events was lost
+            self.name = value.strip().decode("utf-8", "replace")
+            return found
+        if self._bare or plain.startswith((b"{", b"[")):
+            return self._json(plain)
+        return []
+
+    def close(self) -> list[Parsed]:
+        """The stream is over."""
+        bare, self._bare = b"\n".join(self._bare), []
+        found = self._ended(at_end=True)
+        value = _object(bare) if bare else None
+        return [*found, ("", value)] if value is not None else found
+
+    def _ended(self, *, at_end: bool = False) -> list[Parsed]:
+        data, self._data, self.size = self._data, [], sum(map(len, self._bare))
+        return _finish(self.name, data, at_end=at_end)
+
+    def _json(self, line: bytes) -> list[Parsed]:
+        if not self._bare and (value := _object(line)) is not None:
+            return [("", value)]
+        self._bare.append(line)
+        self.size += len(line)
+        return []
 
 
 @define
@@ -70,19 +111,39 @@ class _Lines:
     """Bytes of the line that has not ended."""
     _parts: list[bytes] = field(factory=list)
 
+    _after_return: bool = False
+    """True after a carriage return, which a line feed may follow as part of the same end."""
+    _began: bool = False
+
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in a chunk, without their ends."""
+        """The lines that end in a chunk, without their ends: any of the three that are allowed."""
+        if not self._began:
+            chunk = self._begin(chunk)
+        if self._after_return and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+        if b"\r" in chunk:
+            self._after_return = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        elif chunk:
+            self._after_return = False
         if b"\n" not in chunk:
             self._parts.append(chunk)
             self.size += len(chunk)
             return []
         *lines, rest = (self.rest() + chunk).split(b"\n")
         self._parts, self.size = [rest], len(rest)
-        return [line.removesuffix(b"\r") for line in lines]
+        return lines
 
     def rest(self) -> bytes:
         """The line that has not ended."""
         return b"".join(self._parts)
+
+    def _begin(self, chunk: bytes) -> bytes:
+        """Without the byte order mark that a stream may begin with; it may come in pieces."""
+        chunk = self.rest() + chunk
+        self._parts, self.size = [], 0
+        self._began = not _MARK.startswith(chunk)
+        return chunk.removeprefix(_MARK)
 
     def drop(self) -> None:
         """Forget the line that has not ended."""
@@ -96,23 +157,50 @@ def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parse
     whole = _object(b"\n".join(data))
     if whole is not None:
         return [(name, whole)]
-    if b"".join(data).strip() == DONE.encode():
+    if _is_done(b"".join(data)):
         return [(DONE, {})]
+    if name == "error" and not at_end:
+        return [(name, {"error": b"\n".join(data).decode("utf-8", "replace")})]
     found: list[Parsed] = []
     for line in data:
         value = _object(line)
         if value is not None:
             found.append((name, value))
-        elif line.strip() == DONE.encode():
+        elif _is_done(line):
             found.append((DONE, {}))
+        elif glued := _glued(line):
+            found += [(DONE, {}) if part == DONE else (name, part) for part in glued]
         elif not at_end:
             found.append(Damaged(line[:80].decode("utf-8", "replace")))
     return found
 
 
+def _is_done(data: bytes) -> bool:
+    return data.strip().strip(b'"').upper() == DONE.encode()
+
+
+def _glued(line: bytes) -> list[Any]:
+    """The objects of events that a lost line end put on one line; empty if it is something else."""
+    text, place = line.decode("utf-8", "replace").strip(), 0
+    found: list[Any] = []
+    while place < len(text):
+        if _is_done(text[place:].encode()):
+            return [*found, DONE]
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(value, dict):
+            return []
+        found.append(value)
+        between = _BETWEEN.match(text, place)
+        place = between.end() if between else place
+    return found
+
+
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(data)
+        value = json.loads(data, strict=False)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

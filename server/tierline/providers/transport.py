@@ -17,7 +17,15 @@ from attrs import define, field, frozen
 from tierline.context.text import well_formed
 from tierline.providers import sse
 from tierline.providers.addresses import is_loopback
-from tierline.providers.base import Malformed, Stop, StreamEvent, TextDelta, Usage
+from tierline.providers.base import (
+    Malformed,
+    ReasoningDelta,
+    Stop,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from tierline.providers.contents import Said
 from tierline.providers.errors import (
     RequestFailed,
     closed,
@@ -27,10 +35,11 @@ from tierline.providers.errors import (
     unreadable,
 )
 from tierline.providers.retry import RetryPolicy
+from tierline.providers.think_tags import ThinkTags
 
 _CONNECT_SECONDS = 15.0
 _PAGE_BYTES = 200_000
-_NOT_EVENTS = ("application/json", "text/html")
+_NOT_EVENTS = ("text/html", "application/xhtml")
 
 
 @frozen
@@ -121,17 +130,17 @@ async def send(
     Raises:
         RequestFailed: in every other case.
     """
-    shown, halves = False, _Halves()
+    shown, halves, tags = False, _Halves(), ThinkTags()
     async with aclosing(_events(client, path, payload, reader, service, endpoint)) as events:
         async for event in events:
             shown = shown or not isinstance(event, Usage | Malformed | Stop)
             if isinstance(event, TextDelta):
-                if text := halves.feed(event.text):
-                    yield TextDelta(text)
+                for told in tags.feed(halves.feed(event.text)):
+                    yield _delta(told)
             else:
                 yield event
-    if text := halves.rest():
-        yield TextDelta(text)
+    for told in (*tags.feed(halves.rest()), *tags.rest()):
+        yield _delta(told)
     stop: Stop | None = None
     for event in reader.end():
         if isinstance(event, Stop):
@@ -143,12 +152,18 @@ async def send(
         yield Stop("incomplete")
 
 
+def _delta(said: Said) -> StreamEvent:
+    kind, words = said
+    return TextDelta(words) if kind == "text" else ReasoningDelta(words)
+
+
 async def _events(
     client: Any, path: str, payload: bytes, reader: Reader, service: str, endpoint: Endpoint
 ) -> AsyncGenerator[StreamEvent, None]:
     """Events until the stream's end or the connection's, whichever comes first."""
     patience = _Patience(service, endpoint, asyncio.get_running_loop().time)
-    chunks = _chunks(client, path, payload, service, endpoint)
+    answer = _Answer()
+    chunks = _chunks(client, path, payload, service, endpoint, answer)
     async with aclosing(patience.watch(chunks)) as watched, aclosing(sse.events(watched)) as parsed:
         try:
             async for item in parsed:
@@ -159,6 +174,8 @@ async def _events(
                 if name == sse.DONE:
                     reader.done = True
                 else:
+                    if name == "error" and not data.get("error"):
+                        data = {"error": data}
                     if reader.says(data):
                         patience.progress()
                     for event in reader.read(data):
@@ -168,6 +185,20 @@ async def _events(
         except ConnectionError as error:
             if not patience.begun:
                 raise closed(service) from error
+            return
+    if not patience.begun and answer.is_json:
+        raise not_a_stream(service, answer.kind, b"", secret=endpoint.key)
+
+
+@define
+class _Answer:
+    """What the head of the HTTP answer says."""
+
+    kind: str = ""
+
+    @property
+    def is_json(self) -> bool:
+        return "json" in self.kind
 
 
 @define
@@ -243,7 +274,7 @@ async def _for_ever() -> bytes:
 
 
 async def _chunks(
-    client: Any, path: str, payload: bytes, service: str, endpoint: Endpoint
+    client: Any, path: str, payload: bytes, service: str, endpoint: Endpoint, answer: _Answer
 ) -> AsyncGenerator[bytes, None]:
     """The reply's bytes as they come.
 
@@ -265,7 +296,7 @@ async def _chunks(
     except Exception as error:
         url = endpoint.base_url or str(client.base_url)
         raise from_exception(service, error, secret=endpoint.key, url=url) from error
-    kind = response.headers.get("content-type", "")
+    answer.kind = kind = response.headers.get("content-type", "").lower()
     try:
         if kind.startswith(_NOT_EVENTS):
             page = await _beginning(response)

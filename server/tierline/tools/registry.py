@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from tierline.context.blocks import Image
 from tierline.context.prompt import ToolSpec
-from tierline.tools.schema import problems
+from tierline.tools.schema import problems, repaired
 
 
 class Consent(StrEnum):
@@ -122,6 +122,11 @@ class Registry:
     def specs(self, offered: Callable[[Tool], bool] = lambda _tool: True) -> tuple[ToolSpec, ...]:
         """The definitions to send, in canonical order."""
         return tuple(tool.spec for tool in self if offered(tool))
+
+    def repaired(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments of a call with what has one reading in its right type."""
+        tool = self._tools.get(name)
+        return arguments if tool is None else repaired(arguments, tool.spec.input_schema)
 
     def check(self, name: str, arguments: Mapping[str, Any], error: str = "") -> str:
         """Why a call cannot be run, in words for the model; empty if it can.

@@ -1,15 +1,20 @@
 """Arguments against a tool's JSON schema: the part of JSON Schema that our definitions use.
 
-Models leave out fields, invent others and write numbers as text. What is wrong is said to the model
-in words, so that its next call is right; nothing is guessed and nothing is converted.
+Models leave out fields, invent others and write numbers as text. What has one reading is repaired;
+what else is wrong is said to the model in words, so that its next call is right.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MOST = 5
+_LONGEST = 1_000_000
+_EXACT = 2**53
+_PLAIN = re.compile(r"-?\d+(\.\d+)?|true|false|null")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -33,6 +38,68 @@ def problems(value: Any, schema: Mapping[str, Any], most: int = _MOST) -> list[s
         if len(found) == most:
             break
     return found
+
+
+def repaired(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with what has only one reading in its right type: JSON in a string where a list
+    or an object is due, ``"20"`` for a whole number, null for a field that may be left out. A value
+    that fits already, or that could mean several things, stays.
+    """
+    known: Mapping[str, Any] = schema.get("properties") or {}
+    required = schema.get("required") or ()
+    found: dict[str, Any] = {}
+    for name, value in arguments.items():
+        wanted = known.get(name)
+        if not isinstance(wanted, Mapping):
+            found[name] = value
+        elif value is None and name not in required and not _takes(None, wanted):
+            continue
+        else:
+            found[name] = _repaired(value, wanted)
+    return found
+
+
+def _repaired(value: Any, schema: Mapping[str, Any]) -> Any:
+    if not _takes(value, schema):
+        value = _read(value, schema)
+    if isinstance(value, Mapping) and "properties" in schema:
+        return repaired(value, schema)
+    if isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
+        return [_repaired(item, items) for item in value]
+    return value
+
+
+def _read(value: Any, schema: Mapping[str, Any]) -> Any:
+    """The value in the type that is wanted, if that is certain; else as it is."""
+    other: Any = value
+    if schema.get("type") == "string":
+        number = isinstance(value, int) and not isinstance(value, bool)
+        return str(value) if number else value
+    if isinstance(value, str) and len(value) <= _LONGEST:
+        text = value.strip()
+        if text in ("True", "False", "None"):  # as Python writes them
+            other = {"True": True, "False": False, "None": None}[text]
+        elif text[:1] in ("[", "{", '"') or _PLAIN.fullmatch(text):
+            try:
+                other = json.loads(text)
+            except (ValueError, RecursionError):
+                return value
+        else:
+            items = schema.get("items")
+            if schema.get("type") == "array" and text and isinstance(items, Mapping):
+                other = [value] if items.get("type") == "string" else value
+    if isinstance(other, float) and other.is_integer() and abs(other) < _EXACT:
+        other = other if _takes(other, schema) else int(other)
+    return other if _takes(other, schema) else value
+
+
+def _takes(value: Any, schema: Mapping[str, Any]) -> bool:
+    """True if the value has a type that the schema allows."""
+    kinds = schema.get("type")
+    if kinds is None:
+        return True
+    kinds = kinds if isinstance(kinds, list | tuple) else (kinds,)
+    return any(kind == "null" if value is None else _is(value, str(kind)) for kind in kinds)
 
 
 def _problems(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:

@@ -44,6 +44,8 @@ class Turn:
     """Pieces of ``reply`` that are in ``blocks``."""
     calls: list[ToolCall] = field(factory=list)
     usage: Usage = field(factory=Usage)
+    call_ids: set[str] = field(factory=set)
+    """Ids of the calls of all rounds."""
     stop: Stop | None = None
     malformed: int = 0
     cancelled: bool = False
@@ -113,11 +115,14 @@ class Turn:
         self.usage, self.stop, self.malformed, self.cache = Usage(), None, 0, None
 
     def add_call(self, call: ToolCall, strategy: str) -> None:
-        """A whole call came. Ids are made unique within the reply: results are found by them."""
-        known = {c.id for c in self.calls}
+        """A whole call came. Ids are made unique within the turn: results are found by them, and
+        some services begin to count anew with each reply.
+        """
+        known = self.call_ids
         unique, number = call.id or "call", 2
         while unique in known:
             unique, number = f"{call.id or 'call'}_{number}", number + 1
+        known.add(unique)
         self.calls.append(ToolCall(unique, call.name, call.input, call.error))
         if call.signature:
             self.add_reasoning(strategy, call.signature)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from tierline import protocol as p
 from tierline.context.counting import TokenCounter
@@ -106,6 +106,12 @@ class ToolService:
         return True
 
     # --- running ---------------------------------------------------------------------------------
+
+    def understood(self, call: ToolCall) -> ToolCall:
+        """A call as the model must have meant it: values of a wrong type are converted where they
+        have one reading.
+        """
+        return evolve(call, input=self.registry.repaired(call.name, call.input))
 
     async def run(self, call: ToolCall, message: Message) -> tuple[Output, int]:
         """Run one call, whatever the model wrote. Returns the answer and milliseconds.

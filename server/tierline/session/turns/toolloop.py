@@ -199,7 +199,7 @@ class Rounds:
                         turn.add_reasoning(provider.strategy, data)
                         session.drafts.grown(turn)
                     case ToolCall():
-                        turn.add_call(event, provider.strategy)
+                        turn.add_call(session.tools.understood(event), provider.strategy)
                         session.drafts.grown(turn)
                     case Usage():
                         turn.usage = event

@@ -1,0 +1,193 @@
+"""Reads the replies of Chat Completions, streamed or whole, as the many servers send them.
+
+Fields may be missing, null, of another type or in another place. What can be understood is; text
+is never lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from tierline.providers.base import ReasoningDelta, Stop, StreamEvent, TextDelta, Usage
+from tierline.providers.calls import Calls
+from tierline.providers.contents import called, said
+from tierline.providers.errors import error_in, from_event
+from tierline.providers.thoughts import Thoughts
+from tierline.providers.usage import completion_usage, merged
+from tierline.providers.values import figure, first, mapping, rows, string
+
+_STOPS = {
+    "stop": "end",
+    "end": "end",
+    "eos": "end",
+    "eos_token": "end",
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "complete": "end",
+    "completed": "end",
+    "finish_reason_unspecified": "end",
+    "length": "output_limit",
+    "max_tokens": "output_limit",
+    "max_output_tokens": "output_limit",
+    "model_length": "output_limit",
+    "tool_calls": "tool_use",
+    "tool_call": "tool_use",
+    "tool_use": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "filtered",
+    "safety": "filtered",
+    "refusal": "filtered",
+}
+_REASONS = ("finish_reason", "stop_reason", "finishReason", "done_reason")
+_SPEECH = ("delta", "message", "text", "content", "response")
+_REPEATED = 2
+"""From so many pieces on, a message with all of their text is their sum, not one more piece."""
+
+
+@define
+class CompletionReader:
+    """Reads one reply. Of several choices, which nobody asked for, it takes the first."""
+
+    service: str
+    secret: str = field(default="", repr=False)
+    done: bool = False
+    _calls: Calls = field(factory=Calls)
+    _function: Calls = field(factory=Calls)
+    """The one call of the older ``function_call``."""
+    _thoughts: Thoughts = field(factory=Thoughts)
+    _stop: str | None = None
+    _usage: Usage = field(factory=Usage)
+    _text: list[str] = field(factory=list)
+    _deltas: bool = False
+    """True once a piece came in ``delta``: a ``message`` is then the sum of all."""
+    _summed: bool = False
+    """True while the last thing that came was usage alone: that ends a reply without a reason."""
+
+    def read(self, data: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """See ``Reader.read``."""
+        if error := error_in(data):
+            raise from_event(self.service, error, secret=self.secret)
+        data = _opened(data)
+        places: list[Any] = [data]
+        self._summed = False
+        for choice in _choices(data):
+            places += [choice, choice.get("message"), choice.get("delta")]
+            yield from self._said(choice)
+        yield from self._counted(places, alone=len(places) == 1)
+        if data.get("done") is True:  # the sign of servers that send lines of JSON
+            self._stop = self._stop or string(data.get("done_reason"))
+
+    def says(self, data: Mapping[str, Any]) -> bool:
+        """See ``Reader.says``. A chunk that only names the role says nothing yet."""
+        for choice in _choices(_opened(data)):
+            place = mapping(choice.get("delta")) or mapping(choice.get("message")) or choice
+            if _reason(choice) or any(True for _ in said(place)):
+                return True
+            if any(choice.get(name) for name in ("text", "response")):
+                return True
+            if any(place.get(name) for name in ("tool_calls", "function_call")):
+                return True
+        return False
+
+    def end(self) -> Iterator[StreamEvent]:
+        """See ``Reader.end``. Calls are whole only now: no piece says that it is the last."""
+        if self._stop is None and not self.done and not self._summed:
+            return
+        yield from self._thoughts.done()
+        calls = [*self._calls.finish(), *self._function.finish()]
+        yield from calls
+        reason = self._stop or ""
+        mapped = _STOPS.get(reason.lower(), "other" if reason else "end")
+        yield Stop("tool_use" if mapped == "end" and calls else mapped, reason)
+
+    def _said(self, choice: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        delta, message = choice.get("delta"), choice.get("message")
+        if delta is not None and (delta or message is None):
+            self._deltas = True
+            place = delta if isinstance(delta, Mapping) else {"content": delta}
+            yield from self._speak(place)
+            self._call(place, whole=False)
+        elif message is not None:
+            yield from self._message(
+                message if isinstance(message, Mapping) else {"content": message}
+            )
+        else:
+            yield from self._speak(
+                {**choice, "content": first(choice, "text", "content", "response")}
+            )
+            self._call(choice, whole=False)
+        self._stop = _reason(choice) or self._stop
+
+    def _message(self, message: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """A ``message`` is the whole reply, the sum of the pieces before it, or itself a piece."""
+        text = "".join(words for kind, words in said(message) if kind == "text")
+        before = "".join(self._text)
+        if before and text.startswith(before) and (self._deltas or len(self._text) >= _REPEATED):
+            rest = text[len(before) :]
+            yield from self._speak({"content": rest})
+        elif not (self._deltas and before):
+            yield from self._speak(message)
+        if not (self._deltas and self._calls):
+            self._call(message, whole=True)
+
+    def _speak(self, place: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        self._thoughts.add(place)
+        for kind, words in said(place):
+            if kind == "text":
+                yield from self._thoughts.done()
+                self._text.append(words)
+                yield TextDelta(words)
+            else:
+                yield ReasoningDelta(words)
+
+    def _call(self, place: Mapping[str, Any], *, whole: bool) -> None:
+        for piece in rows(place.get("tool_calls")):
+            self._calls.add(piece, whole=whole)
+        for piece in called(place):
+            self._calls.add(piece, whole=True)
+        if isinstance(call := place.get("function_call"), Mapping):
+            self._function.add({"index": 0, "function": call}, whole=whole)
+
+    def _counted(self, places: list[Any], *, alone: bool) -> Iterator[StreamEvent]:
+        """Usage stands at the top, in the choice, or with a vendor's extras; the last counts."""
+        found: Usage | None = None
+        for place in map(mapping, places):
+            for usage in (place.get("usage"), mapping(place.get("x_groq")).get("usage")):
+                one = completion_usage(mapping(usage))
+                found = merged(found or Usage(), one) if one is not None else found
+        if found is None:
+            return
+        self._usage = merged(self._usage, found)
+        self._summed = alone and bool(self._text or self._calls)
+        yield self._usage
+
+
+def _opened(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object itself, taken out of the envelope that some gateways put around it."""
+    if "choices" in data:
+        return data
+    inside = (v for v in data.values() if isinstance(v, Mapping) and "choices" in v)
+    return next(inside, data)
+
+
+def _choices(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The pieces of the first choice. An object without any that says something is one itself."""
+    found = data.get("choices")
+    if isinstance(found, Mapping) and not any(name in found for name in (*_SPEECH, *_REASONS)):
+        found = list(found.values())
+    choices = [choice for choice in rows(found) if isinstance(choice, Mapping)]
+    if not choices and not found and any(data.get(name) for name in _SPEECH):
+        return [data]
+    indexes = [figure(choice.get("index")) or 0 for choice in choices]
+    return [c for c, index in zip(choices, indexes, strict=True) if index == min(indexes)]
+
+
+def _reason(choice: Mapping[str, Any]) -> str:
+    """Why the reply ended, in the service's word; empty while it goes on."""
+    reason = first(choice, *_REASONS)
+    if isinstance(reason, Mapping):
+        reason = first(reason, "type", "reason", "value")
+    return reason.strip() if isinstance(reason, str) else ""

@@ -1,0 +1,213 @@
+"""Reads the replies of Anthropic's Messages API: streamed or whole (platform documentation).
+
+Servers that imitate it leave fields out or send them in other types; what can be understood is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from tierline.providers.base import (
+    ReasoningDelta,
+    ReasoningDone,
+    Stop,
+    StreamEvent,
+    TextDelta,
+)
+from tierline.providers.calls import tool_call
+from tierline.providers.contents import parts
+from tierline.providers.errors import error_in, from_event
+from tierline.providers.usage import message_figures, message_usage
+from tierline.providers.values import figure, first, mapping, rows, string
+
+SERVICE = "Anthropic"
+_SAID = frozenset(
+    {
+        "message",
+        "message_start",
+        "content_block_start",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "error",
+    }
+)
+_STOPS = {
+    "end_turn": "end",
+    "stop": "end",
+    "stop_sequence": "end",
+    "max_tokens": "output_limit",
+    "length": "output_limit",
+    "model_context_window_exceeded": "output_limit",
+    "tool_use": "tool_use",
+    "tool_calls": "tool_use",
+    "refusal": "filtered",
+}
+
+
+@define
+class _OpenBlock:
+    """A content block whose end has not come."""
+
+    start: Mapping[str, Any]
+    pieces: list[str] = field(factory=list)
+    signature: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+@define
+class MessageReader:
+    """Reads the stream's events. Unknown ones are passed over, as the API asks of its clients."""
+
+    secret: str = field(default="", repr=False)
+    done: bool = False
+    _blocks: dict[int, _OpenBlock] = field(factory=dict)
+    _figures: Mapping[str, Any] = field(factory=dict)
+    _stop: str | None = None
+    _calls: int = 0
+
+    def read(self, data: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """See ``Reader.read``."""
+        if error := error_in(data):
+            raise from_event(SERVICE, error, secret=self.secret)
+        match data.get("type"):
+            case "message_start":
+                message = mapping(data.get("message"))
+                yield from self._content(message.get("content"))
+                yield from self._counted(message.get("usage"))
+            case "content_block_start":
+                yield from self._start(_index(data), mapping(data.get("content_block")))
+            case "content_block_delta":
+                yield from self._delta(_index(data), mapping(data.get("delta")))
+            case "content_block_stop":
+                yield from self._close(_index(data))
+            case "message_delta":
+                delta = mapping(data.get("delta"))
+                self._stop = _reason(delta) or _reason(data) or self._stop
+                yield from self._counted(first(data, "usage") or delta.get("usage"))
+            case "message_stop":
+                yield from self._finish()
+            case "error":
+                raise from_event(SERVICE, data, secret=self.secret)
+            case _ if "content" in data and data.get("type", "message") == "message":
+                yield from self._whole(data)
+
+    def says(self, data: Mapping[str, Any]) -> bool:
+        """See ``Reader.says``. Unknown kinds of events may be pings of a later version."""
+        if data.get("type") == "content_block_delta":
+            delta = mapping(data.get("delta"))
+            return any(value for key, value in delta.items() if key != "type")
+        return data.get("type", "message") in _SAID
+
+    def end(self) -> Iterator[StreamEvent]:
+        """See ``Reader.end``."""
+        if self._stop is None:
+            return
+        mapped = _STOPS.get(self._stop.lower(), "other" if self._stop else "end")
+        yield Stop("tool_use" if mapped == "end" and self._calls else mapped, self._stop)
+
+    def _whole(self, message: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """A message as one object, from a server that does not stream."""
+        yield from self._content(message.get("content"))
+        yield from self._counted(message.get("usage"))
+        self._stop = _reason(message)
+        self.done = True
+
+    def _content(self, content: object) -> Iterator[StreamEvent]:
+        """Blocks that come at once. Texts may be plain strings."""
+        blocks = [content] if isinstance(content, str) else rows(content)
+        for number, block in enumerate(blocks, -len(blocks)):
+            start = {"type": "text", "text": block} if isinstance(block, str) else mapping(block)
+            yield from self._start(number, start)
+            if start.get("type") == "thinking" and (text := string(start.get("thinking"))):
+                yield ReasoningDelta(text)
+            yield from self._close(number)
+
+    def _start(self, index: int, start: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        yield from self._close(index)  # a server whose blocks all have the same index
+        self._blocks[index] = _OpenBlock(start)
+        if start.get("type") in (None, "text"):
+            yield from _text(start.get("text"))
+
+    def _delta(self, index: int, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        # A lost start leaves the text readable; only a call cannot do without its name.
+        block = self._blocks.setdefault(index, _OpenBlock({}))
+        match delta.get("type") or _kind(delta):
+            case "text_delta":
+                yield from _text(delta.get("text"))
+            case "thinking_delta":
+                if text := string(delta.get("thinking")):
+                    block.pieces.append(text)
+                    yield ReasoningDelta(text)
+            case "signature_delta":
+                block.signature += string(delta.get("signature"))
+            case "input_json_delta":
+                piece = delta.get("partial_json")
+                block.pieces.append(json.dumps(piece) if isinstance(piece, dict) else string(piece))
+
+    def _close(self, index: int) -> Iterator[StreamEvent]:
+        block = self._blocks.pop(index, None)
+        if block is None:
+            return
+        start = block.start
+        match start.get("type"):
+            case "thinking":
+                thinking = string(start.get("thinking")) + block.text
+                signature = string(start.get("signature")) + block.signature
+                if signature:  # without one the API does not take the block back
+                    yield ReasoningDone({**start, "thinking": thinking, "signature": signature})
+            case "redacted_thinking":
+                yield ReasoningDone(dict(start))
+            case "tool_use":
+                self._calls += 1
+                given = start.get("input")
+                yield tool_call(
+                    str(start.get("id") or ""),
+                    string(start.get("name")),
+                    block.text or (given if isinstance(given, str) else json.dumps(given or {})),
+                )
+
+    def _finish(self) -> Iterator[StreamEvent]:
+        """The end. A server that does not close its blocks closes them with this."""
+        for index in sorted(self._blocks):
+            yield from self._close(index)
+        self.done = True
+        self._stop = self._stop or ""
+
+    def _counted(self, usage: object) -> Iterator[StreamEvent]:
+        """Figures are cumulative; later ones replace earlier ones."""
+        known = message_figures(self._figures, mapping(usage))
+        if known != self._figures:
+            self._figures = known
+            yield message_usage(known)
+
+
+def _kind(delta: Mapping[str, Any]) -> str:
+    """The type of a delta that does not name it."""
+    names = {
+        "text": "text_delta",
+        "thinking": "thinking_delta",
+        "partial_json": "input_json_delta",
+        "signature": "signature_delta",
+    }
+    return next((kind for name, kind in names.items() if name in delta), "")
+
+
+def _text(value: object) -> Iterator[StreamEvent]:
+    for kind, words in parts(value):
+        yield TextDelta(words) if kind == "text" else ReasoningDelta(words)
+
+
+def _reason(place: Mapping[str, Any]) -> str:
+    return string(first(place, "stop_reason", "finish_reason"))
+
+
+def _index(data: Mapping[str, Any]) -> int:
+    return figure(data.get("index")) or 0

@@ -1,0 +1,102 @@
+"""Thinking that a model writes into its text, between tags at the reply's beginning.
+
+Servers without a parser of their own for reasoning models pass the tags on. Only the beginning of a
+reply is looked at: later on, the same words are what the model has to say about tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import define, field
+
+from tierline.providers.contents import Said
+
+_TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
+    "◁think▷": "◁/think▷",
+    "[THINK]": "[/THINK]",
+    "<seed:think>": "</seed:think>",
+}
+_LONGEST = max(map(len, _TAGS))
+
+
+@define
+class ThinkTags:
+    """Splits the text of one reply. What may still become a tag is held back, at most a tag's
+    length, and white space before the first visible character.
+    """
+
+    _held: str = ""
+    _close: str = ""
+    """The tag that ends the thinking; empty outside of it."""
+    _begun: bool = False
+    """True once the beginning is over: all the rest is text."""
+    _trim: bool = False
+    """True between the end of the thinking and the first visible character of the answer."""
+    _thought: list[str] = field(factory=list)
+
+    def feed(self, text: str) -> Iterator[Said]:
+        """What is certain after one more piece of text."""
+        if self._begun and not self._trim:
+            if text:
+                yield ("text", text)
+            return
+        self._held += text
+        if not self._close and not self._begun:
+            self._open()
+        if self._close:
+            yield from self._inside()
+        if self._begun:
+            yield from self._answer()
+
+    def rest(self) -> Iterator[Said]:
+        """What was held back. Thinking that never ended is all that there is of the reply: it is
+        given as text, so that it is not lost.
+        """
+        held, self._held = self._held, ""
+        if self._close:
+            self._thought.append(held)
+            if whole := "".join(self._thought).strip():
+                yield ("text", whole)
+        elif held and not self._trim:
+            yield ("text", held)
+
+    def _open(self) -> None:
+        start = self._held.lstrip()
+        for opening, closing in _TAGS.items():
+            if start.startswith(opening):
+                self._held, self._close = start[len(opening) :], closing
+                return
+        if start and not any(tag.startswith(start[:_LONGEST]) for tag in _TAGS):
+            self._begun = True
+
+    def _inside(self) -> Iterator[Said]:
+        thought, end, after = self._held.partition(self._close)
+        if end:
+            self._held, self._close, self._begun, self._trim = after, "", True, True
+        else:
+            keep = _overlap(thought, self._close)
+            self._held = thought[len(thought) - keep :]
+            thought = thought[: len(thought) - keep]
+        if thought:
+            self._thought.append(thought)
+            yield ("thinking", thought)
+
+    def _answer(self) -> Iterator[Said]:
+        if self._trim:
+            self._held = self._held.lstrip()
+            if not self._held:
+                return
+            self._trim = False
+        held, self._held = self._held, ""
+        if held:
+            yield ("text", held)
+
+
+def _overlap(text: str, tag: str) -> int:
+    """Characters at the end of a text that may be the beginning of a tag."""
+    return next((n for n in range(len(tag) - 1, 0, -1) if text.endswith(tag[:n])), 0)
