@@ -45,7 +45,9 @@ def _decoded(text: str) -> Any:
     for _ in range(_DEEPEST):
         if isinstance(value, str):
             value = _only(value) if value.strip() else {}
-        if isinstance(value, list) and len(value) <= 1:
+        if isinstance(value, list) and (
+            not value or (len(value) == 1 and isinstance(value[0], dict))
+        ):
             value = value[0] if value else {}
         if value is None:
             return {}

@@ -72,9 +72,6 @@ def _repaired(value: Any, schema: Mapping[str, Any]) -> Any:
 def _read(value: Any, schema: Mapping[str, Any]) -> Any:
     """The value in the type that is wanted, if that is certain; else as it is."""
     other: Any = value
-    if schema.get("type") == "string":
-        number = isinstance(value, int) and not isinstance(value, bool)
-        return str(value) if number else value
     if isinstance(value, str) and len(value) <= _LONGEST:
         text = value.strip()
         if text in ("True", "False", "None"):  # as Python writes them
