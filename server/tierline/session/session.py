@@ -196,7 +196,9 @@ class Session:
         self.turns = TurnRunner(self)
         self.history = HistoryService(self)
         self.compaction = CompactionService(self)
-        self.edits = EditService(self)
+        self.edits = EditService(
+            self.bus, self.preferences, self.conversation, self.tools, loader, self.workbench
+        )
         notes = note_tools(self.conversation, self.scratchpad, self.memos)
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*notes, *code_tools(self.retrieval), *effects):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -16,12 +15,11 @@ from tierline.context.fences import render_file
 from tierline.context.filetext import FileFacts, FileText, file_text
 from tierline.context.refusals import Refusal
 from tierline.context.text import sha256
-from tierline.session.edits.feedback import Edit
-from tierline.session.workbench import SAVE, Annotation, FileChange
+from tierline.session.edits.edit import Edit
+from tierline.session.state.preferences import Preferences
+from tierline.session.workbench import SAVE, Annotation, FileChange, Workbench
 from tierline.workspace.buffers import Buffer
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.workspace.loader import Loader
 
 SETTLE_SECONDS = 2.0
 """How long the editor may take to report its own change."""
@@ -38,119 +36,117 @@ class Fit:
     """The editor has changes of the user that are not saved."""
 
 
-def fit(session: Session, edit: Edit) -> Fit | str:
-    """What an edit makes of the file as it is now, or why it no longer fits. Blocking."""
-    if edit.info.create:
-        return _fit_new(session, edit)
-    loader, path = session.files.loader, edit.info.path
-    current = loader.current(edit.place)
-    if isinstance(current, Refusal) or loader.roots.resolve(edit.place.key) != edit.place:
-        return current.message if isinstance(current, Refusal) else f"{path} is another file now."
-    content, dirty = current
-    if edit.proposal is not None and content.text == edit.proposal.before:
-        return Fit(edit.proposal, content, dirty)
-    now = content.sha256
-    if now == edit.result:
-        return f"{path} says already what the edit would make of it."
-    again = propose(content.text, edit.blocks)
-    if isinstance(again, Misfit):
-        return f"{path} has changed, and the edit no longer fits. {again.reason}"
-    if now == edit.base:
-        edit.proposal = again
-    return Fit(again, content, dirty)
+class EditApplier:
+    """Checks edits against their files, and applies them through the editor."""
 
+    def __init__(self, preferences: Preferences, loader: Loader, workbench: Workbench) -> None:
+        self._preferences = preferences
+        self._loader = loader
+        self._workbench = workbench
 
-def _fit_new(session: Session, edit: Edit) -> Fit | str:
-    if os.path.lexists(edit.place.path) or _opened(session, edit) is not None:
-        return f"{edit.info.path} exists by now."
-    if why := session.files.loader.refusal(edit.place):
-        return why.message
-    made = create(edit.content)
-    return Fit(made, None, False) if isinstance(made, Proposal) else made.reason
+    def fit(self, edit: Edit) -> Fit | str:
+        """What an edit makes of the file as it is now, or why it no longer fits. Blocking."""
+        if edit.info.create:
+            return self._fit_new(edit)
+        loader, path = self._loader, edit.info.path
+        current = loader.current(edit.place)
+        if isinstance(current, Refusal) or loader.roots.resolve(edit.place.key) != edit.place:
+            return (
+                current.message if isinstance(current, Refusal) else f"{path} is another file now."
+            )
+        content, dirty = current
+        if edit.proposal is not None and content.text == edit.proposal.before:
+            return Fit(edit.proposal, content, dirty)
+        now = content.sha256
+        if now == edit.result:
+            return f"{path} says already what the edit would make of it."
+        again = propose(content.text, edit.blocks)
+        if isinstance(again, Misfit):
+            return f"{path} has changed, and the edit no longer fits. {again.reason}"
+        if now == edit.base:
+            edit.proposal = again
+        return Fit(again, content, dirty)
 
+    def _fit_new(self, edit: Edit) -> Fit | str:
+        if os.path.lexists(edit.place.path) or self._opened(edit) is not None:
+            return f"{edit.info.path} exists by now."
+        if why := self._loader.refusal(edit.place):
+            return why.message
+        made = create(edit.content)
+        return Fit(made, None, False) if isinstance(made, Proposal) else made.reason
 
-async def apply_hunks(
-    session: Session,
-    edit: Edit,
-    indexes: Sequence[int],
-    intend: Callable[[str, str], Awaitable[None]],
-) -> str:
-    """Apply hunks through the editor. Returns why that was not possible; empty if it was.
+    async def apply(
+        self,
+        edit: Edit,
+        indexes: Sequence[int],
+        intend: Callable[[str, str], Awaitable[None]],
+    ) -> str:
+        """Apply hunks through the editor. Returns why that was not possible; empty if it was.
 
-    ``intend`` is told the hashes of the text before and after, just before the editor is.
-    """
-    found = await asyncio.to_thread(fit, session, edit)
-    if isinstance(found, str):
-        return found
-    proposal = found.proposal
-    if not edit.show(proposal):
-        return f"{edit.info.path} has changed; look at the edit again."
-    chosen = [proposal.hunks[index] for index in indexes]
-    after = apply(proposal.before, chosen)
-    before_hash, after_hash = sha256(proposal.before), sha256(after)
-    shown = await asyncio.to_thread(rendered, session, edit.place.key)
-    await intend(before_hash, after_hash)
-    applied = await session.workbench.apply(
-        _change(session, edit, chosen, found.content),
-        Annotation(f"Tierline: {edit.info.path}", "Proposed in the chat, accepted by you"),
-    )
-    if not applied.ok:
-        return f"The editor did not apply the edit: {applied.reason or 'no reason given'}."
-    edit.exact = await _settled(session, edit, after)
-    whole = len(chosen) == len(proposal.hunks)
-    edit.info.state = "applied" if whole else "partly"
-    edit.info.accepted, edit.info.reason = list(indexes), ""
-    edit.before, edit.after = before_hash, after_hash
-    edit.saved = not found.dirty and await _save(session, edit)
-    if whole and edit.exact:
-        edit.shown = (shown, await asyncio.to_thread(rendered, session, edit.place.key))
-    return ""
-
-
-def rendered(session: Session, key: str) -> str:
-    """Hash of the file as the context shows it; empty if it is not shown. Blocking."""
-    loaded = session.files.loader.load(key)
-    if isinstance(loaded, Refusal):
+        ``intend`` is told the hashes of the text before and after, just before the editor is.
+        """
+        found = await asyncio.to_thread(self.fit, edit)
+        if isinstance(found, str):
+            return found
+        proposal = found.proposal
+        if not edit.show(proposal):
+            return f"{edit.info.path} has changed; look at the edit again."
+        chosen = [proposal.hunks[index] for index in indexes]
+        after = apply(proposal.before, chosen)
+        before_hash, after_hash = sha256(proposal.before), sha256(after)
+        shown = await asyncio.to_thread(self._rendered, edit.place.key)
+        await intend(before_hash, after_hash)
+        applied = await self._workbench.apply(
+            self._change(edit, chosen, found.content),
+            Annotation(f"Tierline: {edit.info.path}", "Proposed in the chat, accepted by you"),
+        )
+        if not applied.ok:
+            return f"The editor did not apply the edit: {applied.reason or 'no reason given'}."
+        exact = await self._settled(edit, after)
+        edit.applied(indexes, before_hash, after_hash, exact=exact)
+        edit.saved = not found.dirty and await self._save(edit)
+        if edit.info.state == "applied" and exact:
+            edit.shown = (shown, await asyncio.to_thread(self._rendered, edit.place.key))
         return ""
-    return sha256(render_file(loaded.key, loaded.content.text))
 
+    def _rendered(self, key: str) -> str:
+        """Hash of the file as the context shows it; empty if it is not shown. Blocking."""
+        loaded = self._loader.load(key)
+        if isinstance(loaded, Refusal):
+            return ""
+        return sha256(render_file(loaded.key, loaded.content.text))
 
-def _opened(session: Session, edit: Edit) -> Buffer | None:
-    loader = session.files.loader
-    found = loader.buffers.get(edit.place.key, loader.roots)
-    return found if isinstance(found, Buffer) else None
+    def _opened(self, edit: Edit) -> Buffer | None:
+        loader = self._loader
+        found = loader.buffers.get(edit.place.key, loader.roots)
+        return found if isinstance(found, Buffer) else None
 
+    def _change(self, edit: Edit, hunks: Sequence[Hunk], content: FileText | None) -> FileChange:
+        """The hunks as the editor's document has them: its line ends, its version."""
+        buffer = self._opened(edit)
+        facts = content.facts if content is not None else FileFacts()
+        if buffer is not None:
+            own = file_text(buffer.text).facts
+            facts = evolve(facts, line_end=own.line_end, line_ends=own.line_ends)
+        uri = self._loader.uri(edit.place.key)
+        text = content.text if content is not None else ""
+        bom = buffer is not None and buffer.text.startswith("\ufeff")
+        made = changes(text, hunks, facts, units=self._workbench.units, bom=bom)
+        version = buffer.version if buffer is not None else None
+        return FileChange(uri, tuple(made), version, edit.info.create)
 
-def _change(
-    session: Session, edit: Edit, hunks: Sequence[Hunk], content: FileText | None
-) -> FileChange:
-    """The hunks as the editor's document has them: its line ends, its version."""
-    buffer = _opened(session, edit)
-    facts = content.facts if content is not None else FileFacts()
-    if buffer is not None:
-        own = file_text(buffer.text).facts
-        facts = evolve(facts, line_end=own.line_end, line_ends=own.line_ends)
-    uri = session.files.loader.uri(edit.place.key)
-    text = content.text if content is not None else ""
-    bom = buffer is not None and buffer.text.startswith("\ufeff")
-    made = changes(text, hunks, facts, units=session.workbench.units, bom=bom)
-    version = buffer.version if buffer is not None else None
-    return FileChange(uri, tuple(made), version, edit.info.create)
+    async def _settled(self, edit: Edit, after: str) -> bool:
+        """True once the file says what the edit made of it. The editor reports its own changes."""
+        deadline = asyncio.get_running_loop().time() + SETTLE_SECONDS
+        while True:
+            current = await asyncio.to_thread(self._loader.current, edit.place)
+            if not isinstance(current, Refusal) and current[0].text == after:
+                return True
+            if asyncio.get_running_loop().time() > deadline:
+                return False
+            await asyncio.sleep(0.02)
 
-
-async def _settled(session: Session, edit: Edit, after: str) -> bool:
-    """True once the file says what the edit made of it. The editor reports its own changes."""
-    deadline = asyncio.get_running_loop().time() + SETTLE_SECONDS
-    while True:
-        current = await asyncio.to_thread(session.files.loader.current, edit.place)
-        if not isinstance(current, Refusal) and current[0].text == after:
-            return True
-        if asyncio.get_running_loop().time() > deadline:
+    async def _save(self, edit: Edit) -> bool:
+        if not self._preferences.settings.tools.save_edits or SAVE not in self._workbench.features:
             return False
-        await asyncio.sleep(0.02)
-
-
-async def _save(session: Session, edit: Edit) -> bool:
-    if not session.settings.tools.save_edits or SAVE not in session.workbench.features:
-        return False
-    return bool(await session.workbench.save([session.files.loader.uri(edit.place.key)]))
+        return bool(await self._workbench.save([self._loader.uri(edit.place.key)]))

@@ -6,15 +6,15 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierline.context.refusals import Refusal
 from tierline.history import actions
+from tierline.session.conversation import Conversation
 from tierline.session.edits import log as editlog
-from tierline.session.edits.feedback import TORN, Edit, refused
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.edits.edit import Edit
+from tierline.session.edits.feedback import refused
+from tierline.workspace.loader import Loader
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +25,9 @@ MOST_KEPT = 200
 class EditBook:
     """``edits`` by id, oldest first."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, conversation: Conversation, loader: Loader) -> None:
+        self._conversation = conversation
+        self._loader = loader
         self.edits: dict[str, Edit] = {}
         self._seen: dict[str, Any] = {}
         """Choices about hunks as this process knows them from the log, by edit."""
@@ -35,7 +36,7 @@ class EditBook:
 
     def present(self) -> list[Edit]:
         """Those whose turns are there: the edits of an undone turn come back with it."""
-        shown = {message.id for message in self._session.conversation.visible()}
+        shown = {message.id for message in self._conversation.visible()}
         return [edit for edit in self.edits.values() if edit.info.message_id in shown]
 
     async def add(self, edit: Edit) -> None:
@@ -50,7 +51,7 @@ class EditBook:
         action = actions.edit(edit.info.id, data)
         self._keeping += 1
         try:
-            problem = await self._session.conversation.act(action)
+            problem = await self._conversation.act(action)
         finally:
             self._keeping -= 1
         if "choices" in data:
@@ -60,7 +61,7 @@ class EditBook:
 
     async def load(self) -> None:
         """Take up the edits of the conversation that is current now, as the log has them."""
-        kept = self._session.conversation.timeline().edits
+        kept = self._conversation.timeline().edits
         self.edits.clear()
         for data in itertools.islice(kept.values(), max(0, len(kept) - MOST_KEPT), None):
             edit = await asyncio.to_thread(self._recalled, data)
@@ -77,7 +78,7 @@ class EditBook:
         decided: list[Edit] = []
         if self._keeping:
             return decided
-        for identifier, data in self._session.conversation.timeline().edits.items():
+        for identifier, data in self._conversation.timeline().edits.items():
             edit = self.edits.get(identifier)
             if edit is None or not edit.undecided():
                 continue
@@ -90,14 +91,13 @@ class EditBook:
                 continue
             heard = editlog.recalled(data, edit.place, edit.info.uri)
             if heard is not None:
-                edit.info.state, edit.info.reason = heard.info.state, heard.info.reason
-                edit.info.accepted, edit.told = heard.info.accepted, heard.told
+                edit.heard(heard)
                 decided.append(edit)
         return decided
 
     def _recalled(self, data: Mapping[str, Any]) -> Edit | None:
         """An edit from the log; one that was being applied is looked up in its file. Blocking."""
-        loader = self._session.files.loader
+        loader = self._loader
         place = loader.roots.resolve(str(data.get("path", "")))
         if isinstance(place, Refusal) or refused(place.key):
             return None
@@ -108,8 +108,7 @@ class EditBook:
         current = loader.current(place)
         now = "" if isinstance(current, Refusal) else current[0].sha256
         if now == edit.after:
-            edit.info.accepted, edit.exact = begun, True
-            edit.info.state = "applied" if len(begun) == len(edit.info.hunks) else "partly"
+            edit.found_applied(begun)
         elif now != edit.before and not (edit.info.create and not now):
-            edit.info.state, edit.info.reason = "failed", TORN.format(path=place.key)
+            edit.torn()
         return edit

@@ -1,31 +1,23 @@
-"""One proposed edit, and the words about it: for the model, for the user, for the log."""
+"""The words about a proposed edit: for the model, for the user, for the log."""
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import re
-import uuid
 from collections.abc import Sequence
-
-from attrs import define
 
 from tierline import protocol as p
 from tierline.context.edits.blocks import Block, Proposal
 from tierline.context.filetext import FileFacts
 from tierline.context.refusals import Refusal
-from tierline.context.text import clip, sha256
+from tierline.context.text import clip
 from tierline.context.tiers.base import AppliedEdit
 from tierline.session.consents import visible_text
+from tierline.session.edits.edit import Edit
 from tierline.tools.reading import told as in_words
-from tierline.tools.registry import Call, Output
-from tierline.workspace.paths import Resolved
+from tierline.tools.registry import Output
 from tierline.workspace.reserved import reserved
 
-TORN = (
-    "Tierline ended while {path} was being changed, and the file is neither as it was before nor "
-    "as it would be after it. Look at the file."
-)
 UNTRUSTED = "This workspace is not trusted: nothing is changed in it."
 _PLACEHOLDER = re.compile(r"\[redacted:[^\]\n]{1,60}\]")
 _SENSITIVE = re.compile(
@@ -38,88 +30,6 @@ _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 """Call ids that are sent as they are to every provider (``context.strict``)."""
 _QUESTION_LINES = 25
 MOST_NAME = 255
-
-
-@define
-class Edit:
-    """An edit and what has become of it."""
-
-    info: p.EditInfo
-    place: Resolved
-    proposal: Proposal | None
-    """What it makes of the text that it was checked against; None while that text is not at hand,
-    because the edit comes from an earlier run and the file has changed."""
-    blocks: tuple[Block, ...]
-    content: str = ""
-    """The whole text of a new file."""
-    base: str = ""
-    result: str = ""
-    """SHA-256 of the text that it was checked against, and of what all of it makes of that."""
-    waiting: asyncio.Future[None] | None = None
-    told: bool = False
-    """The model knows the present state."""
-    mentioned: bool = False
-    """The model knows that it is still open."""
-    exact: bool = False
-    """The file said what was expected after it."""
-    saved: bool = False
-    before: str = ""
-    after: str = ""
-    """SHA-256 of the whole text around the change, as it was applied."""
-    shown: tuple[str, str] = ("", "")
-    """Hashes of the file as the context shows it, before and after an edit applied as proposed."""
-
-    def undecided(self) -> bool:
-        """True until the user has said something."""
-        return self.info.state == "open"
-
-    def show(self, proposal: Proposal) -> bool:
-        """Say what the edit makes of the file as it is now. False if that is something else than
-        the user has been shown so far.
-        """
-        hunks = _shown(proposal)
-        same = [(h.before, h.after) for h in hunks] == [
-            (h.before, h.after) for h in self.info.hunks
-        ]
-        if same:
-            for hunk, old in zip(hunks, self.info.hunks, strict=True):
-                hunk.choice = old.choice
-        self.info.hunks = hunks
-        return same
-
-    @classmethod
-    def make(
-        cls,
-        call: Call,
-        place: Resolved,
-        uri: str,
-        proposal: Proposal,
-        blocks: tuple[Block, ...],
-    ) -> Edit:
-        """An edit that nobody has decided yet; without blocks it makes a file."""
-        added, removed = _lines(proposal)
-        info = p.EditInfo(
-            id=uuid.uuid4().hex[:12],
-            turn_id=call.turn_id,
-            message_id=call.message_id,
-            call_id=call.id,
-            path=place.key,
-            uri=uri,
-            state="open",
-            create=not blocks,
-            added=added,
-            removed=removed,
-            hunks=_shown(proposal),
-        )
-        return cls(
-            info,
-            place,
-            proposal,
-            blocks,
-            content="" if blocks else proposal.after,
-            base=sha256(proposal.before),
-            result=sha256(proposal.after),
-        )
 
 
 def refused(key: str) -> str:
@@ -275,19 +185,3 @@ def _note(info: p.EditInfo) -> str:
 def _first(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return clip(lines[0], 100) if lines else "(lines removed)"
-
-
-def _shown(proposal: Proposal) -> list[p.EditHunk]:
-    return [p.EditHunk(h.index, h.line, h.before, h.after) for h in proposal.hunks]
-
-
-def _lines(proposal: Proposal) -> tuple[int, int]:
-    """Lines added and removed."""
-    added = removed = 0
-    for hunk in proposal.hunks:
-        old, new = hunk.before.splitlines(), hunk.after.splitlines()
-        matcher = difflib.SequenceMatcher(None, old, new, autojunk=True)
-        for tag, a1, a2, b1, b2 in matcher.get_opcodes():
-            if tag != "equal":
-                removed, added = removed + a2 - a1, added + b2 - b1
-    return added, removed

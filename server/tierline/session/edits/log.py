@@ -15,7 +15,7 @@ from typing import Any, get_args
 from tierline import protocol as p
 from tierline.context.edits.blocks import Block
 from tierline.context.text import sha256
-from tierline.session.edits.feedback import Edit
+from tierline.session.edits.edit import Edit
 from tierline.workspace.paths import Resolved
 
 MOST_CHARACTERS = 1_000_000

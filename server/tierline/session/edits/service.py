@@ -13,7 +13,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierline import protocol as p
 from tierline.context.edits.blocks import Block, Misfit, Proposal, create, propose
@@ -21,18 +21,21 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.tiers.base import AppliedEdit
 from tierline.errors import TierlineError
+from tierline.session.conversation import Conversation
 from tierline.session.edits import feedback as words
 from tierline.session.edits import log as editlog
-from tierline.session.edits.apply import Fit, apply_hunks, fit
+from tierline.session.edits.apply import EditApplier, Fit
 from tierline.session.edits.book import EditBook
-from tierline.session.edits.feedback import Edit, refused
-from tierline.session.workbench import EDITS
+from tierline.session.edits.edit import Edit
+from tierline.session.edits.feedback import refused
+from tierline.session.events import EventBus
+from tierline.session.state.preferences import Preferences
+from tierline.session.tools.toolbox import ToolService
+from tierline.session.workbench import EDITS, Workbench
 from tierline.tools.reading import told
 from tierline.tools.registry import Call, Consent, Output, Tool
+from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 LISTEN_SECONDS = 1.0
 """How often the log is asked for other windows' decisions while an edit is open."""
@@ -73,9 +76,22 @@ PROPOSE_EDIT = ToolSpec(
 class EditService:
     """The edits of the current conversation, oldest first."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._book = EditBook(session)
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        conversation: Conversation,
+        tools: ToolService,
+        loader: Loader,
+        workbench: Workbench,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._tools = tools
+        self._loader = loader
+        self._workbench = workbench
+        self._applier = EditApplier(preferences, loader, workbench)
+        self._book = EditBook(conversation, loader)
         self._lock = asyncio.Lock()
         self._listening: asyncio.Task[None] | None = None
         self.tool = Tool(
@@ -101,12 +117,12 @@ class EditService:
                 fits, or the editor did not apply it. The edit then stays as it was.
         """
         edit = self._open(params.id)
-        if not self._session.settings.tools.workspace_trusted:
+        if not self._preferences.settings.tools.workspace_trusted:
             raise TierlineError("conflict", words.UNTRUSTED, "Trust the workspace first.")
         known = {hunk.index for hunk in edit.info.hunks}
         if wrong := sorted(set(params.hunks) - known):
             raise _no_part(wrong[0])
-        await self._session.workbench.refresh([edit.info.uri])
+        await self._workbench.refresh([edit.info.uri])
         async with self._lock:
             edit = self._open(params.id)
             problem = await self._apply(edit, sorted(set(params.hunks) or known))
@@ -118,7 +134,7 @@ class EditService:
     async def reject(self, params: p.EditRejectParams) -> p.EditInfo:
         """Reject an edit."""
         edit = self._open(params.id)
-        edit.info.state, edit.info.reason = "rejected", " ".join(params.reason.split())[:1000]
+        edit.rejected(params.reason)
         await self._decided(edit)
         return edit.info
 
@@ -149,7 +165,7 @@ class EditService:
         edit = self._find(params.id)
         found: Fit | str = ""
         if edit.info.state == "open":
-            found = await asyncio.to_thread(fit, self._session, edit)
+            found = await asyncio.to_thread(self._applier.fit, edit)
         if isinstance(found, Fit):
             shown, stale = found.proposal, found.proposal != edit.proposal
         elif edit.proposal is not None:
@@ -168,7 +184,7 @@ class EditService:
         """Hear of decisions in other windows, and say of open edits whether they still fit."""
         self._hear()
         for edit in [e for e in self._book.present() if e.undecided()]:
-            found = await asyncio.to_thread(fit, self._session, edit)
+            found = await asyncio.to_thread(self._applier.fit, edit)
             if edit.undecided():
                 edit.info.reason = found if isinstance(found, str) else ""
                 if isinstance(found, Fit):
@@ -184,7 +200,7 @@ class EditService:
         found = []
         for edit in self._book.present():
             if edit.undecided() and edit.info.path == key and not edit.info.create:
-                now = fit(self._session, edit)
+                now = self._applier.fit(edit)
                 if isinstance(now, Fit):
                     edit.show(now.proposal)
                     found.append((edit.info, now))
@@ -208,12 +224,12 @@ class EditService:
             return Output(f"Not proposed: {made}", error=True, note="refused")
         await self._book.add(made)
         self._show(made)
-        settings = self._session.settings.tools
+        settings = self._preferences.settings.tools
         if settings.edits == "apply" and not words.sensitive(made.info.path):
             async with self._lock:
                 problem = await self._apply(made, [h.index for h in made.info.hunks])
             if problem:
-                made.info.state, made.info.reason = "failed", problem
+                made.failed(problem)
         else:
             await self._decision(made, call)
         made.told = True
@@ -223,7 +239,7 @@ class EditService:
 
     def _checked(self, call: Call) -> Edit | str:
         """The edit that a call proposes, or why not. Blocking."""
-        arguments, loader = call.arguments, self._session.files.loader
+        arguments, loader = call.arguments, self._loader
         if ("edits" in arguments) == ("content" in arguments):
             return "give either `edits` or `content`."
         place = loader.roots.resolve(str(arguments["path"]))
@@ -242,7 +258,7 @@ class EditService:
     def _creation(
         self, place: Resolved, arguments: Mapping[str, Any]
     ) -> tuple[Proposal, tuple[Block, ...]] | str:
-        loader = self._session.files.loader
+        loader = self._loader
         if os.path.lexists(place.path) or loader.buffers.get(place.key, loader.roots) is not None:
             return f"{place.key} exists already; propose `edits` to it."
         if why := words.unfit(place.key):
@@ -253,7 +269,7 @@ class EditService:
     def _replacement(
         self, place: Resolved, arguments: Mapping[str, Any]
     ) -> tuple[Proposal, tuple[Block, ...]] | str:
-        current = self._session.files.loader.current(place)
+        current = self._loader.current(place)
         if isinstance(current, Refusal):
             return told(current)
         content, _ = current
@@ -272,9 +288,9 @@ class EditService:
     async def _decision(self, edit: Edit, call: Call) -> None:
         """Wait for the user. A stopped turn leaves the edit open: it can still be accepted."""
         edit.waiting = asyncio.get_running_loop().create_future()
-        self._session.tools.asking(call, edit.info.id)
+        self._tools.asking(call, edit.info.id)
         message = None
-        if EDITS not in self._session.workbench.features:
+        if EDITS not in self._workbench.features:
             message = asyncio.ensure_future(self._by_message(edit))
         try:
             await edit.waiting
@@ -288,7 +304,7 @@ class EditService:
         the file, by code actions.
         """
         several = [PARTS] if len(edit.info.hunks) > 1 else []
-        workbench = self._session.workbench
+        workbench = self._workbench
         while edit.undecided():
             chosen = await workbench.ask(words.question(edit), [APPLY, *several, REJECT])
             if not edit.undecided():
@@ -302,7 +318,7 @@ class EditService:
             try:
                 await self.accept(p.EditAcceptParams(edit.info.id))
             except TierlineError as error:
-                edit.info.state, edit.info.reason = "failed", error.message
+                edit.failed(error.message)
                 await self._decided(edit)
 
     async def _apply(self, edit: Edit, indexes: Sequence[int]) -> str:
@@ -311,7 +327,7 @@ class EditService:
         async def intend(before: str, after: str) -> None:
             await self._book.keep(edit, editlog.applying(indexes, before, after))
 
-        problem = await apply_hunks(self._session, edit, indexes, intend)
+        problem = await self._applier.apply(edit, indexes, intend)
         if problem:
             await self._book.keep(edit, editlog.outcome(edit))
         return problem
@@ -328,14 +344,13 @@ class EditService:
         """What the model does not know yet: decisions after its turn, edits that were undone."""
         self._hear()
         for edit in await asyncio.to_thread(self._undone):
-            edit.info.state, edit.told = "undone", False
+            edit.undone()
             self._show(edit)
         parts = []
         for edit in self._book.present():
-            if edit.told or (edit.info.state == "open" and edit.mentioned):
+            if not edit.unknown:
                 continue
-            edit.told = edit.info.state != "open"
-            edit.mentioned = True
+            edit.tell()
             parts.append(words.news(edit))
             await self._book.keep(edit, editlog.outcome(edit))
         return "\n".join(parts)
@@ -346,7 +361,7 @@ class EditService:
         for edit in list(self._book.edits.values()):
             if edit.info.state not in ("applied", "partly") or not edit.exact:
                 continue
-            current = self._session.files.loader.current(edit.place)
+            current = self._loader.current(edit.place)
             gone = isinstance(current, Refusal) and edit.info.create
             if gone or (not isinstance(current, Refusal) and current[0].sha256 == edit.before):
                 found.append(edit)
@@ -363,7 +378,7 @@ class EditService:
     def _listen(self) -> None:
         """While an edit is open, look whether another window decides something about it."""
         idle = self._listening is None or self._listening.done()
-        if idle and self.any_open and not self._session.looking:
+        if idle and self.any_open and not self._preferences.looking:
             self._listening = asyncio.ensure_future(self._heard())
 
     async def _heard(self) -> None:
@@ -385,7 +400,7 @@ class EditService:
         self._show(edit)
 
     def _show(self, edit: Edit) -> None:
-        self._session.bus.publish(p.EditChanged(edit.info))
+        self._bus.publish(p.EditChanged(edit.info))
         self._listen()
 
     def _find(self, identifier: str) -> Edit:

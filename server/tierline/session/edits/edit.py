@@ -1,0 +1,164 @@
+"""One proposed edit: what it is, and every change of its state."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import uuid
+from collections.abc import Sequence
+
+from attrs import define
+
+from tierline import protocol as p
+from tierline.context.edits.blocks import Block, Proposal
+from tierline.context.text import sha256
+from tierline.tools.registry import Call
+from tierline.workspace.paths import Resolved
+
+TORN = (
+    "Tierline ended while {path} was being changed, and the file is neither as it was before nor "
+    "as it would be after it. Look at the file."
+)
+
+
+@define
+class Edit:
+    """An edit and what has become of it."""
+
+    info: p.EditInfo
+    place: Resolved
+    proposal: Proposal | None
+    """What it makes of the text that it was checked against; None while that text is not at hand,
+    because the edit comes from an earlier run and the file has changed."""
+    blocks: tuple[Block, ...]
+    content: str = ""
+    """The whole text of a new file."""
+    base: str = ""
+    result: str = ""
+    """SHA-256 of the text that it was checked against, and of what all of it makes of that."""
+    waiting: asyncio.Future[None] | None = None
+    told: bool = False
+    """The model knows the present state."""
+    mentioned: bool = False
+    """The model knows that it is still open."""
+    exact: bool = False
+    """The file said what was expected after it."""
+    saved: bool = False
+    before: str = ""
+    after: str = ""
+    """SHA-256 of the whole text around the change, as it was applied."""
+    shown: tuple[str, str] = ("", "")
+    """Hashes of the file as the context shows it, before and after an edit applied as proposed."""
+
+    # --- what becomes of it ----------------------------------------------------------------------
+
+    def rejected(self, reason: str) -> None:
+        """The user said no."""
+        self.info.state, self.info.reason = "rejected", " ".join(reason.split())[:1000]
+
+    def failed(self, reason: str) -> None:
+        """It could not be applied."""
+        self.info.state, self.info.reason = "failed", reason
+
+    def torn(self) -> None:
+        """The process ended while it was being applied, and the file is neither old nor new."""
+        self.failed(TORN.format(path=self.info.path))
+
+    def applied(self, indexes: Sequence[int], before: str, after: str, *, exact: bool) -> None:
+        """These hunks are in the file; ``before`` and ``after`` are the hashes around them."""
+        self.found_applied(indexes, exact=exact)
+        self.info.reason = ""
+        self.before, self.after = before, after
+
+    def found_applied(self, indexes: Sequence[int], *, exact: bool = True) -> None:
+        """The file says that these hunks were applied by a process that ended."""
+        whole = len(indexes) == len(self.info.hunks)
+        self.info.state = "applied" if whole else "partly"
+        self.info.accepted, self.exact = list(indexes), exact
+
+    def undone(self) -> None:
+        """The user took it back in the editor."""
+        self.info.state, self.told = "undone", False
+
+    def heard(self, other: Edit) -> None:
+        """Another window has decided."""
+        self.info.state, self.info.reason = other.info.state, other.info.reason
+        self.info.accepted, self.told = other.info.accepted, other.told
+
+    def tell(self) -> None:
+        """The model is told the present state."""
+        self.told = self.info.state != "open"
+        self.mentioned = True
+
+    @property
+    def unknown(self) -> bool:
+        """True if the model has yet to hear of the present state."""
+        return not self.told and not (self.info.state == "open" and self.mentioned)
+
+    def undecided(self) -> bool:
+        """True until the user has said something."""
+        return self.info.state == "open"
+
+    def show(self, proposal: Proposal) -> bool:
+        """Say what the edit makes of the file as it is now. False if that is something else than
+        the user has been shown so far.
+        """
+        hunks = _shown(proposal)
+        same = [(h.before, h.after) for h in hunks] == [
+            (h.before, h.after) for h in self.info.hunks
+        ]
+        if same:
+            for hunk, old in zip(hunks, self.info.hunks, strict=True):
+                hunk.choice = old.choice
+        self.info.hunks = hunks
+        return same
+
+    @classmethod
+    def make(
+        cls,
+        call: Call,
+        place: Resolved,
+        uri: str,
+        proposal: Proposal,
+        blocks: tuple[Block, ...],
+    ) -> Edit:
+        """An edit that nobody has decided yet; without blocks it makes a file."""
+        added, removed = _lines(proposal)
+        info = p.EditInfo(
+            id=uuid.uuid4().hex[:12],
+            turn_id=call.turn_id,
+            message_id=call.message_id,
+            call_id=call.id,
+            path=place.key,
+            uri=uri,
+            state="open",
+            create=not blocks,
+            added=added,
+            removed=removed,
+            hunks=_shown(proposal),
+        )
+        return cls(
+            info,
+            place,
+            proposal,
+            blocks,
+            content="" if blocks else proposal.after,
+            base=sha256(proposal.before),
+            result=sha256(proposal.after),
+        )
+
+
+def _shown(proposal: Proposal) -> list[p.EditHunk]:
+    return [p.EditHunk(h.index, h.line, h.before, h.after) for h in proposal.hunks]
+
+
+def _lines(proposal: Proposal) -> tuple[int, int]:
+    """Lines added and removed."""
+    added = removed = 0
+    for hunk in proposal.hunks:
+        old, new = hunk.before.splitlines(), hunk.after.splitlines()
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=True)
+        for tag, a1, a2, b1, b2 in matcher.get_opcodes():
+            if tag != "equal":
+                removed, added = removed + a2 - a1, added + b2 - b1
+    return added, removed
