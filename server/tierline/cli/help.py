@@ -41,6 +41,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "memo delete": ("tierline memo delete 1795-ab",),
     "compact": ("tierline compact", "tierline compact --extractive", "tierline compact --undo"),
     "doctor": ("tierline doctor", "tierline doctor --quick --json"),
+    "models": (
+        "tierline models",
+        "tierline models claude-sonnet-5.5",
+        "tierline models --provider gemini",
+    ),
     "mcp": ("tierline mcp --root ~/project",),
     "acp": ("tierline acp",),
     "url add": ("tierline url add https://docs.python.org/3/library/asyncio.html",),

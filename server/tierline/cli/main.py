@@ -23,6 +23,7 @@ from tierline.cli import history as cli_history
 from tierline.cli import index as cli_index
 from tierline.cli import mcp as cli_mcp
 from tierline.cli import memory as cli_memory
+from tierline.cli import models as cli_models
 from tierline.cli import stats as cli_stats
 from tierline.cli import url as cli_url
 from tierline.cli.common import (
@@ -55,6 +56,7 @@ app.add_typer(cli_stats.app)
 app.add_typer(cli_memory.app)
 app.add_typer(cli_compact.app)
 app.add_typer(cli_doctor.app)
+app.add_typer(cli_models.app)
 app.add_typer(cli_mcp.app)
 app.add_typer(cli_acp.app)
 app.add_typer(cli_url.app)

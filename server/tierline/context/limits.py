@@ -55,11 +55,13 @@ class Limits:
         """The limits of a model. ``max_output_tokens`` 0 takes a quarter of the window or 8,192,
         whichever is less; the model's own limit holds in any case.
         """
+        # Where nobody knows the model's limit, what the user asks for is asked for.
+        most = facts.max_output_tokens if facts.output_known else facts.window
         wanted = max_output_tokens or min(DEFAULT_OUTPUT_TOKENS, facts.window // _OUTPUT_SHARE)
         return cls(
             window=facts.window,
             max_input_tokens=facts.max_input_tokens,
-            max_output_tokens=max(1, min(wanted, facts.max_output_tokens)),
+            max_output_tokens=max(1, min(wanted, most)),
             margin=margin,
             shed_at=shed_at,
             compaction_trigger_tokens=compaction_trigger_tokens,

@@ -12,18 +12,22 @@ from typing import Any, Literal, TypeAlias, get_args
 from attrs import evolve, field, fields_dict, frozen
 
 from tierline.context.images import ImageRule
+from tierline.context.modellist import Listed, PublicList
+from tierline.context.modelnames import plain as plain_name
 
 LimitSource: TypeAlias = Literal["table", "user", "provider", "default"]
 """Where a window's size comes from. ``provider``: the server said so while running."""
 Family: TypeAlias = Literal["anthropic", "openai", "local", "unknown"]
+Thinks: TypeAlias = Literal["no", "can", "always", "unknown"]
+"""Whether the model thinks before it answers: never, if asked or by itself, always."""
 Caching: TypeAlias = Literal["explicit", "automatic", "none"]
 """explicit: at markers in the request; automatic: every prefix by itself; none: not at all."""
 
 DEFAULT_WINDOW = 32_000
 """Window assumed for an unknown model, in tokens, unless the settings say otherwise."""
-_DEFAULT_OUTPUT = 4_096
+_DEFAULT_OUTPUT = 8_192
 _DEFAULT_OUTPUT_SHARE = 4
-"""An unknown model's reply gets at most a quarter of its window."""
+"""A reply whose limit nobody knows gets at most a quarter of the window."""
 
 
 @frozen
@@ -49,6 +53,8 @@ class ModelFacts:
     """Input and output together."""
     max_output_tokens: int = _DEFAULT_OUTPUT
     limit_source: LimitSource = "table"
+    output_known: bool = True
+    """False if nobody says how long a reply can be, and ``max_output_tokens`` is our own choice."""
     encoding: str = "o200k_base"
     """The encoding that text is counted with."""
     native_encoding: bool = False
@@ -75,6 +81,11 @@ class ModelFacts:
     long_prices: Prices = field(factory=Prices)
     source: str = ""
     """Where the figures stand: the provider's page and when it was read."""
+    sees: bool = False
+    """True if the public list says that it takes pictures; ``image_rule`` says what they cost."""
+    thinks: Thinks = "unknown"
+    responses_only: bool = False
+    """True for models that exist only in OpenAI's Responses API."""
     sure: bool = True
     """False if some figures are careful guesses; ``note`` says which."""
     note: str = ""
@@ -104,20 +115,26 @@ class ModelTable:
     """Rows of facts, found by name. A row of the user's overrides the package's key by key.
 
     A row's ``match`` is a name or a prefix ending in ``*``; an exact name beats a prefix, a longer
-    prefix a shorter one. ``inherit`` names another row whose values it starts from.
+    prefix a shorter one. ``inherit`` names another row whose values it starts from. Rows of
+    families (``family:…``) are weaker than the public list, all others are corrections of it.
     """
 
     def __init__(
-        self, rows: Iterable[Mapping[str, Any]], user: Iterable[Mapping[str, Any]] = ()
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        user: Iterable[Mapping[str, Any]] = (),
+        public: PublicList | None = None,
     ) -> None:
         self._rows = list(rows)
         self._user = list(user)
+        self.public = public if public is not None else PublicList()
 
     def facts(
         self,
         name: str,
         *,
         provider: str = "",
+        host: str = "",
         max_input_tokens: int | None = None,
         reported_window: int | None = None,
         default_window: int = DEFAULT_WINDOW,
@@ -130,41 +147,56 @@ class ModelTable:
         are left out.
         """
         plain = _plain(name)
-        values = self._values(_best(self._rows, plain))
+        row = _best(self._rows, plain)
+        family, values = self._values(row)
+        stem = str(row["match"]).rstrip("*") if row is not None else ""
+        listed = self.public.find(name, host)
+        values = _merged(family, listed, values, stem)
         if "family" not in values:
             # A server or proxy with names of its own: the rules of its kind hold, not the limits.
             # Somebody else's server says nothing about its model's tokenizer.
-            kind = self._values(_best(self._rows, f"provider:{provider}"))
+            kind = self._all(_best(self._rows, f"provider:{provider}"))
             values = {key: value for key, value in kind.items() if key not in _LIMITS} | values
-        mine = self._values(_best(self._user, plain))
+        mine = self._all(_best(self._user, plain))
         for limit, other in (("max_input_tokens", "window"), ("window", "max_input_tokens")):
             if limit in mine and other not in mine:
                 values.pop(other, None)
         values |= mine
-        facts = ModelFacts(name=name, **values)
+        facts = ModelFacts(name=name, **values, output_known="max_output_tokens" in values)
         if _SIZES.isdisjoint(values):
             facts = _resized(facts, default_window, "default")
         else:
             facts = _limited(facts, values, "table" if _SIZES.isdisjoint(mine) else "user")
         if reported_window and reported_window > 0 and facts.limit_source != "user":
             facts = _resized(facts, reported_window, "provider")
+        if not facts.output_known:
+            most = min(_DEFAULT_OUTPUT, max(1, facts.window // _DEFAULT_OUTPUT_SHARE))
+            facts = evolve(facts, max_output_tokens=most)
         if max_input_tokens and max_input_tokens > 0:
             facts = _resized(facts, max_input_tokens, "user")
         return facts
 
-    def _values(self, row: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The fields that a row and those it inherits from give."""
+    def _all(self, row: Mapping[str, Any] | None) -> dict[str, Any]:
+        family, own = self._values(row)
+        return family | own
+
+    def _values(self, row: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a row and those that it inherits from give: families' fields, and the rest."""
+        family: dict[str, Any] = {}
         values: dict[str, Any] = {}
         seen: set[str] = set()
         while row is not None:
-            values = {**row, **values}
+            if str(row.get("match", "")).startswith("family:"):
+                family = {**row, **family}
+            else:
+                values = {**row, **values}
             parent = str(row.get("inherit", ""))
             if not parent or parent in seen:
                 break
             seen.add(parent)
             rows = (*self._user, *self._rows)
             row = next((other for other in rows if other.get("match") == parent), None)
-        return _typed(values)
+        return _typed(family), _typed(values)
 
 
 _SIZES = frozenset({"max_input_tokens", "window"})
@@ -192,6 +224,41 @@ def _best(rows: Iterable[Mapping[str, Any]], name: str) -> Mapping[str, Any] | N
     return best
 
 
+def _merged(
+    family: Mapping[str, Any], listed: Listed | None, values: Mapping[str, Any], stem: str
+) -> dict[str, Any]:
+    """A family's values, those of the public list, and corrections by the row for ``stem``."""
+    if listed is None:
+        return {**family, **values}
+    of_list = _listed(listed, family)
+    merged = {**family, **of_list, **values}
+    if listed.exact and stem and listed.name != plain_name(stem):
+        # The list has this very model, the row one whose name begins so: another tariff, perhaps
+        # a smaller window.
+        merged |= {key: of_list[key] for key in _TARIFF if key in of_list}
+        if "price" not in listed.values or "long_price" not in listed.values:
+            merged.pop("long_prompt_tokens", None)
+        window = of_list["window"]
+        most = min(window, merged.get("max_input_tokens", merged["window"]))
+        merged["max_input_tokens"] = most
+    return merged
+
+
+_TARIFF = ("prices", "long_prices", "long_prompt_tokens", "min_cacheable_tokens", "responses_only")
+
+
+def _listed(listed: Listed, family: Mapping[str, Any]) -> dict[str, Any]:
+    """What the public list says, beside what is known of the model's family."""
+    values = _typed(listed.values)
+    if "family" in family:
+        values.pop("caching", None)  # how the family's caches are used is a rule, not a figure
+    elif "sees" in listed.values and not listed.values["sees"]:
+        values["image_rule"] = ImageRule.NONE
+    if not listed.exact:
+        values |= {"sure": False, "note": f"By the beginning of the name ({listed.name})."}
+    return values
+
+
 def _limited(facts: ModelFacts, values: Mapping[str, Any], source: LimitSource) -> ModelFacts:
     """Window and input limit, each standing in for the other where only one is given."""
     window = facts.window if "window" in values else facts.max_input_tokens
@@ -205,14 +272,10 @@ def _limited(facts: ModelFacts, values: Mapping[str, Any], source: LimitSource) 
 
 
 def _resized(facts: ModelFacts, window: int, source: LimitSource) -> ModelFacts:
-    output = facts.max_output_tokens
-    if source == "default":
-        output = min(output, max(1, window // _DEFAULT_OUTPUT_SHARE))
     return evolve(
         facts,
         window=window,
         max_input_tokens=window,
-        max_output_tokens=output,
         limit_source=source,
         sure=facts.sure and source != "default",
     )
@@ -269,6 +332,9 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "lookback_blocks": _whole(0),
     "ttls": _words,
     "long_prompt_tokens": _whole(0),
+    "sees": _flag,
+    "thinks": _one_of(get_args(Thinks)),
+    "responses_only": _flag,
     "source": str,
     "sure": _flag,
     "note": str,

@@ -16,6 +16,7 @@ from tierline.providers.registry import (
     COMPATIBLE,
     ProviderSpec,
     adapter,
+    at,
     of_origin,
     owner,
     spec,
@@ -75,6 +76,12 @@ class Choice:
         return self.spec.adapter
 
     @property
+    def host(self) -> str:
+        """Whose prices hold for models that many serve."""
+        place = at(self.base_url) if self.spec.compatible else self.spec
+        return place.host if place is not None else ""
+
+    @property
     def strategy(self) -> str:
         """The ``parsing_strategy`` of its messages."""
         return self.spec.strategy
@@ -101,7 +108,11 @@ def choose(  # noqa: PLR0911 - one line per way
     Raises:
         ProviderError: ``unavailable``, with the ways to get one.
     """
-    keys = [row for row in with_keys() if row.automatic and _key(row, env, secrets)[0]]
+    keys = [
+        row
+        for row in with_keys()
+        if (row.automatic or secrets.get(row.name)) and _key(row, env, secrets)[0]
+    ]
     if (named := spec(settings.kind)) is not None:
         match named.origin:
             case "embedded":
@@ -211,14 +222,21 @@ def _explicit(
     secrets: Mapping[str, str],
     found: Sequence[Found],
 ) -> Choice:
-    if settings.base_url and row.compatible:
-        for server in found:
-            if server.base_url.rstrip("/") == settings.base_url.rstrip("/"):
-                return _on_loopback(server, settings, f"You chose {server.name}.")
     url = _address(row, settings, env)
+    if url and row.adapter == COMPATIBLE.adapter:
+        for server in found:
+            if server.base_url.rstrip("/") == url.rstrip("/"):
+                return _on_loopback(server, settings, f"You chose {server.name}.")
+    if "{" in url:
+        raise ProviderError(
+            "unavailable",
+            f"The address of {row.title} is not complete.",
+            f"Set the base URL (provider.base_url); it looks like {url}.",
+        )
     key, where = _key(row, env, secrets)
     # Servers of one's own often ask for no key; the providers themselves always do.
-    own = url and (row.compatible or is_loopback(url))
+    elsewhere = url and url != row.base_url
+    own = row.own or (elsewhere and (row.compatible or is_loopback(url)))
     if not key and not own:
         raise ProviderError(
             "unavailable",
@@ -246,7 +264,7 @@ def _remote(
     url = _address(row, settings, env)
     if url and "://" not in url:
         url = f"http://{url}"
-    model = settings.model or ("default" if url and row.compatible else row.default_model)
+    model = settings.model or ("" if url and row.compatible else row.default_model) or "default"
     endpoint = _endpoint(settings, url, _key(row, env, secrets)[0])
     return Choice(row, model, url, why, endpoint=endpoint)
 

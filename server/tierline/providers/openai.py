@@ -28,7 +28,8 @@ BODIES = tuple(partial(render_openai.body, official=official) for official in (T
 
 def make(choice: Choice, _editor: EditorPort | None) -> OpenAIProvider:
     """See ``Adapter.make``."""
-    return OpenAIProvider(choice.endpoint, service=choice.found)
+    title = "" if choice.spec.compatible else choice.spec.title
+    return OpenAIProvider(choice.endpoint, service=choice.found or title)
 
 
 def is_official(base_url: str) -> bool:

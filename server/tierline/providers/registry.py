@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from attrs import field, frozen
 
+from tierline.providers.addresses import host_of
+
 if TYPE_CHECKING:  # the language server imports this module before it answers ``initialize``
     from tierline.context.prompt import Prompt
     from tierline.providers.base import Provider
@@ -38,7 +40,7 @@ class ProviderSpec:
     """service: reached by an address; embedded: our own process; editor: the client asks."""
     default_model: str = ""
     base_url: str = ""
-    """Empty if the SDK knows the address."""
+    """Empty if the SDK knows the address. What stands in braces is the user's to fill in."""
     key_variable: str = ""
     """Environment variable of the key."""
     url_variable: str = ""
@@ -47,8 +49,14 @@ class ProviderSpec:
     """How its keys begin."""
     model_prefix: str = ""
     """How the names of its own models begin. An address or model with it speaks its format."""
+    vendor: str = ""
+    """Whose models it serves (``PublicList.vendors``); empty if anybody's."""
+    host: str = ""
+    """Whose prices hold for open weights (``PublicList``)."""
     compatible: bool = False
     """Other servers speak its format; those often ask for no key."""
+    own: bool = False
+    """A server that users run themselves: it often asks for no key, and its address may differ."""
     automatic: bool = False
     """A key in the environment is enough to choose it."""
 
@@ -65,6 +73,84 @@ class Adapter(Protocol):
         ...
 
 
+def _compatible(
+    name: str,
+    title: str,
+    base_url: str,
+    key_variable: str,
+    default_model: str = "",
+    *,
+    key_prefix: str = "",
+    vendor: str = "",
+    host: str = "",
+    own: bool = False,
+) -> ProviderSpec:
+    """A server that speaks OpenAI's Chat Completions."""
+    return ProviderSpec(
+        name,
+        title,
+        "openai",
+        base_url=base_url,
+        key_variable=key_variable,
+        default_model=default_model,
+        key_prefix=key_prefix,
+        vendor=vendor,
+        host=host,
+        own=own,
+    )
+
+
+# Addresses: each provider's page on its OpenAI-compatible interface, read in November 2026.
+PRESETS = (
+    _compatible(
+        "openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY",
+        "openrouter/auto", key_prefix="sk-or-",
+    ),
+    _compatible(
+        "gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI_API_KEY", "gemini-flash-latest", vendor="gemini",
+    ),
+    _compatible(
+        "deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY",
+        "deepseek-v4-flash", key_prefix="sk-", vendor="deepseek",
+    ),
+    _compatible(
+        "mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY",
+        "mistral-medium-latest", vendor="mistral",
+    ),
+    _compatible(
+        "groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai/gpt-oss-120b",
+        key_prefix="gsk_", host="groq",
+    ),
+    _compatible("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.6",
+                key_prefix="xai-", vendor="xai"),
+    _compatible(
+        "moonshot", "Moonshot (Kimi)", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY",
+        "kimi-k2.6", key_prefix="sk-", vendor="moonshot",
+    ),
+    _compatible("zai", "Z.ai (GLM)", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "glm-5.2",
+                vendor="zai"),
+    _compatible(
+        "qwen", "Alibaba (Qwen)", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        "DASHSCOPE_API_KEY", "qwen3-coder-plus", key_prefix="sk-", vendor="qwen",
+    ),
+    _compatible("azure", "Azure OpenAI", "https://{resource}.openai.azure.com/openai/v1",
+                "AZURE_OPENAI_API_KEY", vendor="openai"),
+    _compatible("together", "Together", "https://api.together.xyz/v1", "TOGETHER_API_KEY",
+                host="together"),
+    _compatible("fireworks", "Fireworks", "https://api.fireworks.ai/inference/v1",
+                "FIREWORKS_API_KEY", host="fireworks"),
+    _compatible("cerebras", "Cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY",
+                host="cerebras"),
+    _compatible("ollama", "Ollama", "http://127.0.0.1:11434/v1", "OLLAMA_API_KEY", own=True),
+    _compatible("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", "LM_API_TOKEN", own=True),
+    _compatible("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", "LLAMA_API_KEY", own=True),
+    _compatible("vllm", "vLLM", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", own=True),
+    _compatible("litellm", "LiteLLM", "http://127.0.0.1:4000/v1", "LITELLM_API_KEY", own=True),
+)  # fmt: skip
+"""Servers that people name often. Any other one is reached by its address (``provider.base_url``).
+"""
+
 SPECS = (
     ProviderSpec(
         "anthropic",
@@ -76,6 +162,7 @@ SPECS = (
         url_variable="ANTHROPIC_BASE_URL",
         key_prefix="sk-ant-",
         model_prefix="claude",
+        vendor="anthropic",
         automatic=True,
     ),
     ProviderSpec(
@@ -86,9 +173,11 @@ SPECS = (
         key_variable="OPENAI_API_KEY",
         url_variable="OPENAI_BASE_URL",
         key_prefix="sk-",
+        vendor="openai",
         compatible=True,
         automatic=True,
     ),
+    *PRESETS,
     ProviderSpec("local", "Embedded model", "local", origin="embedded"),
     ProviderSpec("editor", "The editor's models", "editor", origin="editor"),
 )
@@ -111,6 +200,13 @@ def of_origin(origin: Origin) -> ProviderSpec:
 def with_keys() -> tuple[ProviderSpec, ...]:
     """The services, which ask for a key."""
     return tuple(row for row in SPECS if row.key_variable)
+
+
+def at(base_url: str) -> ProviderSpec | None:
+    """The preset whose address this is, by its host."""
+    host = host_of(base_url)
+    named = (row for row in PRESETS if not row.own)
+    return next((row for row in named if host and host_of(row.base_url) == host), None)
 
 
 def owner(model: str) -> ProviderSpec | None:

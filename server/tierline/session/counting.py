@@ -15,6 +15,7 @@ from typing import Any
 from tierline.config import default_user_file
 from tierline.context.calibration import Calibration
 from tierline.context.counting import CountCache, TokenCounter
+from tierline.context.modellist import PublicList
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.disk.folder import make
 from tierline.tokenizers import encoder
@@ -77,7 +78,8 @@ class Counters:
 
 def make_counters(home: Path) -> Counters:
     """Counters with the package's model table and the user's own ``models.toml`` over it."""
-    text = resources.files("tierline").joinpath("data", "models.toml").read_text(encoding="utf-8")
+    data = resources.files("tierline").joinpath("data")
+    text = data.joinpath("models.toml").read_text(encoding="utf-8")
     rows = tomllib.loads(text)["model"]
     user_file = default_user_file().with_name("models.toml")
     user: list[dict[str, Any]] = []
@@ -87,7 +89,9 @@ def make_counters(home: Path) -> Counters:
         pass
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         log.warning("%s is not used: %s", user_file, error)
-    return Counters(ModelTable(rows, user), home / "calibration.json")
+    listed = data.joinpath("models.json").read_bytes()
+    table = ModelTable(rows, user, PublicList(json.loads(listed)))
+    return Counters(table, home / "calibration.json")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 from attrs import frozen
 
 from tierline import __version__, config
+from tierline.context import modelwords
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
 from tierline.providers.base import ProviderError
@@ -150,6 +151,8 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
     """Which language model would answer, what else there is, and what stands in between."""
     for row in with_keys():
         there = bool(env.get(row.key_variable, "").strip())
+        if not there and not row.automatic:
+            continue
         yield Check(
             "provider", row.title, "ok" if there else "note",
             f"a key in {row.key_variable}" if there else f"no key in {row.key_variable}",
@@ -157,7 +160,8 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
     for server in found:
         names = ", ".join(server.models[:3]) or "no model"
         yield Check("provider", server.name, "ok", f"runs on this machine ({names})")
-    wanted = config.load(root)[0].provider
+    found_settings = config.load(root)[0]
+    wanted = found_settings.provider
     try:
         model = find_model(wanted.local_model_path)
         yield Check("provider", "embedded", "ok", f"{model.name}, {model.context:,} tokens")
@@ -183,12 +187,20 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
         yield Check("provider", "chosen", "failure", error.message, error.advice)
         return
     yield Check("provider", "chosen", "ok", f"{choice.kind}, {choice.model}. {choice.why}")
-    facts = make_counters(root / FOLDER).table.facts(choice.model, provider=choice.kind)
-    if facts.limit_source == "default" and not choice.window:
-        yield Check(
-            "provider", "window", "warning", f"nobody knows how much {choice.model} can read",
-            "Describe the model in models.toml beside your configuration file.",
-        )  # fmt: skip
+    facts = make_counters(root / FOLDER).table.facts(
+        choice.model,
+        provider=choice.kind,
+        host=choice.host,
+        max_input_tokens=found_settings.context.max_input_tokens or None,
+        reported_window=choice.window,
+        default_window=found_settings.context.default_window,
+    )
+    known = facts.limit_source != "default"
+    yield Check(
+        "provider", "model", "ok" if known else "warning",
+        f"{modelwords.summary(facts)}; {modelwords.details(facts)}",
+        "" if known else modelwords.ADVICE,
+    )  # fmt: skip
 
 
 def workspace(root: Path) -> Iterator[Check]:

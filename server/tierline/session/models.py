@@ -12,6 +12,7 @@ from attrs import evolve
 
 from tierline import protocol as p
 from tierline.config import Settings
+from tierline.context import modelwords
 from tierline.context.blocks import Maker
 from tierline.context.counting import TokenCounter
 from tierline.context.images import ImageRule
@@ -57,6 +58,8 @@ class ModelService:
         self.why_no_tools: Callable[[], str] = str
         """Why the model is offered no tools, for the user; the toolbox knows."""
         self._held: Choice | None = None
+        self._told: set[str] = set()
+        """Unknown models that the user has been told of."""
 
     async def start(self) -> None:
         """Ask the editor for its models if the settings want one of them."""
@@ -73,31 +76,36 @@ class ModelService:
         for row in SPECS:
             if row.origin == "editor":
                 continue
+            rare = row.key_variable and not row.automatic
             try:
                 choice = self._choose(evolve(self._settings(), kind=row.name))
             except ProviderError as error:
-                infos.append(_shown(row, why=f"{error.message} {error.advice}"))
+                if not rare:
+                    infos.append(_shown(row, why=f"{error.message} {error.advice}"))
+                continue
+            chosen = active is not None and active.spec == row and not active.found
+            if rare and not chosen and not choice.endpoint.key:
                 continue
             infos.append(
                 _shown(
                     row,
                     model=choice.model,
                     why=choice.why,
-                    active=active is not None and active.spec == row and not active.found,
+                    active=chosen,
                     base_url=choice.base_url,
                 )
             )
         if self._offered:
             row = of_origin("editor")
-            chosen = active.model if active is not None and active.spec == row else ""
+            its = active.model if active is not None and active.spec == row else ""
             labels = [model.label for model in self._offered]
             infos.append(
                 _shown(
                     row,
-                    model=chosen or labels[0],
+                    model=its or labels[0],
                     why="The editor offers these models.",
                     models=labels,
-                    active=bool(chosen),
+                    active=bool(its),
                 )
             )
         infos += [
@@ -232,6 +240,7 @@ class ModelService:
         facts = self._table.facts(
             choice.model if choice is not None else "",
             provider=choice.kind if choice is not None else "",
+            host=choice.host if choice is not None else "",
             max_input_tokens=None if own else context.max_input_tokens or None,
             reported_window=choice.window if choice is not None else None,
             default_window=context.default_window,
@@ -240,6 +249,18 @@ class ModelService:
             # Its API passes on text and calls only.
             facts = evolve(facts, image_rule=ImageRule.NONE)
         return facts
+
+    def unknown(self) -> str:
+        """What to say, once for each model, of one that nobody described; else empty."""
+        facts = self.facts()
+        if facts.limit_source != "default" or facts.name in self._told:
+            return ""
+        self._told.add(facts.name)
+        return (
+            f"Nobody knows how much {facts.name} can read or write: {facts.max_input_tokens:,} "
+            f"tokens are assumed, and {facts.max_output_tokens:,} for the reply. "
+            f"{modelwords.ADVICE}"
+        )
 
     def info(self) -> p.ProviderInfo:
         """The provider in force, as clients see it."""

@@ -55,6 +55,7 @@ SAMPLES: dict[str, list[str]] = {
     "memo delete": ["nobody"],
     "compact": ["--extractive"],
     "doctor": ["--quick"],
+    "models": ["claude"],
     "url add": ["http://localhost/private"],
     "url list": [],
     "url show": [PAGE],

@@ -65,6 +65,8 @@ class TurnRunner:
                 f"Nothing was sent, because the selection may not be. {withheld.message}",
                 "Send the prompt without the selection, or add the file and confirm it.",
             )
+        if unknown := session.models.unknown():
+            notices.append(unknown)
         images = await session.check_images(params.images)
         if not visible(Text(text)) and not images:
             raise TierlineError("empty_prompt", "There is nothing to send.", "Write a prompt.")

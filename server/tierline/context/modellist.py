@@ -1,0 +1,121 @@
+"""The public list of models that ships with the package (``data/models.json``).
+
+It knows sizes, prices and what a model takes. Rules that it does not know (encodings, pictures,
+cache marks) and corrections are in ``data/models.toml``, whose rows stand above it.
+``tools/models.py`` makes the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from tierline.context.modelnames import begins, plain, shorter
+
+_PRICES = {
+    "price": ("price_input", "price_output", "price_read", "price_write_5m", "price_write_1h"),
+    "long_price": ("long_input", "long_output", "long_read", "long_write", ""),
+}
+_NAMES = ("input", "output", "read", "write_5m", "write_1h")
+
+
+@frozen
+class Listed:
+    """What the list says of a model, in the shape of a row of ``models.toml``."""
+
+    name: str
+    values: Mapping[str, Any]
+    exact: bool
+    """False if only the beginning of the name was found."""
+
+
+class PublicList:
+    """Finds a model's row by any of its names. Without data it knows nothing."""
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        data = data or {}
+        self._columns: list[str] = list(data.get("columns", ()))
+        self._models: Mapping[str, list[Any]] = data.get("models", {})
+        self._hosts: Mapping[str, Mapping[str, list[Any]]] = data.get("hosts", {})
+        self.vendors: Mapping[str, list[str]] = data.get("vendors", {})
+        """What each vendor sells under its own names, for lists to choose from."""
+        self.origin = ", ".join(
+            str(data[key]) for key in ("source", "date", "license") if key in data
+        )
+        self._own = frozenset(plain(name) for names in self.vendors.values() for name in names)
+        self._also: dict[str, str] = {}
+        for key in self._models:
+            for short in shorter(key):
+                self._also.setdefault(short, key)
+
+    def find(self, name: str, host: str = "") -> Listed | None:
+        """The row of a model; ``host`` is where it runs, whose prices then count."""
+        full = plain(name)
+        for short in shorter(full):
+            for key in (short, self._also.get(short, "")):
+                if (row := self._row(key, host, name)) is not None:
+                    return Listed(key, row, exact=True)
+        longest = max((key for key in self._models if begins(full, key)), key=len, default="")
+        # ``llama3.2`` without a size: the smallest of those that it may be.
+        version = any(char.isdigit() for char in full)
+        sizes = [key for key in self._models if begins(key, full)] if version else []
+        key = longest or min(sizes, key=lambda one: (self._models[one][0], one), default="")
+        row = self._row(key, host, name)
+        return Listed(key, row, exact=False) if row is not None else None
+
+    def _row(self, short: str, host: str, name: str) -> dict[str, Any] | None:
+        hosted = self._hosts.get(host, {}).get(short)
+        columns = hosted or self._models.get(short)
+        if columns is None:
+            return None
+        known = {
+            key: value
+            for key, value in zip(self._columns, columns, strict=False)
+            if value is not None
+        }
+        if hosted is None and _tagged(name):  # weights on somebody's own machine
+            known = {key: value for key, value in known.items() if key not in _MONEY}
+        return self._values(short, known)
+
+    def _values(self, short: str, known: Mapping[str, Any]) -> dict[str, Any]:
+        flags = known.get("flags", "")
+        values: dict[str, Any] = {
+            "window": known["input"],
+            "source": self.origin,
+            "sure": True,
+            "note": "",
+            "thinks": "always" if "a" in flags else "can" if "r" in flags else "no",
+        }
+        if "c" in flags or "price_read" in known:
+            values["caching"] = "automatic"
+        if "output" in known:
+            values["max_output_tokens"] = min(known["output"], known["input"])
+        if "min_prefix" in known:
+            values["min_cacheable_tokens"] = known["min_prefix"]
+        if "R" in flags:
+            values["responses_only"] = True
+        if "v" in flags:
+            values["sees"] = True
+        elif short in self._own:
+            values["sees"] = False
+        for field, columns in _PRICES.items():
+            pairs = zip(_NAMES, columns, strict=True)
+            if prices := {key: known[column] for key, column in pairs if column in known}:
+                values[field] = prices
+        if "long_from" in known and "long_price" in values:
+            values["long_prompt_tokens"] = known["long_from"]
+            values["long_price"] = values.get("price", {}) | values["long_price"]
+        return values
+
+
+_MONEY = frozenset(
+    {"price_input", "price_output", "price_read", "price_write_5m", "price_write_1h", "long_from"}
+)
+
+
+def _tagged(name: str) -> bool:
+    """True for names like ``qwen3:8b``, which name a file of weights."""
+    tag = name.rsplit("/", 1)[-1].partition(":")[2]
+    return bool(tag) and tag[0].isdigit() and not tag.isdigit()
