@@ -14,7 +14,7 @@ from terminal import run
 def test_a_model_is_shown_with_window_price_cache_pictures_thinking_and_source(
     tmp_path: Path,
 ) -> None:
-    said = run(tmp_path, "models", "anthropic/claude-sonnet-5.5").stdout
+    said = " ".join(run(tmp_path, "models", "anthropic/claude-sonnet-5.5").stdout.split())
     for part in ("1,000,000 tokens", "$2 in, $10 out", "cache at marks from 512", "reads $0.10",
                  "pictures", "always thinks", "Source"):  # fmt: skip
         assert part in said, said
