@@ -86,7 +86,7 @@ class PublicList:
             "source": self.origin,
             "sure": True,
             "note": "",
-            "thinks": "always" if "a" in flags else "can" if "r" in flags else "no",
+            "reasoning": "always" if "a" in flags else "can" if "r" in flags else "no",
         }
         if "c" in flags or "price_read" in known:
             values["caching"] = "automatic"

@@ -83,7 +83,7 @@ class ModelFacts:
     """Where the figures stand: the provider's page and when it was read."""
     sees: bool = False
     """True if the public list says that it takes pictures; ``image_rule`` says what they cost."""
-    thinks: Thinks = "unknown"
+    reasoning: Thinks = "unknown"
     responses_only: bool = False
     """True for models that exist only in OpenAI's Responses API."""
     sure: bool = True
@@ -333,7 +333,7 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "ttls": _words,
     "long_prompt_tokens": _whole(0),
     "sees": _flag,
-    "thinks": _one_of(get_args(Thinks)),
+    "reasoning": _one_of(get_args(Thinks)),
     "responses_only": _flag,
     "source": str,
     "sure": _flag,

@@ -37,7 +37,7 @@ def details(facts: ModelFacts) -> str:
         parts.append("no pictures")
     elif facts.sees or facts.image_rule is not ImageRule.UNKNOWN:
         parts.append("pictures")
-    parts += {"always": ["always thinks"], "can": ["can think"]}.get(facts.thinks, [])
+    parts += {"always": ["always thinks"], "can": ["can think"]}.get(facts.reasoning, [])
     if facts.responses_only:
         parts.append("Responses API only")
     parts.append(f"source: {_SOURCES[facts.limit_source]}")

@@ -30,7 +30,7 @@ def test_a_part_of_a_name_lists_what_is_sold_and_where_the_figures_are_from(tmp_
     assert names
     assert all(name.startswith(("gemini", "gemma")) for name in names)
     flash = next(model for model in only["models"] if model["name"] == "gemini-3.5-flash")
-    assert (flash["pictures"], flash["window"], flash["thinks"]) == (True, 1_048_576, "can")
+    assert (flash["pictures"], flash["window"], flash["reasoning"]) == (True, 1_048_576, "can")
 
 
 @pytest.mark.usefixtures("cli_workspace")

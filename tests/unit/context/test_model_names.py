@@ -104,7 +104,7 @@ def test_rows_of_the_package_and_the_user_stand_above_the_list() -> None:
     table = ModelTable(rows, [{"match": "small", "window": 6_000}], PublicList(data))
     big = table.facts("router/big-2")
     assert (big.window, big.max_output_tokens, big.ratio) == (100_000, 9_000, 2.0)
-    assert (big.thinks, big.caching, big.sees_images) == ("can", "automatic", False)
+    assert (big.reasoning, big.caching, big.sees_images) == ("can", "automatic", False)
     small = table.facts("small")
     assert (small.window, small.limit_source, small.output_known) == (6_000, "user", False)
 
