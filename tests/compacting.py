@@ -45,7 +45,7 @@ class Talk:
 
     async def compacting(self) -> None:
         """Wait until a compaction runs."""
-        while not self.session.compacting:  # noqa: ASYNC110 - there is no event for it
+        while not self.session.compaction.running:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.005)
 
     async def finished(self, turn_id: str) -> p.TurnFinished:

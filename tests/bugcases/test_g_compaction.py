@@ -110,7 +110,7 @@ async def test_br077_at_most_one_attempt_a_turn_and_a_pause(
             assert made <= 1
             calls += made
         assert calls <= wanted["summariser_calls_max"]
-        assert not talk.session.compacting
+        assert not talk.session.compaction.running
         notices = [n.code for n in talk.bodies(p.Notice)]
         assert "compaction_paused" in notices
         await talk.send("short")  # no growth to speak of, no attempt
@@ -290,7 +290,7 @@ async def test_a_prompt_does_not_wait_for_ever(
         await talk.compacting()
         late = await talk.session.turns.send(p.ChatSendParams(text="impatient"))
         assert (await asyncio.wait_for(talk.finished(late.turn_id), 10)).outcome == "ok"
-        assert not talk.session.compacting
+        assert not talk.session.compaction.running
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), TimeoutError(), RuntimeError("y"), None])
@@ -304,11 +304,11 @@ async def test_br091_no_failure_of_the_summariser_escapes(
         async def fail(*_: object) -> str:
             raise error
 
-        monkeypatch.setattr("tierline.session.memory.summariser.Summariser.summary", fail)
+        monkeypatch.setattr("tierline.session.compaction.summariser.Summariser.summary", fail)
     async with talking(tmp_path, server, monkeypatch, compaction=low()) as talk:
         await fill(talk, 7)
         assert talk.kinds().count("compactionError") == 1  # told once
-        assert not talk.session.compacting
+        assert not talk.session.compaction.running
         assert (await talk.send("still there?")).outcome == "ok"
         state = await talk.session.state(p.NoParams())
         assert not state.compacting and len(state.messages) == 16

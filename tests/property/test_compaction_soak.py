@@ -22,7 +22,7 @@ from tierline import protocol as p
 from tierline.history.actions import unsummarise
 from tierline.history.messages import Message
 from tierline.history.summarise import MAX_PIECES
-from tierline.session.memory.summariser import SHRINKS
+from tierline.session.compaction.summariser import SHRINKS
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_error, o_reply, o_texts, text_error, then
 from wire.servers import Cut, Hold, Kind, Pause, Reply
@@ -116,7 +116,7 @@ async def test_two_thousand_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 tries = _tries(talk.kinds())
                 assert tries <= 1  # never twice for one turn
                 attempts += tries
-                assert not session.compacting
+                assert not session.compaction.running
                 server.requests[:-2] = []  # bodies of long ago
                 notices = [n.text for n in talk.bodies(p.Notice)]
                 truncated += any("could not be compacted" in text for text in notices)

@@ -36,6 +36,9 @@ from tierline.providers.openai import OpenAIProvider
 from tierline.providers.transport import Endpoint
 from tierline.session.requests.candidates import Snapshot
 from tierline.session.requests.composer import Composed, Composer
+from tierline.session.state.plan import LastPlan
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "100"))
 TOOL = ToolSpec("read_file", "Read a file.", {"type": "object", "properties": {}})
@@ -139,9 +142,12 @@ def snapshots(draw: st.DrawFn) -> tuple[Snapshot, TokenCounter]:
 @pytest.fixture(scope="module")
 def composer(tmp_path_factory: pytest.TempPathFactory) -> Composer:
     home: Path = tmp_path_factory.mktemp("home")
-    models = SimpleNamespace(info=lambda: SimpleNamespace(name="test"))
-    session: Any = SimpleNamespace(home=home, models=models)
-    return Composer(session, SimpleNamespace(close=lambda: None))  # type: ignore[arg-type]
+    models: Any = SimpleNamespace(info=lambda: SimpleNamespace(name="test"))
+    nothing: Any = None
+    store: Any = SimpleNamespace(close=lambda: None)
+    return Composer(
+        Preferences(), TurnQueue(), nothing, models, nothing, nothing, store, LastPlan(), home
+    )
 
 
 PROVIDERS: dict[str, Provider] = {

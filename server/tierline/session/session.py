@@ -11,7 +11,6 @@ from typing import Any
 
 from tierline import __version__, config
 from tierline import protocol as p
-from tierline.context.blocks import Image
 from tierline.context.files import FileContext
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
@@ -20,6 +19,7 @@ from tierline.providers.editor_port import EditorPort
 from tierline.session.asking import Asker
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
+from tierline.session.compaction.service import CompactionService
 from tierline.session.consents import ConsentService
 from tierline.session.conversation import Conversation
 from tierline.session.counting import make_counters
@@ -31,7 +31,6 @@ from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
 from tierline.session.history.service import HistoryService
 from tierline.session.memory.anchor import Anchor
-from tierline.session.memory.compaction import CompactionService
 from tierline.session.memory.levels import MemoryService
 from tierline.session.memory.memos import MemoService
 from tierline.session.memory.scratchpad import ScratchpadService
@@ -40,6 +39,7 @@ from tierline.session.models import ModelService, problems
 from tierline.session.redaction import redact
 from tierline.session.requests.composer import Composer
 from tierline.session.requests.plans import PlanService
+from tierline.session.requests.sources import Sources
 from tierline.session.retrieval.capsules import CapsuleService
 from tierline.session.retrieval.meaning import Meaning
 from tierline.session.retrieval.pins import PinService
@@ -55,6 +55,7 @@ from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import ReflectionService
+from tierline.session.turns.toolloop import Rounds
 from tierline.session.turns.turn import TurnRunner
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
@@ -119,7 +120,7 @@ class Session:
             max_bytes=self.settings.context.max_file_bytes,
         )
         self.conversation = Conversation(store, self.preferences)
-        self.drafts = DraftService(self)
+        self.drafts = DraftService(self.conversation)
         self.models = ModelService(self.bus, self.preferences, self.queue, self.counters, editor)
         usage = UsageStore(self.database("usage"))
         self.asker = Asker(self.models, self.conversation, usage)
@@ -188,16 +189,107 @@ class Session:
             self.models,
             self.asker,
         )
-        self.composer = Composer(self, PlanStore(self.database("plans")))
-        self.plans = PlanService(self, self.composer.store)
-        self.cache = CacheService(self, usage)
-        self.keep_alive = KeepAliveService(self)
-        self.reflection = ReflectionService(self)
-        self.turns = TurnRunner(self)
-        self.history = HistoryService(self)
-        self.compaction = CompactionService(self)
         self.edits = EditService(
             self.bus, self.preferences, self.conversation, self.tools, loader, self.workbench
+        )
+        sources = Sources(
+            files=self.files,
+            urls=self.urls,
+            retrieval=self.retrieval,
+            capsules=self.capsules,
+            memory=self.memory,
+            memos=self.memos,
+            anchor=self.anchor,
+            meaning=self.meaning,
+            churn=self.churn,
+            edits=self.edits,
+            tools=self.tools,
+        )
+        self.composer = Composer(
+            self.preferences,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.counters,
+            sources,
+            PlanStore(self.database("plans")),
+            self.last_plan,
+            self.home,
+        )
+        self.plans = PlanService(self.composer, self.files, self.urls, self.composer.store)
+        self.cache = CacheService(
+            self.preferences,
+            self.conversation,
+            self.models,
+            self.counters,
+            self.composer,
+            usage,
+        )
+        self.keep_alive = KeepAliveService(
+            self.preferences,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.composer,
+            self.cache,
+        )
+        self.compaction = CompactionService(
+            self.bus,
+            self.preferences,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.asker,
+            self.composer,
+            self.state,
+        )
+        self.composer.compaction_failed = lambda: self.compaction.failed
+        self.reflection = ReflectionService(
+            self.bus, self.preferences, self.conversation, self.edits
+        )
+        rounds = Rounds(
+            self.bus,
+            self.preferences,
+            self.conversation,
+            self.models,
+            self.tools,
+            self.servers,
+            self.urls,
+            self.edits,
+            self.anchor,
+            self.composer,
+            self.cache,
+            self.drafts,
+        )
+        self.turns = TurnRunner(
+            self.bus,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.files,
+            self.compaction,
+            self.cache,
+            self.keep_alive,
+            self.drafts,
+            self.reflection,
+            rounds,
+            self.workbench,
+            self.after_turn,
+        )
+        self.history = HistoryService(
+            self.bus,
+            self.preferences,
+            self.queue,
+            self.conversation,
+            self.models,
+            self.files,
+            self.urls,
+            self.edits,
+            self.composer,
+            self.plans,
+            self.compaction,
+            self.turns,
+            self.state,
         )
         notes = note_tools(self.conversation, self.scratchpad, self.memos)
         effects = (self.edits.tool, self.shell.tool)
@@ -301,7 +393,7 @@ class Session:
             partial_text="".join(turn.shown) if turn else "",
             version=__version__,
             root=str(self.home.parent),
-            compacting=self.compacting,
+            compacting=self.compaction.running,
             consents=self.consents.open(),
             edits=self.edits.infos(),
         )
@@ -383,39 +475,6 @@ class Session:
         """Tell the user."""
         self.bus.notice(level, text, code)
 
-    async def check_images(self, images: Sequence[p.ImageInput]) -> tuple[Image, ...]:
-        """The pictures of a prompt, ready to be sent.
-
-        Raises:
-            TierlineError: ``not_sendable`` if one of them cannot be: a prompt without what the user
-                attached would be answered as if it had been seen.
-        """
-        from tierline.workspace.images import check
-
-        kept: list[Image] = []
-        refused: list[str] = []
-        for number, given in enumerate(images, 1):
-            which = f"Picture {number}" if len(images) > 1 else "The picture"
-            kind = f" ({given.media_type})" if given.media_type else ""
-            checked = await asyncio.to_thread(check, given.data, which + kind)
-            if isinstance(checked, Image):
-                kept.append(checked)
-            else:
-                refused.append(checked.message)
-        if refused:
-            raise TierlineError(
-                "not_sendable",
-                f"Nothing was sent. {' '.join(refused)}",
-                "Take it away or attach another picture, then send again.",
-            )
-        if kept and not self.models.facts().sees_images:
-            raise TierlineError(
-                "not_sendable",
-                f"Nothing was sent. {self.models.facts().name} takes no pictures.",
-                "Take the picture away, or choose a model that sees pictures.",
-            )
-        return tuple(kept)
-
     def budget_soon(self, *, files: bool = False) -> None:
         """Publish the budget (and the files) once things are quiet."""
         self.bus.context_changed(files=files)
@@ -431,15 +490,6 @@ class Session:
         self.budget_soon(files=True)
         self.keep_alive.begin()
         self.compaction.soon()
-
-    @property
-    def compacting(self) -> bool:
-        """True while a compaction runs; prompts wait for its end."""
-        return self.compaction.running
-
-    async def compaction_done(self) -> None:
-        """Wait until no compaction runs."""
-        await self.compaction.done()
 
     async def _publish_budget(self, files: bool) -> None:
         await asyncio.sleep(BUDGET_DELAY_SECONDS)

@@ -75,14 +75,16 @@ def test_empty_messages_and_no_model_return_safe_boundary() -> None:
 
 def asked(folder: Path, answer: Any, monkeypatch: pytest.MonkeyPatch) -> TopicBoundary:
     """What the model detector makes of a provider's answer, through the real session."""
-    from tierline.session.memory.summariser import Summariser
+    from tierline.session.compaction.summariser import Summariser
     from tierline.session.session import Session
 
     async def run() -> TopicBoundary:
         session = Session([("w", folder.as_uri())], editor_settings={}, publish=lambda _event: None)
         await session.start()
         try:
-            return await Summariser(session, len).boundary(history(4))
+            return await Summariser(
+                session.settings.compaction, session.models, session.asker, len
+            ).boundary(history(4))
         finally:
             await session.close()
 
@@ -263,7 +265,7 @@ def test_nothing_is_done_below_the_trigger(tmp_path: Path, monkeypatch: pytest.M
         session.compaction.times.pause = 0.01
         session.compaction.soon()
         await asyncio.sleep(0.3)
-        assert not session.compacting and session.compaction.note == ""
+        assert not session.compaction.running and session.compaction.note == ""
         await session.close()
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))

@@ -16,7 +16,6 @@ from attrs import evolve
 
 from terminal import lead_to
 from tierline import protocol as p
-from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.session import Session
 from wire.caching import CachingServer
 
@@ -60,7 +59,7 @@ async def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
                 publish=ends.put_nowait,
             )
             clock = Clock(model)
-            session.keep_alive = KeepAliveService(session, clock.now, clock.sleep)
+            session.keep_alive.clock, session.keep_alive.sleep = clock.now, clock.sleep
             running.append(session)
             await session.start()
             await session.files.add(p.FileParams(path="big.py"))
@@ -121,7 +120,7 @@ async def test_a_ping_reads_the_same_prefix_and_asks_for_one_token(begin: Begin)
         assert outcome.written == 0
         assert outcome.read == pytest.approx(model.outcomes[0].written)
     assert all(gap <= 280 for gap in clock.slept), "each before the five minutes are over"
-    decision = session.keep_alive.decision
+    decision = session.cache.decision
     assert decision is not None
     assert decision.code == "let go"
     assert decision.numbers["price"] > 0
@@ -143,7 +142,7 @@ async def test_nothing_is_sent_for_a_user_who_does_not_come_back_in_time(begin: 
     pauses(session, *[60.0] * 20, *[5000.0] * 5)
     await watched(session)
     assert len(model.bodies) == 1
-    decision = session.keep_alive.decision
+    decision = session.cache.decision
     assert decision is not None
     assert (decision.code, decision.numbers["chance"]) == ("let go", 0)
     assert "unlikely" in decision.sentence
@@ -189,7 +188,7 @@ async def test_a_lost_cache_is_not_kept_alive(begin: Begin) -> None:
     model.forget()
     session.keep_alive.begin()
     await watched(session)
-    decision = session.keep_alive.decision
+    decision = session.cache.decision
     assert decision is not None
     assert decision.code in ("lost", "let go")
     assert len(model.bodies) - before <= 1

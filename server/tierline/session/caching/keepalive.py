@@ -12,7 +12,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
@@ -22,10 +21,12 @@ from tierline.context.tiers.base import Tariff
 from tierline.context.tiers.lifetime import KeepAlive, keep_alive
 from tierline.errors import TierlineError
 from tierline.providers.base import ProviderError, RenderedRequest, Usage
-
-if TYPE_CHECKING:
-    from tierline.session.requests.composer import Composed
-    from tierline.session.session import Session
+from tierline.session.caching.service import CacheService
+from tierline.session.conversation import Conversation
+from tierline.session.models import ModelService
+from tierline.session.requests.composer import Composed, Composer
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
 
 log = logging.getLogger(__name__)
 
@@ -43,35 +44,44 @@ class _Last:
 
 
 class KeepAliveService:
-    """One per session. ``clock`` gives seconds since the epoch."""
+    """One per session. Its last decision is in ``CacheService.decision``."""
 
     def __init__(
         self,
-        session: Session,
-        clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        preferences: Preferences,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        composer: Composer,
+        cache: CacheService,
     ) -> None:
-        self._session = session
-        self._clock, self._sleep = clock, sleep
+        self._preferences = preferences
+        self._queue = queue
+        self._conversation = conversation
+        self._models = models
+        self._composer = composer
+        self._cache = cache
+        cache.on_sent = self.sent
+        self.clock: Callable[[], float] = time.time
+        self.sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        """Tests have a time of their own."""
         self._last: _Last | None = None
         self._activity: float | None = None
         self._task: asyncio.Task[None] | None = None
-        self.decision: p.CacheDecision | None = None
-        """The last one, with its numbers."""
 
     def sent(self, composed: Composed) -> None:
         """The provider answered this request."""
-        at = self._clock()
-        self._last = _Last(composed, self._session.conversation.session_id, at, at)
+        at = self.clock()
+        self._last = _Last(composed, self._conversation.session_id, at, at)
 
     def active(self) -> None:
         """The user typed in the editor."""
-        self._activity = self._clock()
+        self._activity = self.clock()
 
     def begin(self) -> None:
         """No turn runs: watch over the cache, if the user wants it."""
         self.stop()
-        if self._session.settings.cache.keep_alive and self._last is not None:
+        if self._preferences.settings.cache.keep_alive and self._last is not None:
             self._task = asyncio.ensure_future(self._watch(self._last))
 
     def stop(self) -> None:
@@ -82,48 +92,48 @@ class KeepAliveService:
 
     async def _watch(self, last: _Last) -> None:
         try:
-            await self._session.cache.report("")  # its figures are known only then
+            await self._cache.report("")  # its figures are known only then
             while self._wanted(last):
                 verdict = self._decide(last)
                 words = "sent" if verdict.send else "waiting" if verdict.early else "let go"
                 numbers = {k: round(float(v), 6) for k, v in verdict.numbers.items()}
-                self.decision = p.CacheDecision(words, verdict.sentence, numbers)
+                self._cache.decision = p.CacheDecision(words, verdict.sentence, numbers)
                 if verdict.send:
                     if not await self._ping(last):
                         return
                 elif verdict.early:
-                    await self._sleep(verdict.wait)
+                    await self.sleep(verdict.wait)
                 else:
                     return
         except (ProviderError, TierlineError) as error:
-            self.decision = p.CacheDecision("failed", f"{error.message} {error.advice}".strip())
+            self._cache.decision = p.CacheDecision(
+                "failed", f"{error.message} {error.advice}".strip()
+            )
         except asyncio.CancelledError:
             raise
         except Exception:
             log.exception("Keep-alive stopped")
 
     def _wanted(self, last: _Last) -> bool:
-        session = self._session
-        facts = session.models.facts()
+        facts = self._models.facts()
         return (
-            session.settings.cache.keep_alive
-            and session.queue.current is None
-            and not session.queue.groups
-            and session.conversation.session_id == last.session_id
+            self._preferences.settings.cache.keep_alive
+            and self._queue.idle
+            and self._conversation.session_id == last.session_id
             and facts.name == last.composed.plan.model
             and facts.explicit_markers
             and bool(facts.ttls)
         )
 
     def _decide(self, last: _Last) -> KeepAlive:
-        now = self._clock()
-        facts = self._session.models.facts()
+        now = self.clock()
+        facts = self._models.facts()
         arranged = last.composed.arrangement
         return keep_alive(
             idle=now - last.at,
             since_use=now - last.used,
             ttl=arranged.ttl,
-            prefix=self._session.cache.marked_tokens(last.session_id),
+            prefix=self._cache.marked_tokens(last.session_id),
             spent=last.spent,
             gaps=arranged.next.gaps,
             prices=Tariff.of(facts, input_tokens=last.composed.plan.tokens),
@@ -132,8 +142,7 @@ class KeepAliveService:
 
     async def _ping(self, last: _Last) -> bool:
         """Read the prefix. False if it was no longer there."""
-        session = self._session
-        provider = await session.models.provider()
+        provider = await self._models.provider()
         request = ping(last.composed.prompt, provider.render)
         if request is None or provider.name != last.composed.request.provider:
             return False
@@ -142,15 +151,15 @@ class KeepAliveService:
             async for event in events:
                 if isinstance(event, Usage):
                     usage = event
-        last.used = self._clock()
-        prices = Tariff.of(session.models.facts())
-        last.spent += prices.read * session.cache.marked_tokens(last.session_id)
+        last.used = self.clock()
+        prices = Tariff.of(self._models.facts())
+        last.spent += prices.read * self._cache.marked_tokens(last.session_id)
         await asyncio.to_thread(
-            session.cache.pinged, last.session_id, provider.name, usage, last.used
+            self._cache.pinged, last.session_id, provider.name, usage, last.used
         )
-        await session.composer.kept_alive(last.session_id, last.used)
+        await self._composer.kept_alive(last.session_id, last.used)
         if usage.cache_read_tokens == 0:
-            self.decision = p.CacheDecision(
+            self._cache.decision = p.CacheDecision(
                 "lost", "The provider had dropped the cache; nothing more is kept alive."
             )
             return False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -24,11 +24,12 @@ from tierline.errors import TierlineError
 from tierline.providers.base import Provider, Retrying, StreamEvent, TextDelta, Usage
 from tierline.session.caching import views
 from tierline.session.caching.usage_stats import requests, stats
+from tierline.session.conversation import Conversation
+from tierline.session.counting import Counters
+from tierline.session.models import ModelService
+from tierline.session.requests.composer import Composed, Composer
+from tierline.session.state.preferences import Preferences
 from tierline.store.usage import KEEP_ALIVE, StoredRequest, UsageStore
-
-if TYPE_CHECKING:
-    from tierline.session.requests.composer import Composed
-    from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +50,24 @@ class Before:
 class CacheService:
     """One per session. What it knows is on disk and outlives a restart."""
 
-    def __init__(self, session: Session, store: UsageStore) -> None:
-        self._session = session
+    def __init__(
+        self,
+        preferences: Preferences,
+        conversation: Conversation,
+        models: ModelService,
+        counters: Counters,
+        composer: Composer,
+        store: UsageStore,
+    ) -> None:
+        self._preferences = preferences
+        self._conversation = conversation
+        self._models = models
+        self._counters = counters
+        self._composer = composer
+        self.on_sent: Callable[[Composed], None] = lambda _composed: None
+        """Called when the provider has begun to answer a request."""
+        self.decision: p.CacheDecision | None = None
+        """The last one of keep-alive, which writes it, with its numbers."""
         self.store = store
         self._before: dict[str, Before] = {}
         self._reports: dict[str, p.CacheReport] = {}
@@ -83,9 +100,9 @@ class CacheService:
         self, composed: Composed, provider: Provider, turn_id: str, usage: Usage, reply: str
     ) -> None:
         """The provider answered a request, wholly or in part. Returns at once; ``report`` waits."""
-        self._session.keep_alive.sent(composed)
-        session_id = self._session.conversation.session_id
-        facts = self._session.models.facts()
+        self.on_sent(composed)
+        session_id = self._conversation.session_id
+        facts = self._models.facts()
         before_this = self._work
 
         async def work() -> None:
@@ -115,7 +132,7 @@ class CacheService:
         before = self._known(session_id)
         if before.shape is None:
             return
-        facts = self._session.models.facts()
+        facts = self._models.facts()
         found = Attribution(
             Outcome.HIT if usage.cache_read_tokens else Outcome.MISS,
             Cause.NONE if usage.cache_read_tokens else Cause.EVICTED,
@@ -149,7 +166,7 @@ class CacheService:
         """Why the newest request, or a turn's, did or did not hit the cache."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
-        session_id = self._session.conversation.session_id
+        session_id = self._conversation.session_id
         if params.turn_id:
             rows = await asyncio.to_thread(self.store.of_turn, params.turn_id)
             if not rows:
@@ -177,12 +194,12 @@ class CacheService:
         """The tiers of the next request, or of the one that was sent last."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
-        session_id = self._session.conversation.session_id
-        facts = self._session.models.facts()
+        session_id = self._conversation.session_id
+        facts = self._models.facts()
         rows = await asyncio.to_thread(self.store.last, session_id)
         if params.which == "last":
             return self._last(rows[0] if rows else None, facts)
-        composed = await self._session.composer.preview(everything=True)
+        composed = await self._composer.preview(everything=True)
         return await asyncio.to_thread(
             self._next, composed, facts, session_id, rows[0] if rows else None
         )
@@ -191,14 +208,14 @@ class CacheService:
         """Figures of a session or of all of them."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
-        current = self._session.conversation.session_id
+        current = self._conversation.session_id
         wanted = "" if params.all else params.session_id or current
         found = await asyncio.to_thread(self._stats, wanted)
-        found.total.keep_alive.enabled = self._session.settings.cache.keep_alive
+        found.total.keep_alive.enabled = self._preferences.settings.cache.keep_alive
         for one in found.sessions:
             if one.session_id == current:
-                one.keep_alive.enabled = self._session.settings.cache.keep_alive
-                one.keep_alive.decision = self._session.keep_alive.decision
+                one.keep_alive.enabled = self._preferences.settings.cache.keep_alive
+                one.keep_alive.decision = self.decision
                 found.total.keep_alive.decision = one.keep_alive.decision
         return found
 
@@ -206,8 +223,8 @@ class CacheService:
         """Figures of every request of a session, for charts."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
-        session_id = params.session_id or self._session.conversation.session_id
-        table = self._session.counters.table
+        session_id = params.session_id or self._conversation.session_id
+        table = self._counters.table
 
         def facts(name: str, kind: str) -> ModelFacts:
             return table.facts(name, provider=kind)
@@ -217,9 +234,9 @@ class CacheService:
     # --- the work, in a thread -------------------------------------------------------------------
 
     def _stats(self, session_id: str) -> p.Stats:
-        history = self._session.conversation.store
+        history = self._conversation.store
         titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
-        table = self._session.counters.table
+        table = self._counters.table
         found = stats(
             self.store.all(session_id), lambda name, kind: table.facts(name, provider=kind), titles
         )
@@ -239,7 +256,7 @@ class CacheService:
         reply: str,
     ) -> p.CacheReport:
         before = self._known(session_id)
-        counter = self._session.counters.counter(facts)
+        counter = self._counters.counter(facts)
         now = self._shape(composed, facts, provider.name, composed.arrangement.next.at)
         now = evolve(now, instance=str(getattr(provider, "instance", "")))
         figures = Figures(
@@ -261,7 +278,7 @@ class CacheService:
         return report
 
     def _shape(self, composed: Composed, facts: ModelFacts, provider: str, at: float) -> Shape:
-        counter = self._session.counters.counter(facts)
+        counter = self._counters.counter(facts)
         arranged = composed.arrangement
         return shape(
             composed.prompt,
@@ -300,9 +317,9 @@ class CacheService:
         self, composed: Composed, facts: ModelFacts, session_id: str, newest: StoredRequest | None
     ) -> p.CacheTiers:
         before = self._known(session_id)
-        prompt = strict(composed.prompt, strategy=self._session.models.strategy)
+        prompt = strict(composed.prompt, strategy=self._models.strategy)
         at = composed.arrangement.next.at
-        choice = self._session.models.choice()
+        choice = self._models.choice()
         provider = choice.kind if choice is not None else "none"
         now = self._shape(evolve(composed, prompt=prompt), facts, provider, at)
         if before.shape is not None:
@@ -319,7 +336,7 @@ class CacheService:
     def _last(self, newest: StoredRequest | None, facts: ModelFacts) -> p.CacheTiers:
         sent = Shape.from_json(newest.detail.get("shape")) if newest is not None else None
         if newest is None or sent is None:
-            return views.tiers("last", (), self._session.settings.cache.policy, Shape(), facts)
+            return views.tiers("last", (), self._preferences.settings.cache.policy, Shape(), facts)
         found = views.tiers("last", views.stored_rows(newest), sent.policy, sent, facts)
         found.report = views.stored_report(newest)
         found.decisions = list(found.report.decisions)

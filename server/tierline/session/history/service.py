@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable
 
 from tierline import protocol as p
 from tierline.errors import TierlineError
@@ -14,14 +13,23 @@ from tierline.history.groups import Group, groups
 from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
 from tierline.history.timeline import Timeline
+from tierline.session.compaction.service import CompactionService
+from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order, opens
+from tierline.session.edits.service import EditService
+from tierline.session.events import EventBus
+from tierline.session.files.service import FileService
+from tierline.session.files.urls import UrlService
 from tierline.session.history import reading
+from tierline.session.models import ModelService
+from tierline.session.requests.composer import Composer
+from tierline.session.requests.plans import PlanService
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
+from tierline.session.turns.turn import TurnRunner
 from tierline.store.index import SessionSummary
 from tierline.store.plans import StoredPlan
 from tierline.store.query_db import VIEWS, cell, query_db
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 _PREVIEW = 100
 _PLANS = 1000
@@ -31,10 +39,37 @@ _PLANS = 1000
 class HistoryService:
     """Seed 004's RPC methods, and seed 000's commands. The log is only ever appended to."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._conversation = session.conversation
-        self._store = session.conversation.store
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        files: FileService,
+        urls: UrlService,
+        edits: EditService,
+        composer: Composer,
+        plans: PlanService,
+        compaction: CompactionService,
+        turns: TurnRunner,
+        state: Callable[[p.NoParams], Awaitable[p.State]],
+    ) -> None:
+        """``state`` is what clients show, for the answers."""
+        self._bus = bus
+        self._preferences = preferences
+        self._queue = queue
+        self._conversation = conversation
+        self._store = conversation.store
+        self._models = models
+        self._files = files
+        self._urls = urls
+        self._edits = edits
+        self._composer = composer
+        self._plans = plans
+        self._compaction = compaction
+        self._turns = turns
+        self._whole_state = state
 
     # --- sessions --------------------------------------------------------------------------------
 
@@ -117,10 +152,10 @@ class HistoryService:
 
     async def status(self, _params: p.NoParams) -> p.HistoryStatus:
         """Token counts, compaction and session for a history bar."""
-        budget = (await self._session.composer.preview()).budget
+        budget = (await self._composer.preview()).budget
         now = self._conversation.timeline()
-        facts = self._session.models.facts()
-        compaction = self._session.settings.compaction
+        facts = self._models.facts()
+        compaction = self._preferences.settings.compaction
         trigger = max(1, budget.compaction_trigger_tokens)
         return p.HistoryStatus(
             session_id=now.session_id or self._store.session_id,
@@ -133,11 +168,11 @@ class HistoryService:
             compaction_percent=round(min(100.0, 100 * budget.history_tokens / trigger), 1),
             needs_summary=compaction.enabled and budget.history_tokens > trigger,
             groups=len(now.groups()),
-            window=self._session.window,
-            strategy=self._session.strategy,
-            compacting=self._session.compacting,
+            window=self._conversation.window,
+            strategy=self._conversation.strategy,
+            compacting=self._compaction.running,
             compactions=len(now.summaries),
-            compaction_note=self._session.compaction.note,
+            compaction_note=self._compaction.note,
         )
 
     # --- turns -----------------------------------------------------------------------------------
@@ -152,14 +187,14 @@ class HistoryService:
     @in_order
     async def undo(self, params: p.UndoParams) -> p.State:
         """Take back the newest turn, a queued prompt first; or everything after a turn."""
-        queued = self._session.queue.groups
+        queued = self._queue.groups
         if queued and not params.to:
-            await self._session.turns.cancel(p.ChatCancelParams(turn_id=queued[-1]))
-        elif params.to or not self._session.queue.current:
+            await self._turns.cancel(p.ChatCancelParams(turn_id=queued[-1]))
+        elif params.to or not self._queue.current:
             self._idle()
         else:
-            await self._session.turns.cancel(p.ChatCancelParams())
-            await self._session.turns.settled()
+            await self._turns.cancel(p.ChatCancelParams())
+            await self._turns.settled()
         return await self._act(actions.undo(self._conversation.timeline(), to=params.to), "undo")
 
     @in_order
@@ -233,7 +268,7 @@ class HistoryService:
         plans = [await asyncio.to_thread(self._plan_of, name) for name in (a, b)]
         lines: list[str] = []
         if plans[0] and plans[1]:
-            difference = await self._session.plans.diff(p.PlanDiffParams(plans[0], plans[1]))
+            difference = await self._plans.diff(p.PlanDiffParams(plans[0], plans[1]))
             lines = difference.lines
         only_a = self._shown(found.only_a, self._store.timeline(branch=a))
         only_b = self._shown(found.only_b, self._store.timeline(branch=b))
@@ -286,13 +321,13 @@ class HistoryService:
     async def _open(self, session_id: str, reason: str) -> p.State:
         self._idle()
         # A change of the list that takes long belongs to the session that it was asked for in.
-        async with self._session.files.order:
+        async with self._files.order:
             opened = await self._conversation.open(session_id)
             if session_id:
-                await self._session.files.take_up(opened.files)
-        await self._session.edits.load()
+                await self._files.take_up(opened.files)
+        await self._edits.load()
         if session_id:
-            await asyncio.to_thread(self._session.urls.restore, opened.urls)
+            await asyncio.to_thread(self._urls.restore, opened.urls)
         return await self._state(reason)
 
     async def _act(self, action: Action, reason: str) -> p.State:
@@ -302,19 +337,19 @@ class HistoryService:
     async def _record(self, action: Action) -> None:
         if problem := await self._conversation.act(action):
             raise TierlineError("storage", problem, "Nothing was changed.")
-        self._session.budget_soon()
+        self._bus.context_changed()
 
     async def _state(self, reason: str) -> p.State:
         self._replaced(reason)
-        return await self._session.state(p.NoParams())
+        return await self._whole_state(p.NoParams())
 
     def _replaced(self, reason: str) -> None:
-        self._session.bus.session_id = self._store.session_id
-        self._session.bus.publish(p.StateChanged(reason=reason))
-        self._session.budget_soon(files=True)
+        self._bus.session_id = self._store.session_id
+        self._bus.publish(p.StateChanged(reason=reason))
+        self._bus.context_changed(files=True)
 
     def _idle(self) -> None:
-        self._session.queue.require_idle()
+        self._queue.require_idle()
 
     def _shown(self, messages: Iterable[Message], now: Timeline) -> list[p.ChatMessage]:
         return list(self._conversation.all_shown(messages, now).values())
@@ -332,7 +367,7 @@ class HistoryService:
         return next((known[g] for g in reversed(turns) if g in known), "")
 
     def _kept_plans(self) -> list[StoredPlan]:
-        return list(self._session.plans.store.list(_PLANS, self._store.session_id))
+        return list(self._plans.store.list(_PLANS, self._store.session_id))
 
     def _info(self, summary: SessionSummary) -> p.SessionInfo:
         return p.SessionInfo(

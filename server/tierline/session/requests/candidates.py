@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
 
@@ -27,11 +26,9 @@ from tierline.history.truncation import truncate
 from tierline.session.memory.levels import MemoryView
 from tierline.session.retrieval.meaning import Meaning
 from tierline.session.retrieval.service import Automatic
+from tierline.session.state.turn import Turn
 from tierline.session.tools.toolbox import tools_items
 from tierline.store.group_search import GroupSearch
-
-if TYPE_CHECKING:
-    from tierline.session.state.turn import Turn
 
 HEAD = (
     "You are a programming assistant inside a code editor. The user's files and web pages are "

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from attrs import evolve, frozen
 
@@ -25,8 +25,11 @@ from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.selection import Strategy, until
 from tierline.providers.base import Provider, RenderedRequest, Usage
+from tierline.session.conversation import Conversation
+from tierline.session.counting import Counters
 from tierline.session.memory.anchor import note_items
 from tierline.session.memory.memos import memo_items
+from tierline.session.models import ModelService
 from tierline.session.requests.candidates import (
     Known,
     Snapshot,
@@ -37,14 +40,15 @@ from tierline.session.requests.candidates import (
 )
 from tierline.session.requests.contextline import context_line
 from tierline.session.requests.layout import lay_out
+from tierline.session.requests.sources import Sources
 from tierline.session.requests.tiering import SentState, policy
 from tierline.session.retrieval.service import Automatic
+from tierline.session.state.plan import LastPlan
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import Turn
 from tierline.store.group_search import GroupSearch
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
-    from tierline.session.state.turn import Turn
-    from tierline.store.plans import PlanStore
+from tierline.store.plans import PlanStore
 
 log = logging.getLogger(__name__)
 
@@ -85,11 +89,30 @@ class _Read:
 class Composer:
     """Makes the next request from the session's state."""
 
-    def __init__(self, session: Session, store: PlanStore) -> None:
-        self._session = session
+    def __init__(
+        self,
+        preferences: Preferences,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        counters: Counters,
+        sources: Sources,
+        store: PlanStore,
+        last_plan: LastPlan,
+        home: Path,
+    ) -> None:
+        self._preferences = preferences
+        self._queue = queue
+        self._conversation = conversation
+        self._models = models
+        self._counters = counters
+        self._sources = sources
+        self._last_plan = last_plan
         self.store = store
+        self.compaction_failed: Callable[[], bool] = lambda: False
+        """Whether the last compaction of this conversation failed; compaction knows."""
         self._ledger = UsageLedger()
-        self._sent = SentState(session.home / "cache-state.json")
+        self._sent = SentState(home / "cache-state.json")
         self._known = Known()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
@@ -104,14 +127,14 @@ class Composer:
             TierlineError: no provider can be reached; ``not_sendable`` if the first request lacks
                 a file that it must hold.
         """
-        provider = await self._session.models.provider()
-        await self._session.files.refresh(everything=True)
-        await self._session.retrieval.prepare(turn)
+        provider = await self._models.provider()
+        await self._sources.files.refresh(everything=True)
+        await self._sources.retrieval.prepare(turn)
         snapshot = await self._snapshot(turn, after_overflow)
         composed = await self._build(snapshot, provider)
         if turn.rounds == 1:
             _has_all(composed.plan, turn.must)
-        self._session.retrieval.planned(turn, composed.plan, composed.context_line)
+        self._sources.retrieval.planned(turn, composed.plan, composed.context_line)
         return composed
 
     async def preview(self, prompt: str = "", *, everything: bool = False) -> Composed:
@@ -119,15 +142,13 @@ class Composer:
         written down nowhere. Files that may have changed are read again; all of them if
         ``everything``.
         """
-        await self._session.files.refresh(everything=everything)
-        await self._session.retrieval.attach()
+        await self._sources.files.refresh(everything=everything)
+        await self._sources.retrieval.attach()
         if not prompt.strip():
             return await self._build(await self._snapshot(None, False), None)
-        from tierline.session.state.turn import Turn
-
-        pending = self._session.conversation.store.make("user", prompt)
+        pending = self._conversation.store.make("user", prompt)
         turn = Turn(pending.group_id, pending.id, prompt)
-        await self._session.retrieval.peek(turn)
+        await self._sources.retrieval.peek(turn)
         return await self._build(await self._snapshot(turn, False, pending), None)
 
     async def sending(self, composed: Composed, turn_id: str) -> None:
@@ -138,9 +159,9 @@ class Composer:
                 composed.plan,
                 composed.prompt,
                 composed.request.sha256,
-                self._session.conversation.store.timestamp(),
+                self._conversation.store.timestamp(),
                 provider=composed.request.provider,
-                session_id=self._session.conversation.session_id,
+                session_id=self._conversation.session_id,
                 turn_id=turn_id,
             )
         except OSError as error:
@@ -148,8 +169,8 @@ class Composer:
 
     def settle(self, composed: Composed, usage: Usage, reply: str) -> p.UsageInfo:
         """Take in the provider's figures; estimates stand in for those that it does not give."""
-        counters = self._session.counters
-        facts = self._session.models.facts()
+        counters = self._counters
+        facts = self._models.facts()
         counter = counters.counter(facts)
         if usage.input_tokens:
             counters.observe(facts, composed.plan.tokens, usage.input_tokens)
@@ -170,7 +191,7 @@ class Composer:
 
     async def accepted(self, composed: Composed) -> None:
         """The provider has begun to answer: from now on its cache holds this request."""
-        session_id = self._session.conversation.session_id
+        session_id = self._conversation.session_id
         await asyncio.to_thread(self._sent.keep, session_id, composed.arrangement.next)
 
     async def kept_alive(self, session_id: str, at: float) -> None:
@@ -180,7 +201,7 @@ class Composer:
 
     def limits(self, facts: ModelFacts, counter: TokenCounter) -> Limits:
         """What a request to this model may hold, as the settings have it."""
-        settings = self._session.settings
+        settings = self._preferences.settings
         return Limits.of(
             facts,
             margin=counter.margin,
@@ -194,11 +215,11 @@ class Composer:
         """Compaction has rewritten the conversation: the stability policy forgets it (seed 004,
         "Integration with Cache Stability").
         """
-        session_id = self._session.conversation.session_id
+        session_id = self._conversation.session_id
         kept = self._sent.get(session_id)
-        facts = self._session.models.facts()
-        counter = await self._session.counters.loaded(facts)
-        now = policy(self._session.settings.cache, counter.count).purge(kept, "history:")
+        facts = self._models.facts()
+        counter = await self._counters.loaded(facts)
+        now = policy(self._preferences.settings.cache, counter.count).purge(kept, "history:")
         if now != kept:
             await asyncio.to_thread(self._sent.keep, session_id, now)
 
@@ -212,99 +233,100 @@ class Composer:
     async def _snapshot(
         self, turn: Turn | None, after_overflow: bool, pending: Message | None = None
     ) -> Snapshot:
-        session = self._session
-        settings = session.settings
-        facts = session.models.facts()
-        counter = await session.counters.loaded(facts)
-        session.files.context.unshed()
+        settings = self._preferences.settings
+        facts = self._models.facts()
+        counter = await self._counters.loaded(facts)
+        self._sources.files.context.unshed()
         limits = self.limits(facts, counter)
         if after_overflow:
             smaller = max(1, int(limits.max_input_tokens * AFTER_OVERFLOW))
             limits = evolve(limits, max_input_tokens=smaller)
-        tools = session.tools.specs()
+        tools = self._sources.tools.specs()
         active = turn.group_id if turn else ""
-        messages = until(session.conversation.context(), active, session.queue.groups)
+        messages = until(self._conversation.context(), active, self._queue.groups)
         messages += [pending] if pending is not None else []
-        selection = selection_of(session.strategy, session.window)
+        selection = selection_of(self._conversation.strategy, self._conversation.window)
         memory = None
         if selection == Strategy.LEVELS:
-            isolated = isolate(messages, session.models.strategy, session.models.maker)
-            memory = await session.memory.view(isolated, turn, limits.max_input_tokens)
+            isolated = isolate(messages, self._models.strategy, self._models.maker)
+            memory = await self._sources.memory.view(isolated, turn, limits.max_input_tokens)
         read = await asyncio.to_thread(self._read, turn, counter)
         return Snapshot(
             facts=facts,
-            strategy=session.models.strategy,
-            maker=session.models.maker,
-            mode=ContextMode(session.mode),
+            strategy=self._models.strategy,
+            maker=self._models.maker,
+            mode=ContextMode(self._preferences.mode),
             limits=limits,
             messages=tuple(messages),
             files=read.files,
             absent=tuple(
-                absent_of(entry) for entry in session.files.context.entries() if entry.reason
+                absent_of(entry) for entry in self._sources.files.context.entries() if entry.reason
             ),
             active_group=active,
             tail=tail_of(turn),
             memos=read.memos,
             urls=read.urls,
-            session_id=session.conversation.session_id,
-            branch=session.conversation.branch,
+            session_id=self._conversation.session_id,
+            branch=self._conversation.branch,
             after_overflow=after_overflow,
-            compaction_failed=session.compaction.failed,
+            compaction_failed=self.compaction_failed(),
             selection=selection,
             memory=memory,
-            window=session.window,
+            window=self._conversation.window,
             query=turn.searched if turn else "",
             search=self._search,
-            meaning=session.meaning,
+            meaning=self._sources.meaning,
             cache=settings.cache,
-            sent=self._sent.get(session.conversation.session_id),
+            sent=self._sent.get(self._conversation.session_id),
             now=time.time(),
-            dirty=tuple(f"file:{e.key}" for e in session.files.context.entries() if e.dirty),
-            churn=session.churn.known(),
+            dirty=tuple(f"file:{e.key}" for e in self._sources.files.context.entries() if e.dirty),
+            churn=self._sources.churn.known(),
             automatic=read.automatic,
             notes=tuple(
                 note_items(
-                    session.conversation.timeline(),
-                    enabled=session.anchor.enabled,
+                    self._conversation.timeline(),
+                    enabled=self._sources.anchor.enabled,
                     tools=bool(tools),
                     volatile=settings.cache.policy != "log_structured",
                     count=counter.count,
                 )
             ),
             tools=tools,
-            edits=session.edits.applied(),
+            edits=self._sources.edits.applied(),
         )
 
     def _read(self, turn: Turn | None, counter: TokenCounter) -> _Read:
         """All that is read or counted for a snapshot. In one go: each change of threads is a wait
         for the processor, twice, where the machine is busy.
         """
-        session = self._session
-        most = session.settings.context.max_file_tokens
+        most = self._preferences.settings.context.max_file_tokens
         return _Read(
-            files=tuple(session.files.context.to_items(counter, most)),
+            files=tuple(self._sources.files.context.to_items(counter, most)),
             memos=self._memos(turn, counter.count),
-            urls=session.urls.items(counter),
-            automatic=session.retrieval.automatic(turn, counter),
+            urls=self._sources.urls.items(counter),
+            automatic=self._sources.retrieval.automatic(turn, counter),
         )
 
     def _memos(self, turn: Turn | None, count: Callable[[str], int]) -> tuple[Item, ...]:
         """Memos and capsules that fit the prompt, for this request alone: in the tail they break no
         prefix.
         """
-        session = self._session
-        if turn is None or session.mode == "off":
+        if turn is None or self._preferences.mode == "off":
             return ()
         about = turn.searched
-        memos = session.memos.relevant(about) if session.settings.memory.inject_memos else []
-        return (*memo_items(memos, count), *session.capsules.items(about, count))
+        memos = (
+            self._sources.memos.relevant(about)
+            if self._preferences.settings.memory.inject_memos
+            else []
+        )
+        return (*memo_items(memos, count), *self._sources.capsules.items(about, count))
 
     async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
-        counter = self._session.counters.counter(snapshot.facts)
+        counter = self._counters.counter(snapshot.facts)
         async with self._lock:
             composed = await asyncio.to_thread(self._work, snapshot, counter, provider)
-        self._session.files.planned(composed.plan)
-        self._session.last_plan.keep(composed.plan)
+        self._sources.files.planned(composed.plan)
+        self._last_plan.keep(composed.plan)
         return composed
 
     def _work(
@@ -328,7 +350,7 @@ class Composer:
             decided,
             snapshot.facts,
             snapshot.limits,
-            provider=self._session.models.info().name,
+            provider=self._models.info().name,
             accuracy=counter.accuracy,
             ledger=self._ledger,
         )

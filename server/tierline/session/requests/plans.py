@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
@@ -11,23 +10,27 @@ from tierline.context.plan import ContextPlan, explain
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import Prompt
 from tierline.errors import TierlineError
+from tierline.session.files.service import FileService
+from tierline.session.files.urls import UrlService
+from tierline.session.requests.composer import Composer
 from tierline.store.plans import PlanStore, StoredPlan
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 
 class PlanService:
     """Answers about plans of earlier requests; without an id, about the next request."""
 
-    def __init__(self, session: Session, store: PlanStore) -> None:
-        self._session = session
+    def __init__(
+        self, composer: Composer, files: FileService, urls: UrlService, store: PlanStore
+    ) -> None:
+        self._composer = composer
+        self._files = files
+        self._urls = urls
         self.store = store
 
     async def get(self, params: p.PlanParams) -> p.PlanInfo:
         """A plan with all entries; the next request's without an id."""
         if not params.plan_id:
-            composed = await self._session.composer.preview()
+            composed = await self._composer.preview()
             return _info(composed.plan, "", "", "", "")
         return _stored_info(await self._find(params.plan_id))
 
@@ -55,11 +58,11 @@ class PlanService:
         if params.plan_id:
             plan = (await self._find(params.plan_id)).plan
         else:
-            plan = (await self._session.composer.preview()).plan
+            plan = (await self._composer.preview()).plan
         keys = [entry.key for entry in (*plan.included, *plan.excluded)]
-        key = params.key if params.key in keys else f"file:{self._session.files.key(params.key)}"
-        key = self._session.urls.key(params.key) or key
-        if key not in keys and (listed := self._session.files.info(params.key)) is not None:
+        key = params.key if params.key in keys else f"file:{self._files.key(params.key)}"
+        key = self._urls.key(params.key) or key
+        if key not in keys and (listed := self._files.info(params.key)) is not None:
             return p.PlanExplainResult(key, False, listed.reason, plan.plan_id)
         return p.PlanExplainResult(
             key=key,
@@ -80,7 +83,7 @@ class PlanService:
             stored = await self._find(params.plan_id)
             prompt = await asyncio.to_thread(self.store.load_prompt, stored.plan.plan_id)
             return p.PromptTextResult(text=readable(prompt), plan_id=params.plan_id)
-        composed = await self._session.composer.preview(params.prompt)
+        composed = await self._composer.preview(params.prompt)
         return p.PromptTextResult(text=readable(composed.prompt), plan_id=composed.plan.plan_id)
 
     async def _find(self, plan_id: str) -> StoredPlan:

@@ -10,18 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierline.context.blocks import Block, Text, ToolResult
 from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
+from tierline.session.conversation import Conversation
 from tierline.session.conversation.service import take_state
 from tierline.session.state.turn import Turn, reply_content
 from tierline.store.drafts import Draft, Left, Origin
 from tierline.store.errors import StorageError
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +34,8 @@ NOT_RUN = "Not run: Tierline was ended before the reply was complete."
 class DraftService:
     """One per session; so is the reply that streams."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
         self._origin: Origin | None = None
         self._draft: Draft | None = None
         self._work: asyncio.Task[None] | None = None
@@ -48,7 +46,7 @@ class DraftService:
 
     def begin(self, turn: Turn, plan_id: str, strategy: str) -> None:
         """A request goes out: its reply will have a draft as soon as there is anything of it."""
-        conversation = self._session.conversation
+        conversation = self._conversation
         turn.reply_id = conversation.store.new_id()
         self._draft = None
         self._origin = Origin(
@@ -76,7 +74,7 @@ class DraftService:
         draft = self._draft
         # Somebody who took the draft for a dead one's has used its id: both are kept then.
         ours = draft is None or await asyncio.to_thread(draft.ours)
-        message, problem = await self._session.conversation.add_assistant(
+        message, problem = await self._conversation.add_assistant(
             turn.group_id, content, identifier=turn.reply_id if ours else "", **facts
         )
         if not problem:
@@ -108,7 +106,7 @@ class DraftService:
 
     def _write(self, origin: Origin, text: str, blocks: tuple[Block, ...]) -> None:
         if self._draft is None:
-            self._draft = self._session.conversation.store.drafts.begin(origin)
+            self._draft = self._conversation.store.drafts.begin(origin)
         if self._draft is not None:
             self._draft.write(text, blocks, time.monotonic())
 
@@ -123,7 +121,7 @@ class DraftService:
             return False
 
     def _recover(self) -> bool:
-        store = self._session.conversation.store
+        store = self._conversation.store
         found = False
         with store.drafts.left() as drafts:
             for left in drafts:
@@ -138,14 +136,14 @@ class DraftService:
 
     def _settled(self, origin: Origin) -> bool:
         """True if the log has the reply, or the user deleted its session."""
-        store = self._session.conversation.store
+        store = self._conversation.store
         if any(m.id == origin.message_id for m in store.iter_messages(origin.session_id)):
             return True
         return store.timeline(origin.session_id).deleted
 
     def _messages(self, left: Left) -> list[Message]:
         """The reply as far as it came, and a result for each of its calls: none was run."""
-        origin, store = left.origin, self._session.conversation.store
+        origin, store = left.origin, self._conversation.store
         content = reply_content(left.text, left.blocks)
         if origin is None or not content:
             return []

@@ -12,16 +12,17 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tierline import protocol as p
 from tierline.history import actions
+from tierline.session.conversation import Conversation
+from tierline.session.edits.service import EditService
+from tierline.session.events import EventBus
+from tierline.session.requests.composer import Composed
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.turn import Turn
 from tierline.telemetry import otel
-
-if TYPE_CHECKING:
-    from tierline.session.requests.composer import Composed
-    from tierline.session.session import Session
-    from tierline.session.state.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +30,17 @@ log = logging.getLogger(__name__)
 class ReflectionService:
     """Writes one reflection per turn and reads them back."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        conversation: Conversation,
+        edits: EditService,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._conversation = conversation
+        self._edits = edits
         self._traces = otel.Traces()
 
     async def ended(self, turn: Turn, outcome: p.TurnOutcome, code: str = "") -> None:
@@ -38,18 +48,18 @@ class ReflectionService:
         if not turn.rounds:
             return
         data = self._data(turn, outcome, code)
-        problem = await self._session.conversation.reflect(actions.reflection(data))
+        problem = await self._conversation.reflect(actions.reflection(data))
         if problem:
             log.warning("The turn's reflection was not kept: %s", problem)
-        if self._session.settings.telemetry.otel:
-            session_id = self._session.conversation.session_id
+        if self._preferences.settings.telemetry.otel:
+            session_id = self._conversation.session_id
             said = await asyncio.to_thread(self._traces.export, data, session_id)
             if said:
-                self._session.notice("warning", said, "telemetry")
+                self._bus.notice("warning", said, "telemetry")
 
     async def turns(self, params: p.TurnStatsParams) -> p.TurnStatsResult:
         """Reflections, newest first."""
-        store = self._session.conversation.store
+        store = self._conversation.store
         session_id = "" if params.all else params.session_id or store.session_id
         rows = await asyncio.to_thread(store.index.events, "reflection", session_id, params.limit)
         return p.TurnStatsResult([read(data, session) for session, data in rows])
@@ -61,7 +71,7 @@ class ReflectionService:
     def _data(self, turn: Turn, outcome: str, code: str) -> dict[str, Any]:
         edits = [
             {"id": e.id, "path": e.path, "state": e.state, "accepted": list(e.accepted)}
-            for e in self._session.edits.infos()
+            for e in self._edits.infos()
             if e.turn_id == turn.group_id
         ]
         return {

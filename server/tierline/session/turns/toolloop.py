@@ -12,7 +12,6 @@ import asyncio
 import logging
 import time
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -33,16 +32,23 @@ from tierline.providers.base import (
     ToolCall,
     Usage,
 )
-from tierline.session.conversation import turncost
+from tierline.session.caching.service import CacheService
+from tierline.session.conversation import Conversation, turncost
 from tierline.session.conversation.callrows import results_of, shown_text
 from tierline.session.conversation.ordering import whole
+from tierline.session.edits.service import EditService
+from tierline.session.events import EventBus
+from tierline.session.files.urls import UrlService
+from tierline.session.memory.anchor import Anchor
+from tierline.session.models import ModelService
+from tierline.session.requests.composer import Composed, Composer
+from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
+from tierline.session.tools.servers import ServerService
+from tierline.session.tools.toolbox import ToolService
+from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import request_data
 from tierline.tools.registry import Output
-
-if TYPE_CHECKING:
-    from tierline.session.requests.composer import Composed
-    from tierline.session.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -84,8 +90,33 @@ class EmptyReplyError(Exception):
 class Rounds:
     """Runs the rounds of a turn."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        conversation: Conversation,
+        models: ModelService,
+        tools: ToolService,
+        servers: ServerService,
+        urls: UrlService,
+        edits: EditService,
+        anchor: Anchor,
+        composer: Composer,
+        cache: CacheService,
+        drafts: DraftService,
+    ) -> None:
+        self._bus = bus
+        self._preferences = preferences
+        self._conversation = conversation
+        self._models = models
+        self._tools = tools
+        self._servers = servers
+        self._urls = urls
+        self._edits = edits
+        self._anchor = anchor
+        self._composer = composer
+        self._cache = cache
+        self._drafts = drafts
 
     async def run(self, turn: Turn) -> p.TurnFinished:
         """All rounds of a turn. Returns what to tell the clients.
@@ -96,8 +127,8 @@ class Rounds:
             asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
         """
         await self.complete_earlier(turn.group_id)
-        await self._session.servers.settled()
-        await self._session.urls.offer(turn)
+        await self._servers.settled()
+        await self._urls.offer(turn)
         await self._news(turn)
         while True:
             turn.begin_round()
@@ -113,8 +144,7 @@ class Rounds:
         """Calls that never got a result, because their process ended: say so. Those of the turn
         that runs get theirs, and so do those of another server that lives.
         """
-        session = self._session
-        visible = [m for m in session.conversation.visible() if m.group_id != running]
+        visible = [m for m in self._conversation.visible() if m.group_id != running]
         answered = results_of(visible)
         open_calls = [
             (message, call)
@@ -122,9 +152,9 @@ class Rounds:
             for call in calls(message)
             if (message.group_id, call.id) not in answered
         ]
-        if open_calls and not await asyncio.to_thread(session.conversation.store.drafts.company):
+        if open_calls and not await asyncio.to_thread(self._conversation.store.drafts.company):
             for message, call in open_calls:
-                await session.conversation.add_result(
+                await self._conversation.add_result(
                     message.group_id,
                     ToolResult(call.id, (Text(NOT_RUN["closed"]),), True),
                     strategy=message.parsing_strategy,
@@ -133,15 +163,14 @@ class Rounds:
 
     async def _news(self, turn: Turn) -> None:
         """What became of earlier edits since the model last heard of them, as a note of its own."""
-        if text := await self._session.edits.news():
-            await self._session.conversation.add_note(turn.group_id, text)
+        if text := await self._edits.news():
+            await self._conversation.add_note(turn.group_id, text)
 
     # --- one request -----------------------------------------------------------------------------
 
     async def _ask(self, turn: Turn) -> tuple[Composed, str]:
-        session = self._session
-        provider = await session.models.provider()
-        composed = await session.composer.compose(turn)
+        provider = await self._models.provider()
+        composed = await self._composer.compose(turn)
         turn.retrieval = composed.plan.retrieval_set
         self._announce(turn, composed)
         try:
@@ -150,61 +179,59 @@ class Rounds:
             if error.code != "overflow" or turn.reply:
                 raise
             # The window was smaller than we believed: cut once, send once more, no loop.
-            composed = await session.composer.compose(turn, after_overflow=True)
+            composed = await self._composer.compose(turn, after_overflow=True)
             self._tell(turn, composed)
             await self._stream(turn, composed)
         return composed, provider.strategy
 
     def _announce(self, turn: Turn, composed: Composed) -> None:
-        session = self._session
         if turn.rounds == 1:
-            session.conversation.describe(turn.group_id, composed.context_line)
-            message = session.conversation.show(turn.message_id)
-            session.bus.publish(
+            self._conversation.describe(turn.group_id, composed.context_line)
+            message = self._conversation.show(turn.message_id)
+            self._bus.publish(
                 p.TurnStarted(
                     turn_id=turn.group_id, message=message, context_line=composed.context_line
                 )
             )
         self._tell(turn, composed)
-        session.bus.publish(p.Waiting(turn.group_id, session.models.waiting_text()))
+        self._bus.publish(p.Waiting(turn.group_id, self._models.waiting_text()))
 
     def _tell(self, turn: Turn, composed: Composed) -> None:
         for text in composed.notices:
-            self._session.bus.publish(p.Notice("warning", text, "shed", turn.group_id))
+            self._bus.publish(p.Notice("warning", text, "shed", turn.group_id))
 
     async def _stream(self, turn: Turn, composed: Composed) -> None:
-        session = self._session
-        provider = await session.models.provider()
+        provider = await self._models.provider()
         turn.asked = time.time()
-        turn.binding = Binding(composed.prompt, session.models.maker)
-        turn.screen = StreamFilter() if session.anchor.enabled else None
-        session.drafts.begin(turn, composed.plan.plan_id, provider.strategy)
-        await session.composer.sending(composed, turn.group_id)
-        async with aclosing(session.cache.watched(provider, composed, turn.group_id)) as events:
+        turn.binding = Binding(composed.prompt, self._models.maker)
+        turn.screen = StreamFilter() if self._anchor.enabled else None
+        self._drafts.begin(turn, composed.plan.plan_id, provider.strategy)
+        await self._composer.sending(composed, turn.group_id)
+        async with aclosing(self._cache.watched(provider, composed, turn.group_id)) as events:
             known = False
             async for event in events:
                 if not known and not isinstance(event, Retrying):
                     known = True
-                    await session.composer.accepted(composed)
+                    await self._composer.accepted(composed)
                 match event:
                     case TextDelta(text=text):
                         turn.reply.append(text)
-                        session.drafts.grown(turn)
+                        self._drafts.grown(turn)
                         if shown := turn.show(text):
-                            session.bus.publish(p.TextDelta(turn.group_id, shown))
+                            self._bus.publish(p.TextDelta(turn.group_id, shown))
                     case ReasoningDelta(text=text):
                         turn.thought.append(text)
-                        session.bus.publish(p.ReasoningDelta(turn.group_id, text))
+                        self._bus.publish(p.ReasoningDelta(turn.group_id, text))
                     case ReasoningDone(data=data):
                         turn.add_reasoning(provider.strategy, data)
-                        session.drafts.grown(turn)
+                        self._drafts.grown(turn)
                     case ToolCall():
-                        turn.add_call(session.tools.understood(event), provider.strategy)
-                        session.drafts.grown(turn)
+                        turn.add_call(self._tools.understood(event), provider.strategy)
+                        self._drafts.grown(turn)
                     case Usage():
                         turn.usage = event
                     case Retrying():
-                        session.bus.publish(
+                        self._bus.publish(
                             p.Waiting(
                                 turn.group_id,
                                 f"{event.reason} Trying again in {event.wait_seconds:.0f} s "
@@ -217,23 +244,22 @@ class Rounds:
                     case Stop():
                         turn.stop = event
         if rest := turn.show_rest():
-            session.bus.publish(p.TextDelta(turn.group_id, rest))
+            self._bus.publish(p.TextDelta(turn.group_id, rest))
 
     # --- one reply -------------------------------------------------------------------------------
 
     async def _record(self, turn: Turn, composed: Composed, strategy: str) -> Message:
-        session = self._session
         stop = turn.stop or Stop("incomplete")
         incomplete = stop.reason == "incomplete"
         self._notices(turn, composed, stop)
         content = turn.content()
         if not content:
             raise EmptyReplyError
-        usage = session.composer.settle(composed, turn.usage, turn.partial)
-        turn.cache = await session.cache.report(turn.group_id)
+        usage = self._composer.settle(composed, turn.usage, turn.partial)
+        turn.cache = await self._cache.report(turn.group_id)
         if turn.cache is not None:
             usage.cost, usage.saved = turn.cache.cost, turn.cache.saved
-        message, problem = await session.drafts.record(
+        message, problem = await self._drafts.record(
             turn,
             content,
             status=Status.INTERRUPTED if incomplete else Status.OK,
@@ -247,15 +273,15 @@ class Rounds:
         turn.newest_id = message.id
         turn.requests.append(request_data(composed, turn, usage))
         if problem:
-            session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
+            self._bus.publish(p.Notice("error", problem, "storage", turn.group_id))
         if incomplete:
-            session.bus.publish(p.Notice("warning", INCOMPLETE_NOTICE, "incomplete", turn.group_id))
+            self._bus.publish(p.Notice("warning", INCOMPLETE_NOTICE, "incomplete", turn.group_id))
         return message
 
     def _notices(self, turn: Turn, composed: Composed, stop: Stop) -> None:
         def tell(level: str, text: str, code: str) -> None:
             notice = p.Notice("info" if level == "info" else "warning", text, code, turn.group_id)
-            self._session.bus.publish(notice)
+            self._bus.publish(notice)
 
         if turn.malformed:
             one = turn.malformed == 1
@@ -276,7 +302,7 @@ class Rounds:
         return turncost.finished(
             turn.group_id,
             "interrupted" if incomplete else "ok",
-            self._session.conversation.show(message.id),
+            self._conversation.show(message.id),
             turn.requests,
             turn.cache,
         )
@@ -285,17 +311,16 @@ class Rounds:
 
     async def _answer_calls(self, turn: Turn, message: Message, stop: Stop) -> bool:
         """Run the calls of a reply. False if the turn ends here."""
-        session = self._session
-        shown = session.conversation.show(message.id)
-        session.bus.publish(p.MessageAdded(turn.group_id, shown))
-        most = session.settings.tools.max_rounds
+        shown = self._conversation.show(message.id)
+        self._bus.publish(p.MessageAdded(turn.group_id, shown))
+        most = self._preferences.settings.tools.max_rounds
         if stop.reason in ("incomplete", "filtered"):
             await self.close_calls(turn, stop.reason)
             return False
         if turn.rounds >= most:
             await self.close_calls(turn, "rounds")
             notice = ROUNDS_NOTICE.format(rounds=most)
-            session.bus.publish(p.Notice("warning", notice, "max_rounds", turn.group_id))
+            self._bus.publish(p.Notice("warning", notice, "max_rounds", turn.group_id))
             return False
         if stop.reason == "output_limit":
             await self.close_calls(turn, "output_limit")
@@ -308,14 +333,14 @@ class Rounds:
         while turn.open:
             batch = self._batch(turn.open)
             names = ", ".join(dict.fromkeys(call.name[:50] for call in batch))
-            self._session.bus.publish(p.Waiting(turn.group_id, f"Running {names}…"))
+            self._bus.publish(p.Waiting(turn.group_id, f"Running {names}…"))
             tasks: list[asyncio.Task[tuple[Output, int]]] = []
             try:
                 async with asyncio.TaskGroup() as group:
                     for call in batch:
-                        row = self._session.tools.row(call, message.id, "running")
-                        self._session.bus.publish(p.ToolChanged(turn.group_id, row))
-                        tasks.append(group.create_task(self._session.tools.run(call, message)))
+                        row = self._tools.row(call, message.id, "running")
+                        self._bus.publish(p.ToolChanged(turn.group_id, row))
+                        tasks.append(group.create_task(self._tools.run(call, message)))
             except asyncio.CancelledError:
                 await whole(self._stopped(turn, batch, tasks))
                 raise
@@ -324,7 +349,7 @@ class Rounds:
 
     def _batch(self, waiting: list[ToolCall]) -> list[ToolCall]:
         """The calls to run next: one that must be alone, or all in a row that need not."""
-        alone = self._session.tools.alone
+        alone = self._tools.alone
         if alone(waiting[0].name):
             return waiting[:1]
         end = next((i for i, call in enumerate(waiting) if alone(call.name)), len(waiting))
@@ -346,7 +371,7 @@ class Rounds:
 
     async def close_calls(self, turn: Turn, code: str) -> None:
         """Complete every call that has no result yet; ``code`` is one of ``NOT_RUN``."""
-        words = NOT_RUN[code].format(rounds=self._session.settings.tools.max_rounds)
+        words = NOT_RUN[code].format(rounds=self._preferences.settings.tools.max_rounds)
         for call in list(turn.open):
             await self._close(turn, call, words)
 
@@ -362,7 +387,7 @@ class Rounds:
         status: p.CallStatus | None = None,
     ) -> None:
         """Write a result down, then tell the clients."""
-        session, message = self._session, turn.message
+        message = turn.message
         assert message is not None, "only recorded calls are answered"
         state: p.CallStatus = status or ("error" if output.error else "ok")
         result = ToolResult(call.id, (Text(output.text), *output.images), output.error)
@@ -373,7 +398,7 @@ class Rounds:
             **({"interrupted": True} if state == "interrupted" else {}),
         }
         turn.open.remove(call)
-        _, problem = await session.conversation.add_result(
+        _, problem = await self._conversation.add_result(
             turn.group_id,
             result,
             strategy=message.parsing_strategy,
@@ -382,7 +407,7 @@ class Rounds:
             edit_results=output.facts.get("edit_results", ()),
         )
         if problem:
-            session.bus.publish(p.Notice("error", problem, "storage", turn.group_id))
+            self._bus.publish(p.Notice("error", problem, "storage", turn.group_id))
         turn.trace.append(
             {
                 "tool": call.name,
@@ -395,9 +420,9 @@ class Rounds:
             }
         )
         row = evolve(
-            session.tools.row(call, message.id, state),
+            self._tools.row(call, message.id, state),
             note=output.note,
             result=shown_text(output.text),
             milliseconds=milliseconds,
         )
-        session.bus.publish(p.ToolChanged(turn.group_id, row))
+        self._bus.publish(p.ToolChanged(turn.group_id, row))

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from tierline import protocol as p
 from tierline.context.blocks import Block, Text, visible
 from tierline.errors import TierlineError
 from tierline.history.messages import Status
 from tierline.providers.base import ProviderError
-from tierline.session.conversation import turncost
+from tierline.session.caching.keepalive import KeepAliveService
+from tierline.session.caching.service import CacheService
+from tierline.session.compaction.service import CompactionService
+from tierline.session.conversation import Conversation, turncost
 from tierline.session.conversation.ordering import in_order, whole
+from tierline.session.events import EventBus
+from tierline.session.files.service import FileService
+from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
+from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
-from tierline.session.turns.reflection import cut_data
+from tierline.session.turns.drafting import DraftService
+from tierline.session.turns.pictures import check_images
+from tierline.session.turns.reflection import ReflectionService, cut_data
 from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.workbench import Workbench
 
 __all__ = ["Turn", "TurnRunner"]
 
@@ -29,11 +36,36 @@ log = logging.getLogger(__name__)
 class TurnRunner:
     """Runs one turn at a time; further prompts wait in order."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._rounds = Rounds(session)
-        self._conversation = session.conversation
-        self._queue = session.queue
+    def __init__(
+        self,
+        bus: EventBus,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        files: FileService,
+        compaction: CompactionService,
+        cache: CacheService,
+        keep_alive: KeepAliveService,
+        drafts: DraftService,
+        reflection: ReflectionService,
+        rounds: Rounds,
+        workbench: Workbench,
+        after_turn: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """``after_turn`` is called with the id of a turn that has ended."""
+        self._bus = bus
+        self._queue = queue
+        self._conversation = conversation
+        self._models = models
+        self._files = files
+        self._compaction = compaction
+        self._cache = cache
+        self._keep_alive = keep_alive
+        self._drafts = drafts
+        self._reflection = reflection
+        self._rounds = rounds
+        self._workbench = workbench
+        self._after_turn = after_turn
         self._task: asyncio.Task[None] | None = None
         self._closing = False
         self._idle = asyncio.Event()
@@ -51,41 +83,36 @@ class TurnRunner:
                 be sent; ``storage`` if the prompt could not be written (it is then kept in memory,
                 and the turn runs all the same, with a notice).
         """
-        async with self._session.conversation.changes:
+        async with self._conversation.changes:
             return await self._send(params, must)
 
     async def _send(self, params: p.ChatSendParams, must: frozenset[str]) -> p.ChatSendResult:
-        session = self._session
         text, notices = await redacted(params.text)
         selection, found = await redacted(params.selection)
         notices += [notice for notice in found if notice not in notices]
-        if selection and (withheld := await session.files.withheld(params.active_uri)):
+        if selection and (withheld := await self._files.withheld(params.active_uri)):
             raise TierlineError(
                 "not_sendable",
                 f"Nothing was sent, because the selection may not be. {withheld.message}",
                 "Send the prompt without the selection, or add the file and confirm it.",
             )
-        if unknown := session.models.unknown():
+        if unknown := self._models.unknown():
             notices.append(unknown)
-        images = await session.check_images(params.images)
+        images = await check_images(params.images, self._models)
         if not visible(Text(text)) and not images:
             raise TierlineError("empty_prompt", "There is nothing to send.", "Write a prompt.")
-        if await session.drafts.recover():
-            session.bus.publish(p.StateChanged(reason="recovered"))
-        await session.files.settled()
-        notices += await session.files.mention(text)
-        await session.workbench.refresh(
-            [session.files.loader.uri(k) for k in session.files.paths()]
-        )
-        again = None if params.force else session.conversation.unanswered(text)
+        if await self._drafts.recover():
+            self._bus.publish(p.StateChanged(reason="recovered"))
+        await self._files.settled()
+        notices += await self._files.mention(text)
+        await self._workbench.refresh([self._files.loader.uri(k) for k in self._files.paths()])
+        again = None if params.force else self._conversation.unanswered(text)
         if again is not None and not self._queue.knows(again.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")
             message = again
         else:
             content: tuple[Block, ...] = (*images, *((Text(text),) if visible(Text(text)) else ()))
-            message, problem = await session.conversation.add_user(
-                content, files=session.files.paths()
-            )
+            message, problem = await self._conversation.add_user(content, files=self._files.paths())
             if problem:
                 notices.append(problem)
         turn = Turn(
@@ -96,7 +123,7 @@ class TurnRunner:
             active_uri=params.active_uri,
             must=must,
         )
-        queued = not self._queue.idle or session.compacting
+        queued = not self._queue.idle or self._compaction.running
         self._queue.waiting.append(turn)
         self._wake()
         return p.ChatSendResult(
@@ -131,9 +158,9 @@ class TurnRunner:
             TierlineError: ``conflict`` while a prompt is on its way; ``not_found``.
         """
         self._queue.require_idle()
-        prompt = await self._session.conversation.prepare_retry(params.group_id)
+        prompt = await self._conversation.prepare_retry(params.group_id)
         turn = Turn(group_id=prompt.group_id, message_id=prompt.id, text=_text(prompt.content))
-        self._session.bus.publish(p.StateChanged(reason="retry"))
+        self._bus.publish(p.StateChanged(reason="retry"))
         self._queue.waiting.append(turn)
         self._wake()
         return p.ChatSendResult(turn_id=turn.group_id, message_id=prompt.id)
@@ -160,15 +187,15 @@ class TurnRunner:
 
     async def _work(self) -> None:
         while self._queue.waiting:
-            await self._session.compaction_done()
+            await self._compaction.done()
             if not self._queue.waiting:  # the prompt was taken back meanwhile
                 break
             turn = self._queue.waiting.popleft()
             self._queue.current = turn
             self._idle.clear()
-            self._session.keep_alive.stop()
+            self._keep_alive.stop()
             try:
-                with self._session.models.held():
+                with self._models.held():
                     await self._run(turn)
             except asyncio.CancelledError:
                 await whole(self._interrupted(turn))
@@ -182,7 +209,7 @@ class TurnRunner:
             finally:
                 self._queue.current = None
                 self._idle.set()
-            await self._session.after_turn(turn.group_id)
+            await self._after_turn(turn.group_id)
 
     async def _run(self, turn: Turn) -> None:
         try:
@@ -196,9 +223,9 @@ class TurnRunner:
 
     async def _ended(self, turn: Turn, finished: p.TurnFinished, code: str = "") -> None:
         """Write down how the turn went, then tell the clients. Nothing follows."""
-        await self._session.reflection.ended(turn, finished.outcome, code)
+        await self._reflection.ended(turn, finished.outcome, code)
         turn.over = True
-        self._session.bus.publish(finished)
+        self._bus.publish(finished)
 
     async def _interrupted(self, turn: Turn) -> None:
         if turn.over:
@@ -225,16 +252,15 @@ class TurnRunner:
 
         Calls that have not run get results that say so.
         """
-        session = self._session
         await self._paid(turn)
         why = "error" if outcome == "error" else "cancelled"
         shown = None
         if not turn.recorded and (content := turn.content()):
-            turn.message, _ = await session.drafts.record(
+            turn.message, _ = await self._drafts.record(
                 turn,
                 content,
                 status=Status.INTERRUPTED,
-                strategy=session.models.strategy,
+                strategy=self._models.strategy,
                 usage=None,
                 plan_id="",
                 note=note,
@@ -242,18 +268,18 @@ class TurnRunner:
             turn.recorded, turn.open = True, list(turn.calls)
             turn.newest_id = turn.message.id
             await self._rounds.close_calls(turn, why)
-            shown = session.conversation.show(turn.message.id)
+            shown = self._conversation.show(turn.message.id)
         else:
             await self._rounds.close_calls(turn, why)
-            await session.drafts.drop(turn)
-            session.conversation.no_reply(turn.group_id, note)
+            await self._drafts.drop(turn)
+            self._conversation.no_reply(turn.group_id, note)
         finished = turncost.finished(turn.group_id, outcome, shown, turn.requests, turn.cache)
         finished.code, finished.error, finished.advice = code, error, advice
         await self._ended(turn, finished, code)
 
     async def _paid(self, turn: Turn) -> None:
         """A request that was cut off is paid for: in the turn's sum and its reflection."""
-        found = None if turn.recorded else await self._session.cache.report(turn.group_id)
+        found = None if turn.recorded else await self._cache.report(turn.group_id)
         if found is None:
             return
         turn.cache = found

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from attrs import define, frozen
 
@@ -36,11 +36,15 @@ from tierline.history.summarise import SummaryProblem
 from tierline.history.timeline import Summary, summary_message
 from tierline.history.truncation import truncate
 from tierline.providers.base import ProviderError
+from tierline.session.asking import Asker
+from tierline.session.compaction.summariser import Summariser
+from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order
-from tierline.session.memory.summariser import Summariser
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.events import EventBus
+from tierline.session.models import ModelService
+from tierline.session.requests.composer import Composer
+from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
 
 log = logging.getLogger(__name__)
 
@@ -79,9 +83,26 @@ class _Work:
 class CompactionService:
     """One per session."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._conversation = session.conversation
+    def __init__(
+        self,
+        bus: EventBus,
+        preferences: Preferences,
+        queue: TurnQueue,
+        conversation: Conversation,
+        models: ModelService,
+        asker: Asker,
+        composer: Composer,
+        state: Callable[[p.NoParams], Awaitable[p.State]],
+    ) -> None:
+        """``state`` is what clients show, for the answer to ``undo``."""
+        self._bus = bus
+        self._preferences = preferences
+        self._queue = queue
+        self._conversation = conversation
+        self._models = models
+        self._asker = asker
+        self._composer = composer
+        self._state = state
         self.times = Times()
         self.extractive = False
         """No model is asked, whatever the settings say (``tierline compact --extractive``)."""
@@ -109,7 +130,7 @@ class CompactionService:
 
     def soon(self) -> None:
         """A reply was delivered: look at the history in a moment."""
-        if not self._session.settings.compaction.enabled or self.running:
+        if not self._preferences.settings.compaction.enabled or self.running:
             return
         if self._soon is not None:
             self._soon.cancel()
@@ -149,8 +170,7 @@ class CompactionService:
             TierlineError: ``conflict`` while a reply streams or another attempt runs;
                 ``compaction`` if it failed.
         """
-        session = self._session
-        if not session.queue.idle:
+        if not self._queue.idle:
             raise TierlineError("conflict", "A reply is still streaming.", "Wait for its end.")
         if self.running:
             raise TierlineError("conflict", "A compaction is running.", "Wait for its end.")
@@ -167,31 +187,29 @@ class CompactionService:
     @in_order
     async def undo(self, params: p.CompactionUndoParams) -> p.State:
         """Take back a compaction: what it stood for is sent again, word for word."""
-        session = self._session
-        if session.queue.current is not None or self.running:
+        if self._queue.current is not None or self.running:
             raise TierlineError("conflict", "Something is still running.", "Wait for its end.")
-        action = actions.unsummarise(session.conversation.timeline(), params.compaction_id)
-        if problem := await session.conversation.act(action):
+        action = actions.unsummarise(self._conversation.timeline(), params.compaction_id)
+        if problem := await self._conversation.act(action):
             raise TierlineError("storage", problem, "Nothing was changed.")
         work = await self._work(manual=False)
         self._left[work.place] = work.tokens
         self.note = "The last compaction was taken back."
-        await session.composer.purge_history()
-        session.bus.publish(p.StateChanged(reason="compaction undone"))
-        session.budget_soon()
-        return await session.state(p.NoParams())
+        await self._composer.purge_history()
+        self._bus.publish(p.StateChanged(reason="compaction undone"))
+        self._bus.context_changed()
+        return await self._state(p.NoParams())
 
     # --- one attempt -----------------------------------------------------------------------------
 
     async def _look(self) -> None:
         await asyncio.sleep(self.times.pause)
-        queue = self._session.queue
         try:
             work = await self._work(manual=False)
         except Exception:
             log.exception("The history could not be measured")
             return
-        if self._session.strategy == Strategy.LEVELS:
+        if self._conversation.strategy == Strategy.LEVELS:
             return  # the levels keep themselves in bounds
         after = self._left.get(work.place)
         if after is not None and work.tokens < after:
@@ -199,12 +217,12 @@ class CompactionService:
             after = self._left[work.place] = work.tokens
         due = should_compact(work.tokens, work.settings, after=after)
         # From here to the start of the attempt nothing else can run.
-        if due and queue.idle and not self.running:
+        if due and self._queue.idle and not self.running:
             self._attempt = asyncio.ensure_future(self._guarded(manual=False))
 
     async def _guarded(self, *, manual: bool) -> p.CompactionResult:
         """An attempt with everything that may go wrong in it."""
-        bus = self._session.bus
+        bus = self._bus
         place = self._place()
         loop = asyncio.get_running_loop()
         begun = loop.call_later(self.times.quiet, lambda: bus.publish(p.CompactionStart()))
@@ -235,17 +253,22 @@ class CompactionService:
 
     def _broken_off(self) -> None:
         self.note = "It was broken off; it is tried again once the history has grown."
-        self._session.bus.publish(p.CompactionNone(self.note))
+        self._bus.publish(p.CompactionNone(self.note))
 
     def _remember_failure(self, place: _Place, tokens: int) -> None:
         self._failed.add(place)
         self._left[place] = tokens
 
     async def _compact(self, *, manual: bool) -> p.CompactionResult:
-        session = self._session
         work = await self._work(manual=manual)
-        counter = await asyncio.to_thread(session.counters.counter, session.models.facts())
-        summariser = Summariser(session, counter.count)
+        counter = await asyncio.to_thread(self._models.counter)
+        summariser = Summariser(
+            self._preferences.settings.compaction,
+            self._models,
+            self._asker,
+            counter.count,
+            self.extractive,
+        )
         boundary = await self._boundary(work, summariser)
         planned = await asyncio.to_thread(
             outline, work.messages, work.settings, work.size, boundary
@@ -260,22 +283,21 @@ class CompactionService:
                 return self._nothing(work, NOTHING)
             raise SummaryProblem("longer", "The summary was no shorter than what it replaces.")
         action = actions.summarise(text, planned.covers, planned.case, planned.keeps)
-        async with session.conversation.changes:
+        async with self._conversation.changes:
             if not self._unchanged(work, planned):
                 meanwhile = "The conversation changed meanwhile."
                 return self._nothing(work, Outline(Case.NONE, meanwhile))
-            if problem := await session.conversation.act(action):
+            if problem := await self._conversation.act(action):
                 raise TierlineError("storage", problem, "The history is as it was.")
         return await self._finish(work, planned, text)
 
     async def _finish(self, work: _Work, planned: Outline, text: str) -> p.CompactionResult:
-        session = self._session
         after = await self._tokens()
         self._left[work.place] = after
         self._failed.discard(work.place)
         self._told.discard(work.place)
-        await session.composer.purge_history()
-        newest = session.conversation.timeline().summaries
+        await self._composer.purge_history()
+        newest = self._conversation.timeline().summaries
         result = p.CompactionResult(
             case="truncate" if planned.case is Case.TRUNCATE else "summarize",
             reason=planned.reason,
@@ -286,22 +308,22 @@ class CompactionService:
             tokens_after=after,
         )
         self.note = f"{work.tokens:,} tokens became {after:,}."
-        session.bus.publish(p.CompactionComplete(result, session.conversation.shown()))
+        self._bus.publish(p.CompactionComplete(result, self._conversation.shown()))
         trigger = work.settings.compaction_trigger_tokens
         if after > trigger:
-            session.notice(
+            self._bus.notice(
                 "info",
                 f"The newest turns alone hold {after:,} tokens, more than the trigger of "
                 f"{trigger:,}. Compaction pauses until the history has grown.",
                 "compaction_paused",
             )
-        session.budget_soon()
+        self._bus.context_changed()
         return result
 
     def _nothing(self, work: _Work, planned: Outline) -> p.CompactionResult:
         self._left[work.place] = work.tokens
         self.note = planned.reason
-        self._session.bus.publish(p.CompactionNone(planned.reason))
+        self._bus.publish(p.CompactionNone(planned.reason))
         return p.CompactionResult(
             "none", planned.reason, tokens_before=work.tokens, tokens_after=work.tokens
         )
@@ -309,7 +331,7 @@ class CompactionService:
     async def _boundary(self, work: _Work, summariser: Summariser) -> TopicBoundary:
         shown = work.messages[-LOOKED_AT:]
         skipped = len(work.messages) - len(shown)
-        detector = self._session.settings.compaction.detector
+        detector = self._preferences.settings.compaction.detector
         asks = detector == "model" or (detector == "auto" and summariser.uses_model)
         found = TopicBoundary()
         if detector != "model":
@@ -330,7 +352,7 @@ class CompactionService:
         """True if what is to be replaced is still there: the user may have undone or switched."""
         if self._place() != work.place:
             return False
-        now = self._session.conversation.timeline()
+        now = self._conversation.timeline()
         there = {m.group_id for m in now.visible()}
         same = tuple(s.id for s in now.summaries) == work.summaries
         return same and set(planned.covers) <= there
@@ -338,7 +360,7 @@ class CompactionService:
     # --- measuring -------------------------------------------------------------------------------
 
     def _place(self) -> _Place:
-        conversation = self._session.conversation
+        conversation = self._conversation
         return conversation.session_id, conversation.branch
 
     async def _tokens(self) -> int:
@@ -349,36 +371,37 @@ class CompactionService:
             return 0
 
     async def _work(self, *, manual: bool) -> _Work:
-        session = self._session
-        facts = session.models.facts()
-        strategy = session.models.strategy
-        counter = await asyncio.to_thread(session.counters.counter, facts)
-        waiting = set(session.queue.groups)
-        messages = [m for m in session.conversation.context() if m.group_id not in waiting]
+        facts = self._models.facts()
+        strategy = self._models.strategy
+        counter = await asyncio.to_thread(self._models.counter)
+        waiting = set(self._queue.groups)
+        messages = [m for m in self._conversation.context() if m.group_id not in waiting]
 
         def size(some: Sequence[Message]) -> int:
             sent = truncate(isolate(some, strategy), active_group="")
             return counter.count([to_prompt(m) for m in sent])
 
         chosen = messages
-        if session.strategy == Strategy.WINDOW or session.window > 0:
-            chosen = list(select(messages, strategy=Strategy.WINDOW, size=session.window))
+        if self._conversation.strategy == Strategy.WINDOW or self._conversation.window > 0:
+            chosen = list(
+                select(messages, strategy=Strategy.WINDOW, size=self._conversation.window)
+            )
         tokens = await asyncio.to_thread(size, chosen)
-        trigger = compaction_trigger(session.composer.limits(facts, counter))
+        trigger = compaction_trigger(self._composer.limits(facts, counter))
         return _Work(
             place=self._place(),
             messages=tuple(messages),
             settings=self._settings(trigger, tokens, manual),
             size=size,
             tokens=tokens,
-            summaries=tuple(s.id for s in session.conversation.timeline().summaries),
+            summaries=tuple(s.id for s in self._conversation.timeline().summaries),
         )
 
     def _settings(self, trigger: int, tokens: int, manual: bool) -> CompactionSettings:
         """The settings with what cannot work made to: the verbatim window takes at most half of the
         trigger (by hand, of the history), a summary a quarter.
         """
-        own = self._session.settings.compaction
+        own = self._preferences.settings.compaction
         base = min(trigger, tokens) if manual else trigger
         return CompactionSettings(
             enabled=own.enabled,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from tierline.config import CompactionConfig
 from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
@@ -26,9 +26,8 @@ from tierline.history.summarise import (
     transcript,
 )
 from tierline.providers.base import ProviderError, Stop, TextDelta, Usage
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
+from tierline.session.asking import Asker
+from tierline.session.models import ModelService
 
 INPUT_SHARE = 0.6
 """Of the model's window, a request's piece of the conversation takes at most this much."""
@@ -44,21 +43,23 @@ THINKING_TOKENS = 1_500
 class Summariser:
     """Makes the summary of an outline. One per attempt; ``calls`` counts requests."""
 
-    session: Session
+    settings: CompactionConfig
+    models: ModelService
+    asker: Asker
     count: Callable[[str], int]
+    extractive: bool = False
 
     @property
     def uses_model(self) -> bool:
         """False: summaries are extracts, and nobody is asked about boundaries."""
-        session = self.session
-        if session.compaction.extractive:
+        if self.extractive:
             return False
-        match session.settings.compaction.summariser:
+        match self.settings.summariser:
             case "model":
                 return True
             case "extractive":
                 return False
-        return session.models.choice() is not None and not session.models.embedded
+        return self.models.choice() is not None and not self.models.embedded
 
     async def boundary(self, messages: Sequence[Message]) -> TopicBoundary:
         """Ask the model where the topic changed. Any failure is the safe default."""
@@ -96,7 +97,7 @@ class Summariser:
         return text
 
     async def _written(self, outline: Outline, divisor: int) -> str:
-        _, facts = await self.session.models.named(self.session.settings.compaction.model)
+        _, facts = await self.models.named(self.settings.model)
         budget = outline.budget_tokens
         window = min(facts.max_input_tokens, facts.window - self._room(budget, facts.window))
         room = min(MOST_INPUT_TOKENS, int(window * INPUT_SHARE))
@@ -128,8 +129,7 @@ class Summariser:
 
     async def _ask(self, system: str, text: str, tokens: int, limit: int) -> str:
         """One request; at most about ``limit`` characters of its answer are read."""
-        models = self.session.models
-        provider, facts = await models.named(self.session.settings.compaction.model)
+        provider, facts = await self.models.named(self.settings.model)
         prompt = Prompt(
             model=facts.name,
             system=(PromptBlock(Text(system), "system:compaction"),),
@@ -155,5 +155,5 @@ class Summariser:
                         "The connection closed before the summary was complete.",
                         "It is tried again later.",
                     )
-        await self.session.asker.paid(provider, facts, usage)
+        await self.asker.paid(provider, facts, usage)
         return "".join(answer)

@@ -1,0 +1,1 @@
+"""Compaction: the older part of a long conversation becomes a summary, beside the turns."""

@@ -1,0 +1,34 @@
+"""Where what may go into a request comes from."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from tierline.session.edits.service import EditService
+from tierline.session.files.churn import ChurnService
+from tierline.session.files.service import FileService
+from tierline.session.files.urls import UrlService
+from tierline.session.memory.anchor import Anchor
+from tierline.session.memory.levels import MemoryService
+from tierline.session.memory.memos import MemoService
+from tierline.session.retrieval.capsules import CapsuleService
+from tierline.session.retrieval.meaning import Meaning
+from tierline.session.retrieval.service import RetrievalService
+from tierline.session.tools.toolbox import ToolService
+
+
+@frozen
+class Sources:
+    """Each is asked once for every request."""
+
+    files: FileService
+    urls: UrlService
+    retrieval: RetrievalService
+    capsules: CapsuleService
+    memory: MemoryService
+    memos: MemoService
+    anchor: Anchor
+    meaning: Meaning
+    churn: ChurnService
+    edits: EditService
+    tools: ToolService
