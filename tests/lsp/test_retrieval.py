@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from lsp.editor import Editor
 from lsp.pipe import Pipe, children, frame
 from lsp.project import ON, make_project, ready, sent
 from tierline import protocol as p
+from wire.scripts import o_reply
 from wire.servers import WireServer
 
 
@@ -333,3 +335,69 @@ async def test_the_reference_graph_seeds_the_counter_policys_tiers(
     assert tiers["file:src/used.py"] == "L0"
     assert order.index(tiers["file:src/used.py"]) <= order.index(tiers["file:src/lone.txt"])
     assert tiers["file:src/lone.txt"] != "L0", "nothing refers to it"
+
+
+QUIET = (
+    "Please compose a poem about tomatoes and summer evenings",
+    "thanks",
+    "what can you do?",
+    "Write a poem about an old page that answers every request",
+    "Was kannst du alles?",
+    "Schreibe bitte ein Gedicht über den Sommer und die Suche nach Worten",
+    "Which page of the newspaper do you read first on a Sunday?",
+)
+
+
+async def test_another_subject_brings_nothing_of_the_one_before(
+    start: Start, model: WireServer
+) -> None:
+    """The earlier prompts are no part of the query once the subject is another, and what was
+    leased for it ends with it."""
+    editor = await start(model, **ON)
+    await ready(editor)
+    model.script[:] = [o_reply("`parse_query` calls `tokenize_query`.")]
+    await editor.chat("What does parse_query do?")
+    await editor.chat("Where is parse_query called, and does parse_query use tokenize_query?")
+    await editor.chat(QUIET[0])
+    info: p.RetrievalInfo = await editor.ask("retrieval/get")
+    assert not any(c.included for c in info.candidates)
+    assert "card" not in info.line
+    head = json.loads(sent(model))
+    assert "[Code found" not in json.dumps(head)
+    assert "names" in info.note or "named" in info.note
+
+
+@pytest.mark.parametrize("prompt", QUIET)
+async def test_a_prompt_without_code_brings_no_code(
+    start: Start, model: WireServer, prompt: str
+) -> None:
+    editor = await start(model, **ON)
+    await ready(editor)
+    await editor.chat(prompt)
+    info: p.RetrievalInfo = await editor.ask("retrieval/get")
+    assert [c.key for c in info.candidates if c.included] == []
+    assert "[Code found" not in sent(model)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "symbol"),
+    [
+        ("Where is the query parsed?", "parse_query"),
+        ("the page cache evicts the wrong page", "PageCache"),
+        ("Wie funktioniert die Suche in search_view?", "search_view"),
+        ("add a test for the footer", "render_footer"),
+    ],
+)
+async def test_a_card_says_why_in_words_of_the_prompt(
+    start: Start, model: WireServer, prompt: str, symbol: str
+) -> None:
+    editor = await start(model, **ON)
+    await ready(editor)
+    await editor.chat("Please keep to the style of the project")
+    await editor.chat(prompt)
+    info: p.RetrievalInfo = await editor.ask("retrieval/get")
+    included = [c for c in info.candidates if c.included]
+    assert symbol in [c.symbol.partition(".")[0] for c in included]
+    for card in included:
+        words = re.findall(r"[a-z]{4,}", card.why.lower())
+        assert any(word in prompt.lower() for word in words), card

@@ -306,7 +306,7 @@ def test_another_file_comes_before_a_further_symbol_of_one_that_has_a_card(
 
     def found(path: str, score: float, *symbols: list[object]) -> dict[str, object]:
         (tmp_path / path).write_text("one = two = three = 1\n" * 9, encoding="utf-8")
-        return {"path": path, "score": score, "why": [], "hop": False, "matched": 3,
+        return {"path": path, "score": score, "why": ["holds it"], "hop": False, "matched": 3,
                 "named": False, "lines": 9, "symbols": list(symbols)}  # fmt: skip
 
     answer = {

@@ -83,8 +83,9 @@ class Holdings:
             kind, _, number = held.scope.partition(":")
             if kind == "turn" and int(number) < self.turn:
                 self._drop(held, "its turn is over")
-        if self.task and task != self.task:
+        if self.task and task != self.task:  # another subject: neither lease has to do with it
             self.end_scope(f"task:{self.task}")
+            self.end_scope(f"turn:{self.turn}")
         self.task = task
 
     def offer(self, keys: Iterable[str]) -> None:

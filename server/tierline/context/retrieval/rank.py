@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import field, frozen
 
 from tierline.context.retrieval.corpus import Corpus
+from tierline.context.retrieval.evidence import reason_words
 from tierline.context.retrieval.graph import spread
 from tierline.context.retrieval.symbol import Symbol, module_of
-from tierline.context.retrieval.words import identifiers, query_terms, stem, terms
+from tierline.context.retrieval.words import identifiers, query_terms, terms
 
 LEAST = 1e-4
 """Share of the rank below which a file passes nothing on."""
@@ -35,7 +36,8 @@ class Query:
     active: str = ""
     """Path of the file that the user looks at."""
     background: str = ""
-    """Earlier prompts of the task, with less weight than the prompt."""
+    """Earlier prompts of the same subject, with less weight than the prompt. They help to order
+    what the prompt finds and are no reason to bring anything."""
 
 
 @frozen
@@ -95,6 +97,7 @@ def rank_files(
     """
     blend = blend or Blend()
     words: dict[str, float] = {w: float(n) for w, n in query_terms(query.text).items()}
+    asked = tuple(words)
     for word, times in query_terms(query.background).items():
         words.setdefault(word, 0.25 * times)
     lexical = corpus.search(words)
@@ -124,29 +127,31 @@ def rank_files(
     seeds = _seeds(scores, corpus, query, blend)
     flow = _flow(corpus, seeds) if seeds and blend.graph else {}
     top = max(flow.values(), default=0.0)
-    direct = set(scores)
+    direct = dict(scores)
     for number, amount in flow.items():
-        hop = number not in direct
-        add(number, blend.graph * math.sqrt(amount / top), "refers to or is used by these" * hop)
+        add(number, blend.graph * math.sqrt(amount / top), "")
     _weigh(scores, corpus, query, blend, central or {})
     ordered = sorted(scores, key=lambda n: (-scores[n], corpus.entries[n].path))[:limit]
     highest = scores[ordered[0]] if ordered else 1.0
-    rarity = {word: corpus.rarity(word) for word in words}
-    rarest = sorted(words, key=lambda w: (-rarity[w], w))
+    rarity = {word: corpus.rarity(word) for word in asked}
+    rarest = sorted(asked, key=lambda w: (-rarity[w], w))
+    for number in ordered:
+        if number not in direct:
+            why[number] = _neighbour(corpus, number, direct, why, rarest, query.text)
     files = tuple(
         RankedFile(
             path=corpus.entries[n].path,
             score=round(scores[n] / highest, 4),
-            why=tuple(_reasons(corpus, n, rarest, why.get(n, []))),
+            why=tuple(_reasons(corpus, n, rarest, why.get(n, []), query.text)),
             hop=n not in direct,
-            matched=sum(corpus.holds(word, n) for word in words),
+            matched=sum(corpus.holds(word, n) for word in asked),
             named=n in named or n in by_path,
         )
         for n in ordered
     )
     return Found(
         files,
-        tuple(words),
+        asked,
         tuple(names),
         {corpus.entries[n].path: round(s, 4) for n, s in seeds.items()},
     )
@@ -175,7 +180,7 @@ def rank_symbols(
             elif word in other:
                 score += 0.7 * rarity(word)
                 hits.append(word)
-        reason = f"matches {', '.join(hits[:4])}" if hits else ""
+        reason = f"matches {', '.join(reason_words(query.text, hits[:4]))}" if hits else ""
         if symbol.name in wanted or symbol.qualified in wanted:
             score += 30.0
             reason = "named in the prompt"
@@ -294,15 +299,38 @@ def _flow(corpus: Corpus, seeds: Mapping[int, float]) -> dict[int, float]:
     return flow
 
 
-def _reasons(corpus: Corpus, number: int, words: Sequence[str], given: list[str]) -> list[str]:
+def _reasons(
+    corpus: Corpus, number: int, words: Sequence[str], given: list[str], text: str
+) -> list[str]:
     """Why a file was found; ``words`` are the prompt's, the rarest first."""
     entry = corpus.entries[number]
     held = [w for w in words if corpus.holds(w, number)]
     reasons = list(dict.fromkeys(given))
     if held:
-        reasons.append(f"holds {', '.join(held[:4])}")
+        reasons.append(f"holds {', '.join(reason_words(text, held[:4]))}")
     path_words = terms(entry.path)
     in_path = [w for w in held if w in path_words]
     if in_path:
-        reasons.append(f"its path says {stem(in_path[0])}")
+        reasons.append(f"its path says {reason_words(text, in_path)[0]}")
     return reasons
+
+
+def _neighbour(
+    corpus: Corpus,
+    number: int,
+    direct: Mapping[int, float],
+    why: Mapping[int, list[str]],
+    words: Sequence[str],
+    text: str,
+) -> list[str]:
+    """Why a file is near what the prompt says, though it holds none of its words: the best file
+    that refers to it or that it refers to. Empty if none does directly.
+    """
+    edges = corpus.edges(fresh=False)
+    near = [now for n in edges[number] if (now := corpus.living(n)) in direct and now is not None]
+    if not near:
+        return []
+    best = max(near, key=lambda n: (direct[n], -n))
+    reasons = _reasons(corpus, best, words, why.get(best, []), text)
+    because = f" ({reasons[0]})" if reasons else ""
+    return [f"refers to or is used by {corpus.entries[best].path}{because}"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*|\d{2,}|[^\W\d_A-Za-z]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{2,}|[^\x00-\x7f]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*")
 STOP = frozenset(
@@ -21,6 +22,19 @@ STOP = frozenset(
     uses using very via was we were what when where which while who whom why will with without
     would yet you your""".split()  # noqa: SIM905
 )
+
+
+GERMAN = frozenset(
+    """aber als am an auch auf aus bei beim bin bis bist bitte da damit dann das dass dein deine dem
+    den denn der des dich die dies diese dieser dieses dir doch du durch ein eine einem einen einer
+    eines er es für gibt habe haben hast hat hier ich ihr im in ist ja jetzt kann kannst kein keine
+    man mehr mein meine mich mir mit muss müssen nach nein nicht noch nun nur ob oder ohne schon
+    sehr sein sich sie sind so soll sollen sollte über um und uns unser unter vom von vor war
+    warum was weil welche welcher welches wenn wer werden wie wieder wir wird wo zu zum zur zwei
+    zwischen""".split()  # noqa: SIM905
+)
+"""The small words of German, several of which are names in code (``die``, ``man``, ``war``)."""
+_SURELY_GERMAN = GERMAN - STOP - {"am", "bin", "den", "des", "dir", "hat", "man", "war"}
 
 
 def stem(word: str) -> str:
@@ -58,9 +72,22 @@ def terms_of_names(names: Iterable[tuple[str, int]]) -> Counter[str]:
 
 
 def query_terms(text: str) -> Counter[str]:
-    """The words that a prompt searches for; stop-words never search."""
+    """The words that a prompt searches for; stop-words never search, German ones not in a prompt
+    that is German.
+    """
     counts = terms(text)
-    return Counter({word: n for word, n in counts.items() if word not in STOP and len(word) > 1})
+    small = _SMALL | _GERMAN_SMALL if german(text) else _SMALL
+    return Counter({word: n for word, n in counts.items() if word not in small and len(word) > 1})
+
+
+def surfaces(text: str) -> dict[str, str]:
+    """For each word that ``terms`` finds, how the text writes it first."""
+    written: dict[str, str] = {}
+    for token in _TOKEN.findall(text):
+        written.setdefault(stem(token.lower()), token)
+        for part in _PART.findall(token):
+            written.setdefault(stem(part.lower()), part.lower())
+    return written
 
 
 def identifiers(text: str) -> list[str]:
@@ -81,6 +108,15 @@ def identifiers(text: str) -> list[str]:
         ):
             found.append(name)
     return found
+
+
+_SMALL = STOP.union(stem(word) for word in STOP)
+_GERMAN_SMALL = GERMAN.union(stem(word) for word in GERMAN)
+
+
+def german(text: str) -> bool:
+    """True if a text has at least two small words of German."""
+    return len({word.lower() for word in _LETTERS.findall(text[:2000])} & _SURELY_GERMAN) > 1
 
 
 @lru_cache(maxsize=100_000)

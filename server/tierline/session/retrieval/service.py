@@ -147,8 +147,7 @@ class RetrievalService:
         self, turn: Turn, mode: ContextMode
     ) -> tuple[RetrievalSet, tuple[Item, ...], Phase]:
         answer = await self._ask(turn) if mode is not ContextMode.OFF else None
-        rarity: Mapping[str, float] = (answer or {}).get("rarity", {})
-        phase = self.phase.next(turn.searched, rarity=lambda word: rarity.get(word, 1.0))
+        phase = Phase.from_json(answer["phase"]) if answer else self.phase.next(turn.searched)
         counter = self._models.counter()
         files, held = self._listed(), frozenset(self._held_keys())
         found, items = await asyncio.to_thread(
@@ -164,6 +163,7 @@ class RetrievalService:
             edited=self._symbols.edited[:10],
             active=files.key(turn.active_uri) if turn.active_uri else "",
             background="\n".join(self._prompts),
+            phase=self.phase.to_json(),
             limit=CANDIDATES,
         )
 
@@ -192,6 +192,8 @@ class RetrievalService:
             note = "Context mode off retrieves nothing."
         elif answer is None:
             note = "The symbol index was not ready, so that nothing was retrieved."
+        elif not answer["code"]:
+            note = "Nothing was retrieved: the prompt says nothing that this code is named after."
         made = RetrievalSet(
             turn=turn.group_id,
             query=turn.text[:2000],

@@ -19,6 +19,8 @@ from tierline.workspace.loader import Loader
 MIN_SCORE = 0.22
 """Of the best file's score; what is below has too little to do with the prompt."""
 MIN_HOP_SCORE = 0.3
+MEANT = 0.2
+"""What is added for a file whose names hold what the prompt says."""
 MIN_WORDS = 2
 """Words of the prompt that a file must hold, unless the prompt names it or has fewer."""
 SECOND = 0.6
@@ -96,13 +98,14 @@ def gather(
 ) -> tuple[list[Candidate], list[Item]]:
     """The candidates of an index's answer, best first, and the items of those that are in.
 
-    ``most_tokens`` is for all of them together.
+    ``most_tokens`` is for all of them together. Nothing is in if the prompt is not about code.
     """
     candidates: list[Candidate] = []
     items: list[Item] = []
     used = 0
-    words = len(answer.get("rarity", {}))
-    cards = sorted(_cards(answer, words, in_context, held), key=lambda c: -c[1])  # stable
+    words = sum(rarity > 0 for rarity in answer.get("rarity", {}).values())
+    code = bool(answer.get("code", True))
+    cards = sorted(_cards(answer, words, in_context, held, code), key=lambda c: -c[1])  # stable
     for card, score, hop, judged in cards:
         out, tokens = judged, 0
         if out is None and len(items) >= limits.candidates:
@@ -135,16 +138,23 @@ def _item(card: Card, text: str, tokens: int) -> Item:
 
 
 def _cards(
-    answer: Mapping[str, Any], words: int, in_context: frozenset[str], held: frozenset[str]
+    answer: Mapping[str, Any],
+    words: int,
+    in_context: frozenset[str],
+    held: frozenset[str],
+    code: bool,
 ) -> Iterator[tuple[Card, float, bool, Out | None]]:
     """Cards with their scores, file by file; why some are out already."""
     for file in answer.get("files", ()):
         path, score, hop = str(file["path"]), float(file["score"]), bool(file["hop"])
+        score += MEANT * bool(file.get("meant"))
         out = Out.IN_CONTEXT if path in in_context else None
         if out is None and not file["named"]:
             least = MIN_HOP_SCORE if hop else MIN_SCORE
-            few = file["matched"] < min(MIN_WORDS, words) and not hop
-            out = Out.WEAK if few or score < least else None
+            meant = file.get("meant", False)
+            few = file["matched"] < min(MIN_WORDS, words) and not (hop or meant)
+            unsaid = not file["why"]
+            out = Out.WEAK if few or unsaid or score < least or not code else None
         best = 0.0
         found = False
         for place, (row, strength, reason) in enumerate(file["symbols"]):

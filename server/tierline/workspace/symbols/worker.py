@@ -22,6 +22,8 @@ from typing import Any
 
 from attrs import asdict
 
+from tierline.context.retrieval.clusters import Phase
+from tierline.context.retrieval.evidence import Asked, Names
 from tierline.context.retrieval.maps import Choice, blocks, choose, scaffold, tree
 from tierline.context.retrieval.rank import Query, looks_like_test, rank_files, rank_symbols
 from tierline.context.retrieval.symbol import SourceFile
@@ -139,14 +141,19 @@ class Worker:
         index = self._opened()
         if not self._ready:
             return {"ready": False}
+        text = str(message["text"])
+        before = Phase.from_json(message.get("phase"))
+        phase = before.next(text, rarity=index.corpus.rarity)
+        same = phase.cluster == before.cluster
         query = Query(
-            text=str(message["text"]),
+            text=text,
             context=tuple(message.get("context", ())),
             edited=tuple(message.get("edited", ())),
             active=str(message.get("active", "")),
-            background=str(message.get("background", "")),
+            background=str(message.get("background", "")) if same else "",
         )
-        return answer(index, query, int(message.get("limit", 24)), self._read)
+        found = answer(index, query, int(message.get("limit", 24)), self._read)
+        return {**found, "phase": phase.to_json()}
 
     def do_map(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The module map, in blocks by folder."""
@@ -260,17 +267,25 @@ class Worker:
 def answer(
     index: Index, query: Query, limit: int, read: Callable[[str], SourceFile | None]
 ) -> dict[str, Any]:
-    """What a prompt is about, as it is sent to the server: files with their best symbols."""
+    """What a prompt is about, as it is sent to the server: files with their best symbols, and
+    whether it is about the code at all (``code``).
+    """
     found = rank_files(index.corpus, query, central=index.ranks(), limit=limit)
     files = []
+    asked = Asked.of(query.text)
+    about = False
     for ranked in found.files:
         file = read(ranked.path)
         if file is None:
             continue
+        names = Names.of(ranked.path, [s.name for s in file.symbols if s.kind != "heading"])
+        meant = not ranked.hop and asked.means(names, index.corpus.rarity)
+        about = about or meant or ranked.named
         symbols = rank_symbols(file.symbols, query, found.names, rarity=index.corpus.rarity)
         files.append(
             {
                 **asdict(ranked),
+                "meant": meant,
                 "lines": file.lines,
                 "language": file.language,
                 "symbols": [
@@ -280,7 +295,13 @@ def answer(
             }
         )
     rarity = {word: round(index.corpus.rarity(word), 3) for word in found.words}
-    return {"ready": True, "files": files, "names": list(found.names), "rarity": rarity}
+    return {
+        "ready": True,
+        "code": about,
+        "files": files,
+        "names": list(found.names),
+        "rarity": rarity,
+    }
 
 
 def _mappable(path: str) -> bool:

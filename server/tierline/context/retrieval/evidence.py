@@ -1,0 +1,187 @@
+"""Does a prompt ask about the workspace's code at all? Decided before any of it is brought along.
+
+A workspace of some size holds nearly every English word somewhere, so that a word which occurs in
+it proves nothing. What counts, from sure to unsure: a name or path that the workspace has; two
+words beside each other that one name or path is made of ("rate limit": ``RateLimiter``); a good
+share of what the prompt says in the names of one file. Talk of programming lowers what is asked
+for, a wish for something that is no code ("a poem about …") raises it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from attrs import field, frozen
+
+from tierline.context.retrieval.words import german, query_terms, stem, surfaces, terms
+
+SHARE_IN_TALK = 0.3
+"""Share of the prompt's words in a file's names that is enough where programming is spoken of."""
+SHARE_BESIDE = 0.3
+"""... where two of them stand beside each other in the prompt and in one name."""
+SHARE = 0.5
+"""... otherwise, and then at least two of them."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CODE_SHAPE = re.compile(
+    r"```|\b[a-z0-9]+_[a-z0-9_]+\b|\b[a-z]+[A-Z]\w*|\b\w+\(\)|\b[A-Z]\w+(?:Error|Exception)\b"
+    r"|^Traceback|\b[\w-]+\.(?:py|tsx?|jsx?|go|rs|java|rb|cs|php|sh|cc?|cpp|h|md|toml|ya?ml|json)\b",
+    re.MULTILINE,
+)
+_YOU = re.compile(r"\b(?:you|your|du|dir|dich|dein\w*)\b", re.IGNORECASE)
+_BESIDE = re.compile(r"[\s\-_/'’]{1,3}(?:of |the |a |for |s )?")
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words.split())
+
+
+TALK = _stems(
+    """algorithm api app argument assert async attribute backend bug build cached class cli code
+    codebase command commit compile compiler compute computed config configuration constant
+    constructor crash debug decode decorator default dependency deprecate deprecated docstring
+    encode encoding endpoint enum error exception fail failing failure feature field file fix
+    fixture flag folder frontend function generic handler hang helper implement implementation
+    implemented import inherit inheritance init initialise initialize instance integration
+    interface invoke issue json leak lib library linter literal log logging loop merge method
+    migration mock module mypy namespace null object optimise optimize output override package
+    parameter params parse parser patch performance pipeline plugin private property protocol
+    public pull rebuild rebuilt refactor refactoring regex regexp regression rename repo
+    repository request response restart return rewrite runtime schema script sdk serialise
+    serialize server setting signature snippet source sql stacktrace statement struct stub
+    subclass suite symbol syntax test tested tests thread throw timeout todo traceback type
+    typing undefined unit unused usage utf validate validation variable warning where wire
+    wrapper
+    abhängigkeit anwendung argumente ausnahme befehl behebe behebt bibliothek datei dateien
+    einstellung einstellungen fehler fehlermeldung feld funktion funktionen implementiere
+    implementiert implementierung klasse klassen konstante korrigiere methode methoden modul
+    module objekt ordner paket parameter quelltext rückgabe rückgabewert schnittstelle stürzt
+    teste testen umbenennen variable variablen verzeichnis wo"""
+)
+"""What people say when they speak of programming, in English and German."""
+
+NO_CODE = _stems(
+    """anecdote bedtime birthday carol cv dinner email essay fable fairytale greeting haiku
+    horoscope invitation joke letter limerick lullaby lyrics movie novel ode poem poems poetry
+    proverb recipe restaurant resume rhyme riddle slogan song sonnet speech story tale toast
+    tweet vacation verse weather wedding
+    anekdote brief einladung geburtstag gedicht gedichte geschichte grußkarte lied märchen rede
+    reim rezept sprichwort urlaub vers wetter witz witze"""
+)
+"""What people ask a model for that is not code. Words that are common in code are not among them:
+``translate``, ``message``, ``post``."""
+
+GENERIC = _stems(
+    """able actually add adding also anything ask back best better big bit bring change check come
+    compare compose consider continue create decide decides describe difference different
+    difficult does else empty every everything explain fast find first follow found give go good
+    great happen hello help helpful hey hi idea keep kind know large last learn leave like list
+    little long look lot made many mean meaning mention move much name need never new next nice
+    nothing number ok okay old open order part people place please possible put question quick
+    read reason recognise recognised recommend remember remove right run say see seem send sent
+    set short show simple simpler slow small something sort speak speaks start stay stop sure
+    take tell thank thanks thing think time today tomorrow try understand update user want watch
+    way well whole word work write wrong year yesterday
+    bitte danke erklär erkläre gib hallo hilf hilfe kannst mach mache möchte schreib schreibe
+    zeig zeige"""
+)
+"""Words that say what is to be done, not what about; alone in a name they prove nothing."""
+
+
+@frozen
+class Names:
+    """The words of one file's path and of its symbols' names, each as a set of word stems."""
+
+    path: frozenset[str]
+    symbols: tuple[frozenset[str], ...] = ()
+
+    @classmethod
+    def of(cls, path: str, names: Iterable[str]) -> Names:
+        """From a path and the names in the file."""
+        bare = path.rpartition(".")[0] or path
+        return cls(
+            frozenset(terms(bare.replace("/", " "))), tuple(frozenset(terms(n)) for n in names)
+        )
+
+
+@frozen
+class Asked:
+    """A prompt as far as it can be about code."""
+
+    words: tuple[str, ...]
+    """What it is about, as stems; without what it says that is to be done."""
+    beside: Mapping[frozenset[str], frozenset[str]] = field(factory=dict)
+    """Pairs of its words that stand beside each other, by what a name has of them: both, or the one
+    word that they make ("page rank": ``pagerank``)."""
+    german: bool = False
+    """What of it is in the code is so hardly by chance."""
+    talk: bool = False
+    """It speaks of programming, or holds code."""
+    no_code: bool = False
+    """It asks for something that is no code."""
+    personal: bool = False
+    """It speaks to the model or of it."""
+
+    @classmethod
+    def of(cls, text: str) -> Asked:
+        """Read a prompt."""
+        said = {stem(word.lower()) for word in _WORD.findall(text)}
+        shape = bool(_CODE_SHAPE.search(text))
+        whole = said | {stem(part) for word in text.split() for part in surfaces(word)}
+        words = [w for w in query_terms(text) if w not in GENERIC and w in whole]
+        about = tuple(w for w in words if w not in TALK) or tuple(words)
+        return cls(
+            about,
+            _pairs(text, frozenset(query_terms(text))),
+            german=german(text),
+            talk=shape or bool(said & TALK),
+            no_code=bool(said & NO_CODE),
+            personal=bool(_YOU.search(text)),
+        )
+
+    def means(self, names: Names, rarity: Callable[[str], float]) -> bool:
+        """True if the prompt is likely about this file, though it does not name it.
+
+        ``rarity`` of a word is 0 if no file has it, and higher the fewer have it.
+        """
+        if self.no_code or not self.words:
+            return False
+        held = names.path.union(*names.symbols)
+        beside = [
+            pair
+            for made, pair in self.beside.items()
+            if any(made <= name for name in (names.path, *names.symbols))
+        ]
+        held = held.union(*beside)
+        hits = [word for word in self.words if word in held]
+        most = max(1.0, *(rarity(word) for word in self.words))
+        weights = {word: max(rarity(word) or most, most / 2) for word in self.words}
+        share = sum(weights[word] for word in hits) / sum(weights.values())
+        if beside:
+            return self.talk or share >= SHARE_BESIDE
+        if len(hits) > (1 if self.talk else 2):  # a long prompt, of which the names hold but a part
+            return True
+        if self.talk or self.german:
+            return bool(hits) and share >= SHARE_IN_TALK
+        if len(hits) > 1:
+            return share >= SHARE
+        return bool(hits) and share > SHARE and not self.personal
+
+
+def reason_words(text: str, words: Iterable[str]) -> list[str]:
+    """Words as the prompt writes them, in the given order."""
+    written = surfaces(text)
+    return list(dict.fromkeys(written.get(word, word) for word in words))
+
+
+def _pairs(text: str, words: frozenset[str]) -> dict[frozenset[str], frozenset[str]]:
+    """Words of a prompt that stand beside each other, with at most a small word between."""
+    found = {}
+    placed = [(m.start(), m.end(), m[0].lower()) for m in _WORD.finditer(text)]
+    for place, (_, end, word) in enumerate(placed):
+        for start, _, other in placed[place + 1 : place + 3]:
+            pair = frozenset((stem(word), stem(other)))
+            if len(pair) == 2 and pair <= words and _BESIDE.fullmatch(text[end:start]):
+                found[pair] = found[frozenset((stem(word + other),))] = pair
+    return found
