@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tierline.session.slash import commands as slash
+
 if TYPE_CHECKING:
     from tierline.session.session import Session
 
@@ -54,8 +56,8 @@ HANDLERS: dict[str, Handler] = {
     "tierline/history/show": lambda session, params: session.history.show(params),
     "tierline/history/query": lambda session, params: session.history.query(params),
     "tierline/branch/compare": lambda session, params: session.history.compare(params),
-    "tierline/chat/command": lambda session, params: session.command(params),
-    "tierline/chat/commands": lambda session, params: session.commands(params),
+    "tierline/chat/command": slash.run,
+    "tierline/chat/commands": slash.listed,
     "tierline/history/recover": lambda session, params: session.history.recover(params),
     "tierline/history/anchor": lambda session, params: session.anchor.get(params),
     "tierline/history/rebuild": lambda session, params: session.anchor.rebuild(params),

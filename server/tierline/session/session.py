@@ -46,7 +46,6 @@ from tierline.session.retrieval.pins import PinService
 from tierline.session.retrieval.service import RetrievalService
 from tierline.session.retrieval.symbols import Progress, SymbolService
 from tierline.session.retrieval.tools import code_tools
-from tierline.session.slash import commands as slash
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
@@ -406,14 +405,6 @@ class Session:
         self.symbols.refresh_soon()
         self.budget_soon()
         return p.ModeResult(mode=self.mode)
-
-    async def command(self, params: p.CommandParams) -> p.CommandResult:
-        """Carry out a line that was typed into the chat."""
-        return await slash.run(self, params)
-
-    async def commands(self, params: p.NoParams) -> p.CommandListResult:
-        """What can be typed there."""
-        return await slash.listed(self, params)
 
     # --- notifications ---------------------------------------------------------------------------
 
