@@ -64,6 +64,10 @@ class ThreadedReader:
         self._room.set()
         try:
             return self._took(await self._buffer.readline())
+        except ValueError:  # too long: asyncio has dropped what there was of it
+            self._unread = 0
+            self._room.set()
+            raise
         finally:
             self._wanted = 0
 
