@@ -269,7 +269,7 @@ async def _sessions(folder: Path) -> list[p.SessionInfo]:
         [(folder.name, folder.as_uri())],
         editor_settings={"history": {"restore": False}},
         publish=lambda _event: None,
-        looking=True,
+        read_only=True,
     )
     await session.start()
     try:

@@ -124,13 +124,13 @@ def in_session(
     new: bool = False,
     strategy: str = "",
     progress: Progress | None = None,
-    looking: bool = False,
+    read_only: bool = False,
 ) -> T:
     """Open the workspace's session, do something with it, close it."""
 
     async def whole() -> T:
         session = await open_session(
-            root, new, strategy, lambda _event: None, progress, looking=looking
+            root, new, strategy, lambda _event: None, progress, read_only=read_only
         )
         try:
             return await work(session)
@@ -147,9 +147,9 @@ async def open_session(
     publish: Any,
     progress: Progress | None = None,
     *,
-    looking: bool = False,
+    read_only: bool = False,
 ) -> Session:
-    """The session of a workspace, with its newest conversation unless ``new``. ``looking``: for a
+    """The session of a workspace, with its newest conversation unless ``new``. ``read_only``: for a
     command that only shows something.
 
     Raises:
@@ -170,7 +170,7 @@ async def open_session(
         editor_settings={"history": {"restore": not new}},
         publish=publish,
         progress=progress,
-        looking=looking,
+        read_only=read_only,
     )
     await session.start()
     session.preferences.strategy_now = strategy

@@ -94,7 +94,7 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
 
     rows: list[dict[str, Any]] = []
     if (root / FOLDER).is_dir():  # looking must not leave a folder behind
-        store = HistoryStore(root.resolve(), looking=True)
+        store = HistoryStore(root.resolve(), read_only=True)
         try:
             listed = store.list_sessions(limit)
         except (OSError, TierlineError) as error:
@@ -163,7 +163,7 @@ def query(
     if not (root / FOLDER).is_dir():  # looking must not leave a folder behind
         say("There is no history in this workspace yet. Name the folder with --root.", "red")
         raise typer.Exit(EXIT_PROBLEM)
-    store = HistoryStore(root.resolve(), looking=True)
+    store = HistoryStore(root.resolve(), read_only=True)
     try:
         answer = query_db(store.index, sql)
     finally:

@@ -165,14 +165,14 @@ class _Chosen(NamedTuple):
 
 
 async def _open(
-    root: Path, provider: str, model: str, *, restore: bool, sink: Any, looking: bool = False
+    root: Path, provider: str, model: str, *, restore: bool, sink: Any, read_only: bool = False
 ) -> Any:
     # An option was given for this one command, so it counts more than the environment; one that was
     # not given changes nothing.
     for variable, value in (("NAME", provider), ("MODEL", model)):
         if value:
             os.environ[f"TIERLINE_PROVIDER_{variable}"] = value
-    return await open_session(root, not restore, "", sink, looking=looking)
+    return await open_session(root, not restore, "", sink, read_only=read_only)
 
 
 async def _chat(
@@ -265,7 +265,9 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
 
 
 async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> int:
-    session = await _open(root, provider, "", restore=True, sink=lambda _event: None, looking=True)
+    session = await _open(
+        root, provider, "", restore=True, sink=lambda _event: None, read_only=True
+    )
     try:
         if await _add_files(session, files) is None:
             return EXIT_PROBLEM

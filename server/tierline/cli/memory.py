@@ -97,7 +97,7 @@ def build(
     from tierline import protocol as p
 
     params = p.PlanParams(prompt=prompt)
-    found = in_session(root, lambda s: s.plans.show(params), strategy=strategy, looking=True)
+    found = in_session(root, lambda s: s.plans.show(params), strategy=strategy, read_only=True)
     if as_json:
         print_json(found)
     else:
@@ -132,7 +132,7 @@ def memory_stats(root: _Root = Path(), as_json: _Json = False) -> None:
     """Show levels, summaries and how well compression works."""
     from tierline import protocol as p
 
-    _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams()), looking=True), as_json)
+    _print_stats(in_session(root, lambda s: s.memory.stats(p.NoParams()), read_only=True), as_json)
 
 
 memory.command("compress")(compress)
@@ -167,7 +167,7 @@ def memo_list(
     from tierline import protocol as p
 
     params = p.MemoListParams(tag=tag)
-    _print_memos(in_session(root, lambda s: s.memos.listed(params), looking=True), as_json)
+    _print_memos(in_session(root, lambda s: s.memos.listed(params), read_only=True), as_json)
 
 
 @memo.command("search")
@@ -181,7 +181,7 @@ def memo_search(
     from tierline import protocol as p
 
     params = p.MemoSearchParams(query, tag or [])
-    _print_memos(in_session(root, lambda s: s.memos.search(params), looking=True), as_json)
+    _print_memos(in_session(root, lambda s: s.memos.search(params), read_only=True), as_json)
 
 
 @memo.command("save")
@@ -236,7 +236,7 @@ def memory_lines(root: Path) -> list[str]:
 
     if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
-    stats = in_session(root, lambda s: s.memory.stats(p.NoParams()), looking=True)
+    stats = in_session(root, lambda s: s.memory.stats(p.NoParams()), read_only=True)
     return list(stats.lines) if stats.messages else []
 
 

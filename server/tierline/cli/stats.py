@@ -81,7 +81,7 @@ def collect(root: Path, session: str = "") -> p.Stats:
         with (
             Unseen() as unseen,
             closing(UsageStore(unseen.copy(home / "usage.sqlite3"))) as store,
-            closing(HistoryStore(root, looking=True)) as history,
+            closing(HistoryStore(root, read_only=True)) as history,
         ):
             rows = store.all()
             if session:

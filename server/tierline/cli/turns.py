@@ -21,7 +21,7 @@ def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:
 
     if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
-    store = HistoryStore(root, looking=True)
+    store = HistoryStore(root, read_only=True)
     try:
         if session:
             ids = (one.session_id for one in store.list_sessions())

@@ -47,7 +47,7 @@ def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
 
     pages: list[p.UrlInfo] = []
     if (root / FOLDER).is_dir():  # looking must not leave a folder behind
-        pages = in_session(root, lambda s: s.urls.listed(p.NoParams()), looking=True).urls
+        pages = in_session(root, lambda s: s.urls.listed(p.NoParams()), read_only=True).urls
     if as_json:
         print_json(pages)
     elif not pages:
@@ -68,7 +68,7 @@ def url_show(address: _Address, root: _Root = Path(), as_json: _Json = False) ->
     """Print the text of a page as the model is given it."""
     from tierline import protocol as p
 
-    found = in_session(root, lambda s: s.urls.show(p.UrlParams(address)), looking=True)
+    found = in_session(root, lambda s: s.urls.show(p.UrlParams(address)), read_only=True)
     if as_json:
         print_json(found)
     else:

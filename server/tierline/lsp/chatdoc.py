@@ -93,7 +93,7 @@ class ChatDocuments:
         self._writing[uri] = asyncio.ensure_future(self._write(sent.turn_id, talk))
         return sent
 
-    def heard(self, event: p.Event) -> None:
+    def on_event(self, event: p.Event) -> None:
         """Take in an event; most are about turns that began elsewhere."""
         body = event.body
         talk = self._talks.get(getattr(body, "turn_id", ""))

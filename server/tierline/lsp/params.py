@@ -21,7 +21,7 @@ class UnusableError(ValueError):
     """A value that cannot be used. The message is a sentence without its full stop."""
 
 
-def usable(value: Any, depth: int = 0) -> Any:
+def sanitize(value: Any, depth: int = 0) -> Any:
     """The same value with lone halves of surrogate pairs as U+FFFD.
 
     Raises:
@@ -37,6 +37,6 @@ def usable(value: Any, depth: int = 0) -> Any:
         if depth > _DEEPEST:
             raise UnusableError("values are nested too deeply")
         if isinstance(value, list):
-            return [usable(one, depth + 1) for one in value]
-        return {usable(key): usable(one, depth + 1) for key, one in value.items()}
+            return [sanitize(one, depth + 1) for one in value]
+        return {sanitize(key): sanitize(one, depth + 1) for key, one in value.items()}
     return value

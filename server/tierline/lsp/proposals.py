@@ -67,7 +67,7 @@ class Proposals:
         """False where the client shows edits itself."""
         return EDITS not in self._server.workbench.features
 
-    def heard(self, event: p.Event) -> None:
+    def on_event(self, event: p.Event) -> None:
         """Take in an event."""
         if isinstance(event.body, p.EditChanged):
             self.changed(event.body.edit.uri)

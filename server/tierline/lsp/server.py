@@ -22,7 +22,7 @@ from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
 from tierline.lsp.launch import tidy
-from tierline.lsp.params import usable
+from tierline.lsp.params import sanitize
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.proposals import Proposals
 from tierline.lsp.wire import MethodError, TierlineProtocol
@@ -109,8 +109,8 @@ class TierlineServer(LanguageServer):
 
     def _publish(self, event: protocol.Event) -> None:
         self.protocol.notify(protocol.EVENT, event)
-        self.chat_documents.heard(event)
-        self.proposals.heard(event)
+        self.chat_documents.on_event(event)
+        self.proposals.on_event(event)
         lenses.refresh(self, event)
 
     async def close_session(self) -> None:
@@ -228,7 +228,7 @@ def _as_command(
     async def command(*arguments: Any) -> Any:
         raw = arguments[0] if arguments else None
         try:
-            params: Any = server.protocol._converter.structure(usable(raw), method.params)
+            params: Any = server.protocol._converter.structure(sanitize(raw), method.params)
         except Exception as error:
             raise MethodError(
                 TierlineError(

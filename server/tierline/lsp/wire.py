@@ -19,7 +19,7 @@ from pygls.protocol.json_rpc import (
 
 from tierline import protocol
 from tierline.errors import TierlineError
-from tierline.lsp.params import usable
+from tierline.lsp.params import sanitize
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class TierlineProtocol(LanguageServerProtocol):
         else:
             kind = self._result_types.pop(data["id"], None) or JsonRPCResponseMessage
         if _ours(data.get("method")) and "params" in data:
-            data = data | {"params": usable(data["params"])}
+            data = data | {"params": sanitize(data["params"])}
         return self._converter.structure(data, kind)
 
     def handle_message(self, message: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierline.session.aside import aside
+from tierline.session.longtext import in_thread_when_long
 from tierline.workspace import secrets
 
 
@@ -17,4 +17,4 @@ def redact(text: str) -> tuple[str, list[str]]:
 
 async def redacted(text: str) -> tuple[str, list[str]]:
     """As ``redact``; a long text does not keep others waiting."""
-    return await aside(text, redact, text)
+    return await in_thread_when_long(text, redact, text)

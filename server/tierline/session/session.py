@@ -87,14 +87,14 @@ class Session:
         mcp_servers: Sequence[ServerDefinition] = (),
         progress: Progress | None = None,
         workbench: Workbench | None = None,
-        looking: bool = False,
+        read_only: bool = False,
     ) -> None:
-        """``looking``: nothing is written, no unfinished reply is taken up, nothing is indexed."""
+        """``read_only``: nothing is written, no unfinished reply taken up, nothing indexed."""
         self._unseen = Unseen()
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
         settings, self._problems = config.load(self.home.parent, editor_settings)
-        self.preferences = Preferences(settings, settings.context.mode, looking=looking)
+        self.preferences = Preferences(settings, settings.context.mode, read_only=read_only)
         self.bus = EventBus(publish)
         self.bus.on_context = self._budget_soon
         self.queue = TurnQueue()
@@ -110,7 +110,7 @@ class Session:
             if self.settings.privacy.redact_persisted
             else None,
             on_notice=lambda found: self._later(found.code, found.text),
-            looking=looking,
+            read_only=read_only,
         )
         self.counters = make_counters(self.home)
         self.loader = loader = Loader(
@@ -303,7 +303,7 @@ class Session:
         """Take up the newest session with its files and pins. Never fails: problems are notices."""
         self._loop = asyncio.get_running_loop()
         self.counters.warn = lambda text: self._later("counting", text)
-        if not self.looking:
+        if not self.read_only:
             await self.drafts.recover()
         if self.settings.history.restore:
             try:
@@ -320,7 +320,7 @@ class Session:
         self.bus.session_id = self.conversation.session_id
         await self.models.start()
         self.symbols.start()
-        if not self.looking:
+        if not self.read_only:
             self.servers.start(self._mcp_servers)
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
@@ -435,7 +435,7 @@ class Session:
     def database(self, name: str) -> Path:
         """Where a SQLite file of the workspace is; whoever only looks gets a copy."""
         path = self.home / f"{name}.sqlite3"
-        return self._unseen.place(path) if self.looking else path
+        return self._unseen.place(path) if self.read_only else path
 
     @property
     def settings(self) -> config.Settings:
@@ -448,9 +448,9 @@ class Session:
         return self.preferences.mode
 
     @property
-    def looking(self) -> bool:
+    def read_only(self) -> bool:
         """Nothing is written."""
-        return self.preferences.looking
+        return self.preferences.read_only
 
     @property
     def strategy(self) -> str:

@@ -84,19 +84,19 @@ class HistoryStore:
         clock: Callable[[], float] = time.time,
         randomness: Callable[[int], bytes] = os.urandom,
         log_name: str = "history.jsonl",
-        looking: bool = False,
+        read_only: bool = False,
     ) -> None:
         """``root`` is the workspace's folder; ``clock`` gives seconds since 1970.
 
-        ``looking``: nothing is written. Whoever tries gets a StorageError, and the chat goes on in
-        memory; the index catches up with the log in a copy.
+        ``read_only``: nothing is written. Whoever tries gets a StorageError, and the chat goes on
+        in memory; the index catches up with the log in a copy.
         """
         self.folder = root / FOLDER
         self.log = HistoryLog(self.folder / log_name)
-        self.read_only = looking
+        self.read_only = read_only
         self._unseen = Unseen()
         index = self.folder / "index.sqlite3"
-        self.index = Index(self.log, self._unseen.place(index) if looking else index)
+        self.index = Index(self.log, self._unseen.place(index) if read_only else index)
         self.images = ImageStore(self.folder / "images")
         self.drafts = Drafts(self.folder, redact)
         self._redact = redact

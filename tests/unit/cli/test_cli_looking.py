@@ -140,7 +140,7 @@ def test_a_damaged_database_is_left_to_the_server(workspace: Path, model: WireSe
 
 
 def test_a_store_that_only_looks_refuses_to_write(tmp_path: Path) -> None:
-    store = HistoryStore(tmp_path, looking=True)
+    store = HistoryStore(tmp_path, read_only=True)
     with pytest.raises(StorageError, match="look at it only"):
         store.append(store.make("user", "hello"))
     store.close()

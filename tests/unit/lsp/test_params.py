@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tierline.lsp.params import LARGEST, UnusableError, usable
+from tierline.lsp.params import LARGEST, UnusableError, sanitize
 from tierline.workspace.flavour import POSIX
 
 
@@ -17,7 +17,7 @@ def test_halves_are_mended_and_everything_else_stays() -> None:
         "b": True,
         "f": 1e300,
     }
-    assert usable(value) == {
+    assert sanitize(value) == {
         "a": ["x\ufffd", {"\ufffd": "🙂"}],
         "n": LARGEST,
         "b": True,
@@ -26,13 +26,13 @@ def test_halves_are_mended_and_everything_else_stays() -> None:
 
 
 def test_a_file_name_of_other_bytes_stays() -> None:
-    assert usable({"path": "b\udcff.py"}) == {"path": "b\udcff.py"}
+    assert sanitize({"path": "b\udcff.py"}) == {"path": "b\udcff.py"}
 
 
 @pytest.mark.parametrize("value", [{"limit": 2**63}, [[-(2**70)]]])
 def test_numbers_beyond_every_store_are_refused(value: Any) -> None:
     with pytest.raises(UnusableError, match="too large"):
-        usable(value)
+        sanitize(value)
 
 
 def test_nesting_is_bounded() -> None:
@@ -40,7 +40,7 @@ def test_nesting_is_bounded() -> None:
     for _ in range(500):
         value = [value]
     with pytest.raises(UnusableError, match="nested"):
-        usable(value)
+        sanitize(value)
 
 
 def test_a_path_with_half_of_a_character_has_an_address() -> None:

@@ -38,7 +38,7 @@ def in_order(
     @wraps(method)
     async def run(self: Service, params: Params) -> T:
         async with self._conversation.changes:
-            return await whole(method(self, params))
+            return await shield(method(self, params))
 
     return run
 
@@ -81,7 +81,7 @@ def _counted(conversation: Conversation) -> Iterator[None]:
         conversation.opening -= 1
 
 
-async def whole(work: Coroutine[Any, Any, T]) -> T:
+async def shield(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end even if cancelled meanwhile: half a record is worse than a late stop."""
     task = asyncio.ensure_future(work)
     try:

@@ -378,7 +378,7 @@ class EditService:
     def _listen(self) -> None:
         """While an edit is open, look whether another window decides something about it."""
         idle = self._listening is None or self._listening.done()
-        if idle and self.any_open and not self._preferences.looking:
+        if idle and self.any_open and not self._preferences.read_only:
             self._listening = asyncio.ensure_future(self._heard())
 
     async def _heard(self) -> None:

@@ -17,11 +17,11 @@ from tierline.context.plan import ContextPlan
 from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.session.aside import LONG, aside
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import behind_openings
 from tierline.session.events import EventBus
 from tierline.session.files.sizes import FileSizes
+from tierline.session.longtext import LONG, in_thread_when_long
 from tierline.session.state.plan import LastPlan
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions, readings
@@ -140,7 +140,7 @@ class FileService:
 
     async def _mentioned(self, text: str) -> list[tuple[str, Loaded | Refusal]]:
         found = []
-        mentioned = await aside(text, mentions, text)
+        mentioned = await in_thread_when_long(text, mentions, text)
         for path in dict.fromkeys(mention.path for mention in mentioned):
             for reading in readings(path):
                 entry = self.context.get(self.key(reading))

@@ -14,10 +14,10 @@ from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.session.aside import aside
 from tierline.session.consents import ConsentService, visible_text
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
+from tierline.session.longtext import in_thread_when_long
 from tierline.session.models import ModelService
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
@@ -140,7 +140,7 @@ class UrlService:
         if self._preferences.settings.context.pasted_links == "never":
             return
         found = []
-        for link in await aside(turn.text, links, turn.text):
+        for link in await in_thread_when_long(turn.text, links, turn.text):
             try:
                 url = parse(link).url
             except UrlRefused:

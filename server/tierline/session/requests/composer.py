@@ -133,7 +133,7 @@ class Composer:
         snapshot = await self._snapshot(turn, after_overflow)
         composed = await self._build(snapshot, provider)
         if turn.rounds == 1:
-            _has_all(composed.plan, turn.must)
+            _has_all(composed.plan, turn.required_files)
         self._sources.retrieval.planned(turn, composed.plan, composed.context_line)
         return composed
 

@@ -123,7 +123,7 @@ class SymbolService:
         return (
             self._preferences.settings.symbols.enabled
             and len(self._loader.roots) > 0
-            and not self._preferences.looking
+            and not self._preferences.read_only
         )
 
     @property

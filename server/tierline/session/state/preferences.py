@@ -16,5 +16,5 @@ class Preferences:
     mode: p.ContextMode = "light"
     strategy_now: str = ""
     """A history selection for this run alone (``tierline build --strategy``)."""
-    looking: bool = False
+    read_only: bool = False
     """Nothing is written, no unfinished reply is taken up, nothing is indexed."""

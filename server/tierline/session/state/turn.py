@@ -14,7 +14,7 @@ from tierline.context.thinking import SHOWN, Binding, text_of
 from tierline.history.messages import Message
 from tierline.history.state import StreamFilter
 from tierline.providers.base import Stop, ToolCall, Usage
-from tierline.session.aside import both_ends
+from tierline.session.longtext import both_ends
 
 
 @define
@@ -30,7 +30,7 @@ class Turn:
     text: str
     selection: str = ""
     active_uri: str = ""
-    must: frozenset[str] = frozenset()
+    required_files: frozenset[str] = frozenset()
     """Keys of files without which nothing is to be sent."""
     reply: list[str] = field(factory=list)
     """Pieces of the reply's text."""
@@ -49,7 +49,7 @@ class Turn:
     stop: Stop | None = None
     malformed: int = 0
     cancelled: bool = False
-    over: bool = False
+    finished: bool = False
     """True once clients were told of its end."""
     rounds: int = 0
     """Requests so far, the present one included."""

@@ -35,7 +35,7 @@ from tierline.providers.base import (
 from tierline.session.caching.service import CacheService
 from tierline.session.conversation import Conversation, turncost
 from tierline.session.conversation.callrows import results_of, shown_text
-from tierline.session.conversation.ordering import whole
+from tierline.session.conversation.ordering import shield
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.urls import UrlService
@@ -133,7 +133,7 @@ class Rounds:
         while True:
             turn.begin_round()
             composed, strategy = await self._ask(turn)
-            message = await whole(self._record(turn, composed, strategy))
+            message = await shield(self._record(turn, composed, strategy))
             stop = turn.stop or Stop("incomplete")
             if not turn.calls:
                 return self.finished(turn, message)
@@ -342,10 +342,10 @@ class Rounds:
                         self._bus.publish(p.ToolChanged(turn.group_id, row))
                         tasks.append(group.create_task(self._tools.run(call, message)))
             except asyncio.CancelledError:
-                await whole(self._stopped(turn, batch, tasks))
+                await shield(self._stopped(turn, batch, tasks))
                 raise
             for call, task in zip(batch, tasks, strict=True):
-                await whole(self._result(turn, call, *task.result()))
+                await shield(self._result(turn, call, *task.result()))
 
     def _batch(self, waiting: list[ToolCall]) -> list[ToolCall]:
         """The calls to run next: one that must be alone, or all in a row that need not."""

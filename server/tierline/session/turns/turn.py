@@ -15,7 +15,7 @@ from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
 from tierline.session.compaction.service import CompactionService
 from tierline.session.conversation import Conversation, turncost
-from tierline.session.conversation.ordering import in_order, whole
+from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
 from tierline.session.files.service import FileService
 from tierline.session.models import ModelService
@@ -72,11 +72,11 @@ class TurnRunner:
         self._idle.set()
 
     async def send(
-        self, params: p.ChatSendParams, must: frozenset[str] = frozenset()
+        self, params: p.ChatSendParams, required_files: frozenset[str] = frozenset()
     ) -> p.ChatSendResult:
         """Write the prompt down, start its turn or queue it, and answer at once.
 
-        ``must``: keys of files without which the turn ends before anything is sent.
+        ``required_files``: keys of files without which the turn ends before anything is sent.
 
         Raises:
             TierlineError: ``empty_prompt``; ``not_sendable`` if a picture or the selection may not
@@ -84,9 +84,11 @@ class TurnRunner:
                 and the turn runs all the same, with a notice).
         """
         async with self._conversation.changes:
-            return await self._send(params, must)
+            return await self._send(params, required_files)
 
-    async def _send(self, params: p.ChatSendParams, must: frozenset[str]) -> p.ChatSendResult:
+    async def _send(
+        self, params: p.ChatSendParams, required_files: frozenset[str]
+    ) -> p.ChatSendResult:
         text, notices = await redacted(params.text)
         selection, found = await redacted(params.selection)
         notices += [notice for notice in found if notice not in notices]
@@ -121,7 +123,7 @@ class TurnRunner:
             text=text,
             selection=selection,
             active_uri=params.active_uri,
-            must=must,
+            required_files=required_files,
         )
         queued = not self._queue.idle or self._compaction.running
         self._queue.waiting.append(turn)
@@ -198,7 +200,7 @@ class TurnRunner:
                 with self._models.held():
                     await self._run(turn)
             except asyncio.CancelledError:
-                await whole(self._interrupted(turn))
+                await shield(self._interrupted(turn))
                 if self._closing or not turn.cancelled:
                     raise
             except Exception:
@@ -215,20 +217,20 @@ class TurnRunner:
         try:
             finished = await self._rounds.run(turn)
         except (TierlineError, ProviderError) as error:
-            await whole(self._failed(turn, error.code, error.message, error.advice))
+            await shield(self._failed(turn, error.code, error.message, error.advice))
         except EmptyReplyError:
-            await whole(self._failed(turn, *EMPTY_REPLY))
+            await shield(self._failed(turn, *EMPTY_REPLY))
         else:
-            await whole(self._ended(turn, finished))
+            await shield(self._ended(turn, finished))
 
     async def _ended(self, turn: Turn, finished: p.TurnFinished, code: str = "") -> None:
         """Write down how the turn went, then tell the clients. Nothing follows."""
         await self._reflection.ended(turn, finished.outcome, code)
-        turn.over = True
+        turn.finished = True
         self._bus.publish(finished)
 
     async def _interrupted(self, turn: Turn) -> None:
-        if turn.over:
+        if turn.finished:
             return
         if turn.recorded and turn.message is not None and not turn.calls:
             # The reply was whole before it could be stopped.

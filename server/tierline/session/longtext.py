@@ -15,7 +15,9 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-async def aside(text: str, work: Callable[_P, _T], *args: _P.args, **more: _P.kwargs) -> _T:
+async def in_thread_when_long(
+    text: str, work: Callable[_P, _T], *args: _P.args, **more: _P.kwargs
+) -> _T:
     """What ``work`` returns; in a thread if it goes through a long text, else at once."""
     if len(text) <= LONG:
         return work(*args, **more)
