@@ -198,7 +198,7 @@ async def test_time_output_and_children_are_bounded(open_editor: Open, workspace
         ]
         whole = next(r for r in kept if r.get("role") == "tool")["content"][0]["content"]
         assert len(whole) < 21_000
-        assert "bytes left out" in whole
+        assert "characters left out" in whole
         assert "flood 39999" in whole
         assert told["c2"].startswith("Error: Stopped after 5 s")
         for call in ("c2", "c3"):

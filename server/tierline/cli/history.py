@@ -157,7 +157,8 @@ def query(
 ) -> None:
     """Read the history with SQL, as the model does with its tool query_db."""
     from tierline.folder import FOLDER
-    from tierline.store.query_db import VIEWS, cell, query_db
+    from tierline.store.query_db import cell, query_db
+    from tierline.store.query_worker import VIEWS
     from tierline.store.sessions import HistoryStore
 
     if not (root / FOLDER).is_dir():  # looking must not leave a folder behind

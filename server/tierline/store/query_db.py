@@ -1,27 +1,31 @@
-"""``query_db``: one read-only SELECT over the history, held in bounds by SQLite itself.
+"""``query_db``: one read-only SELECT over the history, in bounds whatever it asks for.
 
-Seed 000, section 5. The connection is opened read-only, an authorizer admits reading of the public
-views and nothing else, a progress handler stops what takes too long, and rows and characters are
-limited. Dropped messages are not in the views, so no query can bring them back.
+The connection is opened read-only, an authorizer admits reading of the public views and nothing
+else, and rows and characters are limited. The query runs in a process of its own
+(``query_worker``), which is killed when its time is over. Dropped messages are not in the views, so
+no query can bring them back.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
+import json
 import sqlite3
-import time
+import subprocess
+import sys
+import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from tierline.context.prompt import ToolSpec
-from tierline.context.text import clip
 from tierline.store.index import Index
+from tierline.store.query_worker import READY, VIEWS
 
-VIEWS = ("messages", "groups", "sessions")
+_LATE = "interrupted"
+START_SECONDS = 20.0
+"""For the process to start, on a machine that is busy."""
 
 TOOL = ToolSpec(
     name="query_db",
@@ -38,16 +42,6 @@ TOOL = ToolSpec(
         "required": ["sql"],
     },
 )
-
-_ALLOWED = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_FUNCTION,
-    getattr(sqlite3, "SQLITE_RECURSIVE", 33),
-}
-_FORBIDDEN_FUNCTIONS = frozenset(
-    {"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"}
-)
-_TABLES = frozenset({"message", "session"})
 
 
 @frozen
@@ -89,7 +83,9 @@ class Answer:
 
 
 def query_db(index: Index, sql: str, limits: Limits | None = None) -> Answer:
-    """Run one SELECT. Never raises: what is wrong with the query is the answer's ``error``."""
+    """Run one SELECT. Never raises: what is wrong with the query is the answer's ``error``.
+    Blocking, in a process that is gone when this returns.
+    """
     index.catch_up()
     bounds = limits or Limits()
     if not isinstance(sql, str) or not sql.strip() or "\0" in sql:
@@ -97,28 +93,21 @@ def query_db(index: Index, sql: str, limits: Limits | None = None) -> Answer:
     try:
         with index.connection():
             pass  # made, if it was not there
-        connection = _open(index.path)
     except sqlite3.Error as error:
         return Answer(
             error=f"The history index cannot be read now ({error}). Try again; if it stays so, "
             f"move {index.path.name} away: it is made anew from the log."
         )
-    deadline = time.monotonic() + bounds.seconds
+    path = index.path.absolute().as_posix()
+    asked = json.dumps({"path": path, "sql": sql, **asdict(bounds)})
     try:
-        connection.set_progress_handler(lambda: int(time.monotonic() > deadline), 10_000)
-        guard = connection.execute("SELECT value FROM meta WHERE key = 'guard'").fetchone()[0]
-        names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-        connection.set_authorizer(functools.partial(_authorize, guard, names))
-        return _collect(connection.execute(sql), bounds)
-    except sqlite3.ProgrammingError as error:
-        words = str(error)
-        if "one statement" in words:
-            words = "only one statement at a time"
-        return Answer(error=f"Not run: {words}.")
-    except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
-        return Answer(error=_explain(error, bounds))
-    finally:
-        connection.close()
+        told = _in_process(asked, bounds.seconds)
+    except OSError as error:
+        return Answer(error=f"Not run: the process for it could not be started ({error.strerror}).")
+    if words := told.get("error", ""):
+        return Answer(error=_explain(str(words), bounds))
+    rows = tuple(map(tuple, told["rows"]))
+    return Answer(tuple(told["columns"]), rows, bool(told["truncated"]))
 
 
 def run(index: Index, arguments: Mapping[str, Any]) -> tuple[str, bool]:
@@ -127,73 +116,49 @@ def run(index: Index, arguments: Mapping[str, Any]) -> tuple[str, bool]:
     return answer.text(), bool(answer.error)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"file:{quote(str(path.absolute().as_posix()))}?mode=ro", uri=True, timeout=2.0
+def _in_process(asked: str, seconds: float) -> Mapping[str, Any]:
+    """What the worker answers; an ``error`` if it was ended or failed."""
+    process = subprocess.Popen(
+        # -P: the working directory is the user's project, none of its modules may be imported.
+        [sys.executable, "-P", "-m", "tierline.store.query_worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
     )
-    connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    if hasattr(connection, "setlimit"):
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 20_000_000)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 20_000)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    return connection
-
-
-def _authorize(
-    guard: str,
-    names: set[str],
-    action: int,
-    first: str | None,
-    second: str | None,
-    database: str | None,
-    view: str | None,
-) -> int:
-    """Admit SELECT, harmless functions, and reading: of the views, and of tables by the views that
-    only the schema can name (``guard``).
-    """
-    allowed = action in _ALLOWED
-    if action == sqlite3.SQLITE_READ:
-        name = first or ""
-        by_view = name in _TABLES and (view or "").startswith(guard)
-        # Counting the rows of the query's own table expression is reported without a database.
-        own = database is None and name not in names and not name.startswith(("sqlite_", "pragma_"))
-        allowed = name in VIEWS or name.startswith(guard) or by_view or own
-    elif action == sqlite3.SQLITE_FUNCTION:
-        allowed = (second or "").lower() not in _FORBIDDEN_FUNCTIONS
-    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-
-def _collect(cursor: sqlite3.Cursor, bounds: Limits) -> Answer:
-    columns = tuple(d[0] for d in cursor.description or ())
-    if not columns:
-        return Answer(error="Not run: only SELECT is possible.")
-    rows: list[tuple[Any, ...]] = []
-    room = bounds.characters
-    truncated = False
-    for row in cursor:
-        if len(rows) >= bounds.rows or room <= 0:
-            truncated = True
-            break
-        cells: list[Any] = []
-        for value in row:
-            long = isinstance(value, str) and len(value) > room
-            cells.append(clip(value, max(room, 0)) if long else value)
-            truncated = truncated or long
-            room -= len(cell(cells[-1]))
-        rows.append(tuple(cells))
-    return Answer(columns, tuple(rows), truncated)
+    assert process.stdin is not None and process.stdout is not None
+    late = threading.Timer(START_SECONDS, process.kill)
+    late.start()
+    try:
+        process.stdin.write(asked + "\n")
+        process.stdin.flush()
+        began = process.stdout.readline().strip() == READY
+        late.cancel()
+        if not began:
+            return {"error": "the process for it did not start"}
+        late = threading.Timer(seconds, process.kill)
+        late.start()
+        line = process.stdout.readline()
+    except BrokenPipeError:
+        return {"error": "the process for it ended early"}
+    finally:
+        late.cancel()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    answer: Mapping[str, Any] = json.loads(line) if line.endswith("\n") else {"error": _LATE}
+    return answer
 
 
 def cell(value: Any) -> str:
-    """A value as text: nothing for NULL, the size of binary data."""
-    if isinstance(value, bytes):
-        return f"({len(value)} bytes)"
+    """A value as text: nothing for NULL."""
     return "" if value is None else str(value)
 
 
-def _explain(error: Exception, bounds: Limits) -> str:
-    words = str(error)
+def _explain(words: str, bounds: Limits) -> str:
     if "interrupt" in words:
         return f"Stopped after {bounds.seconds:g} seconds: narrow the query or add LIMIT."
     if "not authorized" in words or "prohibited" in words or "readonly" in words:

@@ -24,6 +24,8 @@ from tierline.workspace.survey import readable
 PAGE = DEFAULTS.full - 400
 """Characters of file text on one page; the rest is for path, fence and note."""
 MOST_NAMES = 400
+MOST_GLOB = 1000
+"""Characters of a glob; longer ones fit no path, and take long to compile."""
 SECONDS = 10.0
 """A listing that takes longer is ended, which is said."""
 
@@ -54,7 +56,11 @@ LIST_FILES = ToolSpec(
         "type": "object",
         "properties": {
             "folder": {"type": "string", "description": "Folder to list; default: all."},
-            "pattern": {"type": "string", "description": "Glob over the path or the name."},
+            "pattern": {
+                "type": "string",
+                "maxLength": MOST_GLOB,
+                "description": "Glob over the path or the name.",
+            },
         },
     },
 )
@@ -108,23 +114,24 @@ def read_file(loader: Loader, arguments: Mapping[str, Any]) -> Output:
 
 def list_files(loader: Loader, arguments: Mapping[str, Any]) -> Output:
     """Paths, one a line. Blocking."""
-    found = readable(loader, str(arguments.get("folder", "")))
+    until = time.monotonic() + SECONDS
+    found = readable(loader, str(arguments.get("folder", "")), until=until)
     if isinstance(found, Refusal):
         return Output(told(found), error=True)
     pattern = str(arguments.get("pattern", ""))
     names: list[str] = []
-    more, size, deadline = "", 0, time.monotonic() + SECONDS
-    for place in found:
-        if not matches(place.key, pattern):
-            continue
-        size += len(place.key) + 1
-        if len(names) == MOST_NAMES or size > PAGE:
-            more = "(There are more files: name a folder or a pattern.)"
-            break
-        if time.monotonic() > deadline:
-            more = "(The listing took too long and was ended: name a folder.)"
-            break
-        names.append(place.key)
+    more, size = "", 0
+    try:
+        for place in found:
+            if not matches(place.key, pattern):
+                continue
+            size += len(place.key) + 1
+            if len(names) == MOST_NAMES or size > PAGE:
+                more = "(There are more files: name a folder or a pattern.)"
+                break
+            names.append(place.key)
+    except TimeoutError:
+        more = "(The listing took too long and was ended: name a folder.)"
     if not names:
         return Output(more or "No files.", note="none")
     count = f"{len(names)}{'+' if more else ''} file{'s' * (len(names) != 1)}"

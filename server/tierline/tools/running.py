@@ -6,6 +6,7 @@ The program gets no standard input, and of the environment nothing that looks li
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import re
@@ -15,9 +16,13 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from tierline.context.text import clip, clip_end
+
 _SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)|^TIERLINE_", re.I)
 _GRACE_SECONDS = 2.0
 _CHUNK = 65_536
+_SPARE = 64
+"""Characters before the kept end that tell whether it begins inside a visible one."""
 _groups: set[int] = set()
 """Process groups of the commands that run now."""
 
@@ -30,44 +35,55 @@ class Ended:
     code: int | None = None
     timed_out: bool = False
     left_out: int = 0
-    """Bytes of output that were dropped in the middle."""
+    """Characters of output that were dropped in the middle."""
     error: str = ""
     """Why it could not be started."""
 
 
 class Kept:
-    """The beginning and the end of a stream of bytes; memory does not grow with the stream."""
+    """The beginning and the end of a stream of UTF-8; memory does not grow with the stream.
+
+    All counts are of characters (code points), and no cut falls inside one, whatever pieces the
+    bytes come in. Bytes that are no UTF-8 count as one character each, the replacement character.
+    """
 
     def __init__(self, most: int) -> None:
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._half = max(1, most // 2)
-        self.left_out = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._head_room = most // 2
+        self._tail_room = most - self._head_room
+        self._head = ""
+        self._next = ""
+        """The character behind the head: a cut between the two may fall inside a visible one."""
+        self._tail = ""
+        self._dropped = 0
 
     def add(self, data: bytes) -> None:
         """More of the stream."""
-        room = self._half - len(self._head)
+        self._take(self._decoder.decode(data))
+
+    def end(self) -> tuple[str, int]:
+        """What is kept, with a line that says what is not; and how many characters are not."""
+        self._take(self._decoder.decode(b"", final=True))
+        if len(self._tail) <= self._tail_room and not self._dropped:
+            return self._head + self._tail, 0
+        whole = len(self._head) + len(self._tail) + self._dropped
+        # An emoji and its skin tone are one character to a reader: the ends give way a little.
+        head = clip(self._head + self._next, len(self._head))
+        tail = clip_end(self._tail, self._tail_room)
+        left_out = whole - len(head) - len(tail)
+        return f"{head}\n[… {left_out:,} characters left out …]\n{tail}", left_out
+
+    def _take(self, text: str) -> None:
+        room = self._head_room - len(self._head)
         if room > 0:
-            self._head += data[:room]
-            data = data[room:]
-        self._tail += data
-        if len(self._tail) > 2 * self._half:
-            self._trim()
-
-    def text(self) -> str:
-        """What is kept, with a line that says what is not."""
-        self._trim()
-        head = self._head.decode("utf-8", "replace")
-        tail = self._tail.decode("utf-8", "replace")
-        if self.left_out:
-            return f"{head}\n[… {self.left_out:,} bytes left out …]\n{tail}"
-        return (self._head + self._tail).decode("utf-8", "replace")
-
-    def _trim(self) -> None:
-        over = len(self._tail) - self._half
+            self._head += text[:room]
+            text = text[room:]
+        self._next = self._next or text[:1]
+        self._tail += text
+        over = len(self._tail) - self._tail_room - _SPARE
         if over > 0:
-            self.left_out += over
-            del self._tail[:over]
+            self._tail = self._tail[over:]
+            self._dropped += over
 
 
 def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -77,7 +93,7 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 async def run(
-    command: Sequence[str] | str, folder: str, *, seconds: float, most_bytes: int
+    command: Sequence[str] | str, folder: str, *, seconds: float, most_characters: int
 ) -> Ended:
     """Run a command (a string goes to the system's shell) and wait for its end.
 
@@ -100,7 +116,7 @@ async def run(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Ended("", error=reason)
-    kept = Kept(most_bytes)
+    kept = Kept(most_characters)
     timed_out = False
     _groups.add(process.pid)
     try:
@@ -115,7 +131,8 @@ async def run(
         ending.add_done_callback(lambda _: _groups.discard(process.pid))
         await asyncio.shield(ending)
     code = None if timed_out else process.returncode
-    return Ended(kept.text(), code, timed_out, kept.left_out)
+    output, left_out = kept.end()
+    return Ended(output, code, timed_out, left_out)
 
 
 def end_all() -> None:

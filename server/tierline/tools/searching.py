@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
-from tierline.tools.reading import PAGE, matches, told
+from tierline.tools.reading import MOST_GLOB, PAGE, matches, told
 from tierline.tools.registry import Call, Output, Tool
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
@@ -26,6 +28,9 @@ SECONDS = 10.0
 SLOW = "(The search took too long and was ended: name a folder or a pattern.)"
 LINE_SECONDS = 0.25
 """A pattern that takes longer on one line is given up: it would never end."""
+MOST_REPEATS = 100_000
+"""Of all counts of a pattern multiplied: the library writes them out when it compiles."""
+_COUNT = re.compile(r"\{\s*(?:\d*\s*,\s*)?(\d+)\s*(?:,\s*\d*\s*)?\}")
 
 SEARCH_CODE = ToolSpec(
     name="search_code",
@@ -41,7 +46,11 @@ SEARCH_CODE = ToolSpec(
             "regex": {"type": "boolean"},
             "ignore_case": {"type": "boolean"},
             "folder": {"type": "string", "description": "Folder or file to search; default: all."},
-            "pattern": {"type": "string", "description": "Glob over the path, e.g. `*.py`."},
+            "pattern": {
+                "type": "string",
+                "maxLength": MOST_GLOB,
+                "description": "Glob over the path, e.g. `*.py`.",
+            },
         },
         "required": ["query"],
     },
@@ -65,42 +74,47 @@ def search_code(loader: Loader, arguments: Mapping[str, Any]) -> Output:
         match = _matcher(arguments)
     except ValueError as error:
         return Output(f"The pattern is not usable: {error}.", error=True)
-    found = readable(loader, str(arguments.get("folder", "")))
+    until = time.monotonic() + SECONDS
+    found = readable(loader, str(arguments.get("folder", "")), until=until)
     if isinstance(found, Refusal):
         return Output(told(found), error=True)
     pattern = str(arguments.get("pattern", ""))
     try:
-        return _search(loader, (p for p in found if matches(p.key, pattern)), match)
-    except TimeoutError:
+        return _search(loader, (p for p in found if matches(p.key, pattern)), match, until)
+    except _SlowPatternError:
         return Output("The pattern takes too long on some line; use a simpler one.", error=True)
 
 
-def _search(loader: Loader, places: Iterable[Resolved], match: Match) -> Output:
+class _SlowPatternError(Exception):
+    """The expression does not end in time on one line."""
+
+
+def _search(loader: Loader, places: Iterable[Resolved], match: Match, deadline: float) -> Output:
     lines: list[str] = []
-    more, size, files, deadline = "", 0, 0, time.monotonic() + SECONDS
-    for place in places:
-        if time.monotonic() > deadline:
-            more = SLOW
-            break
-        current = loader.current(place, MOST_BYTES)
-        if isinstance(current, Refusal):
-            continue
-        before = len(lines)
-        for number, line in enumerate(current[0].text.split("\n"), 1):
-            if (hit := match(line)) is None:
-                if time.monotonic() > deadline:  # a slow pattern and many lines
-                    more = SLOW
-                    break
+    more, size, files = "", 0, 0
+    try:
+        for place in places:
+            current = loader.current(place, MOST_BYTES)
+            if isinstance(current, Refusal):
                 continue
-            shown = f"{place.key}:{number}: {redact(_around(line, *hit))[0]}"
-            size += len(shown) + 1
-            if len(lines) == MOST_LINES or size > PAGE:
-                more = "(There are more matches: search for something rarer, or name a folder.)"
+            before = len(lines)
+            for number, line in enumerate(current[0].text.split("\n"), 1):
+                if (hit := match(line)) is None:
+                    if time.monotonic() > deadline:  # a slow pattern and many lines
+                        more = SLOW
+                        break
+                    continue
+                shown = f"{place.key}:{number}: {redact(_around(line, *hit))[0]}"
+                size += len(shown) + 1
+                if len(lines) == MOST_LINES or size > PAGE:
+                    more = "(There are more matches: search for something rarer, or name a folder.)"
+                    break
+                lines.append(shown)
+            files += len(lines) > before
+            if more:
                 break
-            lines.append(shown)
-        files += len(lines) > before
-        if more:
-            break
+    except TimeoutError:
+        more = SLOW
     if not lines:
         return Output(more or "No matches.", note="none")
     count = f"{len(lines)}{'+' if more else ''} match{'es' * (len(lines) != 1)}"
@@ -121,15 +135,22 @@ def _matcher(arguments: Mapping[str, Any]) -> Match:
             return None if at < 0 else (at, at + len(wanted))
 
         return plain
+    if math.prod(max(int(count), 1) for count in _COUNT.findall(query)) > MOST_REPEATS:
+        raise ValueError(f"its counts multiply to more than {MOST_REPEATS:,}")
     import regex  # slow to import, and seldom needed
 
     try:
         compiled = regex.compile(query, regex.IGNORECASE if fold else 0)
     except regex.error as error:
         raise ValueError(str(error)) from error
+    except (RecursionError, MemoryError, OverflowError) as error:
+        raise ValueError("it is too deeply nested or too large") from error
 
     def expression(line: str) -> tuple[int, int] | None:
-        found = compiled.search(line, timeout=LINE_SECONDS)
+        try:
+            found = compiled.search(line, timeout=LINE_SECONDS)
+        except TimeoutError:
+            raise _SlowPatternError from None
         return found.span() if found else None
 
     return expression

@@ -1,39 +1,24 @@
-"""Which files the newest commits touched, asked of git. Nothing of the repository's is run by it.
-
-A repository's own configuration can name programs: signature checks, file-system monitors, remote
-helpers that fetch missing objects. All are switched off, and git never speaks to a network here.
-"""
+"""Which files the newest commits touched, asked of git."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import threading
 from collections.abc import Iterable, Sequence
 
+from tierline.workspace import git
+
 MOST_COMMITS = 400
-MOST_BYTES = 4_000_000
-"""Of output that is read: a commit may touch everything."""
-SECONDS = 10.0
-_SAFE = (
-    "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "protocol.allow=never",
-    "-c", "core.quotePath=false", "-c", "core.pager=cat",
-)  # fmt: skip
-_ENV = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-}
+MOST_BYTES = git.MOST_BYTES
 
 
 def newest(folder: str) -> list[frozenset[str]]:
     """The paths below ``folder``, relative to it, that each commit touched, the newest first;
     merges are left out. Empty without git or a history. Blocking, ten seconds at most.
     """
-    raw = _git(
-        folder, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--name-only", "--relative",
-        "-z", "-n", str(MOST_COMMITS), "--format=%x01",
+    raw = git.read(
+        folder, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv",
+        "--no-show-signature", "--name-only", "--relative", "-z", "-n", str(MOST_COMMITS),
+        "--format=%x01", most_bytes=MOST_BYTES,
     )  # fmt: skip
     # The last record may be cut.
     records = raw.split(b"\x01")[1:]
@@ -50,7 +35,7 @@ def tracked(folder: str, paths: Sequence[str]) -> frozenset[str]:
     found: set[str] = set()
     for start in range(0, len(paths), 100):
         names = [f":(literal){path}" for path in paths[start : start + 100]]
-        raw = _git(folder, "ls-files", "-z", "--", *names)
+        raw = git.read(folder, "ls-files", "-z", "--", *names)
         found.update(os.fsdecode(name) for name in raw.split(b"\0") if name)
     return frozenset(found)
 
@@ -79,28 +64,3 @@ def _stamp(path: str) -> tuple[int, int]:
     except OSError:
         return (0, 0)
     return (now.st_mtime_ns, now.st_size)
-
-
-def _git(folder: str, *arguments: str) -> bytes:
-    """Standard output of a git command, as far as it came; empty on failure."""
-    try:
-        process = subprocess.Popen(  # noqa: S603
-            ["git", "-C", folder, *_SAFE, *arguments],  # noqa: S607
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **_ENV},
-        )
-    except OSError:
-        return b""
-    late = threading.Timer(SECONDS, process.kill)
-    late.start()
-    try:
-        assert process.stdout is not None
-        return process.stdout.read(MOST_BYTES)
-    finally:
-        late.cancel()
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()

@@ -1,71 +1,41 @@
 """Ignore rules with git's own semantics: nested ``.gitignore`` files, negation, excluded parents.
 
-pathspec translates each pattern; this module walks the levels as git does, because a list of
-patterns alone cannot know that a file in an excluded folder stays excluded, nor that deeper files
-win. Measured against ``git check-ignore``: see tests/property/test_ignore_against_git.py.
+This module walks the levels as git does, because a list of patterns alone cannot know that a file
+in an excluded folder stays excluded, nor that deeper files win. Measured against
+``git check-ignore``: see tests/property/test_ignore_against_git.py.
+
+Whoever fills a repository writes the rules, so a verdict takes bounded time whatever they are
+(``wildmatch``, ``ignorefile``); only regular files are read.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-import sys
+import threading
+from collections import OrderedDict
 
 from attrs import frozen
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from tierline.workspace.reading import Signature, signature
+from tierline.context.refusals import Reason, Refusal
+from tierline.workspace import git
+from tierline.workspace.ignorefile import MOST_BYTES, IgnoreFile, Rule, as_bytes, as_name, parse
+from tierline.workspace.reading import Signature, read_file, signature
 from tierline.workspace.reserved import reserved
 
 IGNORE_FILES = (".gitignore", ".tierlineignore")
 """Read in each folder; later ones win over earlier ones of the same folder."""
-_MOST_BYTES = 1_000_000
-_MARK = "\xef\xbb\xbf"
-_CLASS = re.compile(r"\[:([a-z]+):\]")
-_CLASSES = {
-    "alpha": "A-Za-z",
-    "digit": "0-9",
-    "alnum": "A-Za-z0-9",
-    "lower": "a-z",
-    "upper": "A-Z",
-    "xdigit": "A-Fa-f0-9",
-    "space": " \t\n\r\f\v",
-    "blank": " \t",
-}
-"""Character classes that git knows and pathspec does not."""
-_ANY_CASE = sys.platform in ("win32", "darwin")
-
-
-@frozen
-class Rule:
-    """One line of an ignore file."""
-
-    line: str
-    source: str
-    pattern: GitIgnoreSpecPattern
-    inner: bool
-    """True for ``x/**``, which matches what is in a folder but not the folder."""
-
-    @property
-    def shown(self) -> str:
-        """The line as a person reads it."""
-        return as_name(self.line)
-
-    def matches(self, path: str, folder: bool) -> bool:
-        """True if the rule names this very path (not merely a folder above it)."""
-        found = self.pattern.match_file(path + "/" if folder else path)
-        if found is None:
-            return False
-        end = found.match.end()
-        length = len(path) + folder
-        if found.match.re.pattern == ".":  # *, ** and /**
-            return True
-        return bool(end < length if self.inner else end == length)
+_MOST_LINE = 100_000
+_MOST_KEPT = 100_000
+"""Rules of all files that are kept in memory."""
+_MOST_FOLDERS = 10_000
+"""Folders whose verdict is kept."""
 
 
 class IgnoreRules:
-    """The rules of one workspace folder. Files are re-read when they change, else served cached."""
+    """The rules of one workspace folder. Files are re-read when they change, else served cached.
+
+    May be called from several threads.
+    """
 
     def __init__(self, root: str, *, user_file: str | None = None) -> None:
         """``root`` is a real path; ``user_file`` replaces git's ``core.excludesFile``."""
@@ -75,8 +45,14 @@ class IgnoreRules:
         self._exclude = os.path.join(found.common, "info", "exclude") if found.git else ""
         self._index = os.path.join(found.git, "index") if found.git else ""
         self._user = user_file
-        self._cache: dict[str, tuple[Signature | None, list[Rule]]] = {}
-        self._kept: tuple[Signature | None, frozenset[str]] = (None, frozenset())
+        self._lock = threading.Lock()
+        self._files: OrderedDict[str, tuple[Signature | None, IgnoreFile | None]] = OrderedDict()
+        self.kept = 0
+        """Rules in memory."""
+        self._version = 0
+        """Grows when a file of rules is read: verdicts on folders are old then."""
+        self._folders: OrderedDict[str, tuple[int, Rule | None]] = OrderedDict()
+        self._in_index: tuple[Signature | None, frozenset[str]] = (None, frozenset())
 
     def ignored(self, path: str, *, folder: bool = False) -> str:
         """The rule that excludes a real path, as ``file: pattern``; empty if none does.
@@ -89,12 +65,13 @@ class IgnoreRules:
         if relative == "." or relative.startswith("../"):
             return ""
         parts = as_bytes(relative).split("/")
+        levels = self._levels(parts)
         for depth in range(1, len(parts) + 1):
-            is_folder = folder or depth < len(parts)
             if reserved(parts[depth - 1]) == "git":
                 return "git: .git"
-            rule = self._deciding(parts[:depth], is_folder)
-            if rule is not None and rule.pattern.include:
+            is_folder = folder or depth < len(parts)
+            rule = self._excluding(parts[:depth], is_folder, levels)
+            if rule is not None:
                 ours = rule.source.endswith(IGNORE_FILES[1])
                 if not ours and not folder and relative in self._tracked():
                     return ""
@@ -106,43 +83,81 @@ class IgnoreRules:
         now = signature(self._index) if self._index else None
         if now is None:
             return frozenset()
-        if self._kept[0] != now:
-            listed = _git(self._top, "ls-files", "-z", "-i", "-c", "--exclude-standard")
-            self._kept = (now, frozenset(listed.split("\0")))
-        return self._kept[1]
+        if self._in_index[0] != now:
+            listed = git.read(self._top, "ls-files", "-z", "-i", "-c", "--exclude-standard")
+            names = listed.decode("utf-8", "surrogateescape").split("\0")
+            self._in_index = (now, frozenset(names))
+        return self._in_index[1]
 
-    def _deciding(self, parts: list[str], folder: bool) -> Rule | None:
-        for above in range(len(parts) - 1, -1, -1):
-            directory = os.path.join(self._top, *map(as_name, parts[:above]))
-            path = "/".join(parts[above:])
-            for name in reversed(IGNORE_FILES):
-                for rule in reversed(self._rules(os.path.join(directory, name))):
-                    if rule.matches(path, folder):
-                        return rule
-        path = "/".join(parts)
-        for name in (self._exclude, self._user_file()):
-            for rule in reversed(self._rules(name) if name else ()):
-                if rule.matches(path, folder):
-                    return rule
-        return None
+    def _levels(self, parts: list[str]) -> list[tuple[int, IgnoreFile]]:
+        """The files that can say something about a path or a folder above it, with the depth of
+        their folder; those that count more come first.
+        """
+        found: list[tuple[int, IgnoreFile]] = []
+        directory = self._top
+        for above, part in enumerate(parts):
+            files = (self._file(os.path.join(directory, name)) for name in IGNORE_FILES)
+            found += ((above, file) for file in files if file is not None)
+            directory = os.path.join(directory, as_name(part))
+        found.reverse()
+        users = (os.path.realpath(name) for name in (self._exclude, self._user_file()) if name)
+        found += ((0, file) for name in users if (file := self._file(name)) is not None)
+        return found
 
-    def _rules(self, path: str) -> list[Rule]:
+    def _excluding(
+        self, parts: list[str], folder: bool, levels: list[tuple[int, IgnoreFile]]
+    ) -> Rule | None:
+        """The rule that excludes this very path, if the deciding one does."""
+        whole = "/".join(parts)
+        if folder:
+            with self._lock:
+                known = self._folders.get(whole)
+                if known is not None and known[0] == self._version:
+                    return known[1]
+                version = self._version
+        rule = None
+        for above, file in levels:
+            if above < len(parts):
+                rule = file.deciding("/".join(parts[above:]) if above else whole, folder)
+                if rule is not None:
+                    break
+        excluding = rule if rule is not None and rule.excludes else None
+        if folder:
+            with self._lock:
+                self._folders[whole] = (version, excluding)
+                if len(self._folders) > _MOST_FOLDERS:
+                    self._folders.popitem(last=False)
+        return excluding
+
+    def _file(self, path: str) -> IgnoreFile | None:
         now = signature(path)
-        known = self._cache.get(path)
-        if known is not None and known[0] == now:
-            return known[1]
-        rules: list[Rule] = []
-        if now is not None:
-            try:
-                with open(path, "rb") as file:
-                    text = file.read(_MOST_BYTES).decode("latin-1")
-            except OSError:
-                text = ""
-            shown = os.path.relpath(path, self._top).replace(os.sep, "/")
-            source = path if shown.startswith("../") else shown
-            rules = parse(text, source)
-        self._cache[path] = (now, rules)
-        return rules
+        with self._lock:
+            known = self._files.get(path)
+            if known is not None and known[0] == now:
+                self._files.move_to_end(path)
+                return known[1]
+        made = self._read(path) if now is not None else None
+        with self._lock:
+            old = self._files.pop(path, (None, None))[1]
+            self._files[path] = (now, made)
+            self.kept += _weight(made) - _weight(old)
+            while self.kept > _MOST_KEPT and len(self._files) > 1:
+                self.kept -= _weight(self._files.popitem(last=False)[1][1])
+            if known is not None or made is not None:
+                self._version += 1
+        return made
+
+    def _read(self, path: str) -> IgnoreFile | None:
+        shown = os.path.relpath(path, self._top).replace(os.sep, "/")
+        source = path if shown.startswith("../") else shown
+        read = read_file(source, path, MOST_BYTES)
+        if not isinstance(read, Refusal):
+            return parse(read.data.decode("latin-1"), source)
+        if read.reason is not Reason.TOO_LARGE:  # git follows no link here, either
+            return None
+        made = IgnoreFile(source)
+        made.refuse(f"more than {MOST_BYTES:,} bytes")
+        return made
 
     def _user_file(self) -> str:
         if self._user is None:
@@ -150,55 +165,8 @@ class IgnoreRules:
         return self._user
 
 
-def as_bytes(name: str) -> str:
-    """A file name with one character per byte of it."""
-    return name if name.isascii() else os.fsencode(name).decode("latin-1")
-
-
-def as_name(text: str) -> str:
-    """The file name of such a text."""
-    return text if text.isascii() else os.fsdecode(text.encode("latin-1"))
-
-
-def parse(text: str, source: str = ".gitignore") -> list[Rule]:
-    """The rules of an ignore file; comments, blanks and invalid lines give none.
-
-    ``text`` holds one character per byte, as git matches bytes: ``?`` is not ``ü``.
-    """
-    rules: list[Rule] = []
-    for raw in text.removeprefix(_MARK).split("\n"):
-        line = _without_trailing_blanks(raw.removesuffix("\r"))
-        if not line or line.startswith("#"):
-            continue
-        try:
-            pattern = GitIgnoreSpecPattern(_for_pathspec(line))
-        except ValueError:
-            continue
-        if pattern.include is None or pattern.regex is None:
-            continue
-        if _ANY_CASE:
-            pattern.regex = re.compile(pattern.regex.pattern, re.IGNORECASE)
-        core = line.removeprefix("!").rstrip("/")
-        rules.append(Rule(line, source, pattern, core.endswith("/**") and core != "/**"))
-    return rules
-
-
-def _without_trailing_blanks(line: str) -> str:
-    """Git drops unescaped trailing blanks (not tabs)."""
-    bare = line.rstrip(" ")
-    backslashes = len(bare) - len(bare.rstrip("\\"))
-    return bare + " " if backslashes % 2 and len(bare) < len(line) else bare
-
-
-def _for_pathspec(line: str) -> str:
-    """Pathspec also strips trailing tabs and the like, which git takes literally."""
-    line = (
-        _CLASS.sub(lambda match: _CLASSES.get(match[1], match[0]), line) if "[:" in line else line
-    )
-    bare = line.rstrip()
-    if bare.endswith("\\"):
-        return line
-    return bare + "".join(f"[{blank}]" for blank in line[len(bare) :])
+def _weight(file: IgnoreFile | None) -> int:
+    return 1 if file is None else 1 + len(file.rules)
 
 
 @frozen
@@ -235,31 +203,16 @@ def _linked(folder: str, marker: str) -> Repository:
 
 
 def _first_line(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline(_MOST_BYTES).strip()
-    except OSError:
+    read = read_file(path, os.path.realpath(path), _MOST_LINE)
+    if isinstance(read, Refusal):
         return ""
-
-
-def _git(top: str, *arguments: str) -> str:
-    """Standard output of a git command that changes nothing and runs no hook; empty on failure."""
-    try:
-        answer = subprocess.run(  # noqa: S603
-            ["git", "-C", top, "-c", "core.fsmonitor=false", *arguments],  # noqa: S607
-            capture_output=True,
-            timeout=10,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return answer.stdout.decode("utf-8", "surrogateescape")
+    return os.fsdecode(read.data.partition(b"\n")[0]).strip()
 
 
 def _excludes_file(top: str) -> str:
     """Git's ``core.excludesFile``, asked of git itself, as its configuration may include files."""
-    if path := _git(top, "config", "--type=path", "--get", "core.excludesFile").strip():
+    said = os.fsdecode(git.read(top, "config", "--type=path", "--get", "core.excludesFile"))
+    if path := said.strip():
         return os.path.join(top, path)
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "git", "ignore")

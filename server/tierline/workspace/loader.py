@@ -39,6 +39,8 @@ _CACHED = 1000
 _MOST_FILES = 500
 _MOST_BYTES = 20_000_000
 """Files and bytes of text that one folder may bring in."""
+_FOLDER_SECONDS = 60.0
+"""After which a folder is not looked through any further."""
 _Ignored: TypeAlias = Literal["refuse", "confirmed", "listed"]
 """What an ignore rule means for a load; a file that is listed already is not judged again."""
 
@@ -187,24 +189,29 @@ class Loader:
         files: dict[str, Loaded] = {}
         skipped: list[Refusal] = []
         size = over = 0
-        for path in walk(place.path, lambda p: bool(self._rule(p, folder=True)), skipped.append):
-            if len(files) >= most or size >= most_bytes:
-                over += 1
-                continue
-            found = self.roots.resolve(path)
-            if isinstance(found, Resolved) and found.key in files:
-                continue
-            loaded = (
-                self._load(found, "refuse", False, self.max_bytes)
-                if isinstance(found, Resolved)
-                else found
-            )
-            if isinstance(loaded, Refusal):
-                skipped.append(loaded)
-            else:
-                files[loaded.key] = loaded
-                size += len(loaded.content.text)
-        notices = skip_notices(skipped, over, len(files))
+        until = time.monotonic() + _FOLDER_SECONDS
+        late: tuple[str, ...] = ()
+        try:
+            for path in walk(place.path, self.excluded, skipped.append, until=until):
+                if len(files) >= most or size >= most_bytes:
+                    over += 1
+                    continue
+                found = self.roots.resolve(path)
+                if isinstance(found, Resolved) and found.key in files:
+                    continue
+                loaded = (
+                    self._load(found, "refuse", False, self.max_bytes)
+                    if isinstance(found, Resolved)
+                    else found
+                )
+                if isinstance(loaded, Refusal):
+                    skipped.append(loaded)
+                else:
+                    files[loaded.key] = loaded
+                    size += len(loaded.content.text)
+        except TimeoutError:
+            late = (f"{place.key or place.root.name} took too long; the rest of it was left out.",)
+        notices = (*skip_notices(skipped, over, len(files)), *late)
         return FolderLoad(tuple(files.values()), tuple(skipped), notices)
 
     # --- changes ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 
@@ -11,12 +12,17 @@ from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
 
 
-def readable(loader: Loader, reference: str = "") -> Iterator[Resolved] | Refusal:
+def readable(
+    loader: Loader, reference: str = "", *, until: float = math.inf
+) -> Iterator[Resolved] | Refusal:
     """Files below a folder that are neither ignored nor secret, in a stable order; of all workspace
     folders if ``reference`` is empty. Links that lead out of the workspace are left out.
+
+    Raises:
+        TimeoutError: from the iterator, at the time ``until`` of the monotonic clock.
     """
     if reference in ("", ".", "./", "/"):
-        return _below(loader, [root.real for root in loader.roots])
+        return _below(loader, [root.real for root in loader.roots], until)
     place = loader.roots.resolve(reference)
     if isinstance(place, Refusal):
         return place
@@ -26,13 +32,13 @@ def readable(loader: Loader, reference: str = "") -> Iterator[Resolved] | Refusa
         return refuse(reference, Reason.NOT_FOUND)
     if loader.excluded(place.path):
         return refuse(reference, Reason.IGNORED)
-    return _below(loader, [place.path])
+    return _below(loader, [place.path], until)
 
 
-def _below(loader: Loader, folders: list[str]) -> Iterator[Resolved]:
+def _below(loader: Loader, folders: list[str], until: float) -> Iterator[Resolved]:
     seen: set[str] = set()
     for folder in folders:
-        for path in walk(folder, loader.excluded, lambda _refusal: None):
+        for path in walk(folder, loader.excluded, lambda _refusal: None, until=until):
             place = loader.roots.resolve(path)
             if not isinstance(place, Resolved) or not place.key or place.key in seen:
                 continue

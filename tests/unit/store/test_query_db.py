@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 
-from tierline.store.query_db import Limits, _authorize, query_db, run
+from tierline.store.query_db import Limits, query_db, run
+from tierline.store.query_worker import authorize
 from tierline.store.sessions import HistoryStore
 
 
@@ -150,11 +153,75 @@ def test_a_query_of_many_thousand_characters_is_refused(store: HistoryStore) -> 
 
 def test_functions_that_reach_files_are_refused_whatever_sqlite_was_built_with() -> None:
     def verdict(name: str | None) -> int:
-        return _authorize("g", set(), sqlite3.SQLITE_FUNCTION, None, name, None, None)
+        return authorize("g", set(), sqlite3.SQLITE_FUNCTION, None, name, None, None)
 
     for name in ("load_extension", "readfile", "WRITEFILE", "Edit", "fts3_tokenizer"):
         assert verdict(name) == sqlite3.SQLITE_DENY
+    assert verdict("some_extension") == sqlite3.SQLITE_DENY
     assert verdict("lower") == sqlite3.SQLITE_OK
+
+
+SLOW = [
+    "SELECT instr(printf('%.*c',19000000,'x'), printf('%.*c',9000000,'x')||'y')",
+    "SELECT replace(printf('%.*c',19000000,'x'), printf('%.*c',9000000,'x')||'y', 'z')",
+    "SELECT trim(printf('%.*c',9000000,'x'), printf('%.*c',9000000,'y')||'x')",
+    "WITH RECURSIVE r(s) AS (SELECT 'x' UNION ALL SELECT s||s FROM r WHERE length(s) < 9000000)"
+    " SELECT max(instr(s, substr(s, 2)||'y')) FROM r",
+    "SELECT printf('%.*c',19000000,'a') LIKE '%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%b'",
+    "SELECT printf('%.*c',19000000,'a') GLOB '*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b'",
+    "SELECT hex(randomblob(9000000)) FROM messages a, messages b, messages c, messages d",
+    "SELECT group_concat(printf('%.*c',1900000,'x')) FROM messages a, messages b, messages c",
+    "SELECT json_group_array(zeroblob(10)) FROM messages a, messages b, messages c, messages d,"
+    " messages e, messages f, messages g",
+    "SELECT a.x || b.x FROM (SELECT printf('%.*c',9000000,'x') x FROM messages) a,"
+    " (SELECT printf('%.*c',9000000,'y') x FROM messages) b ORDER BY 1",
+    "WITH RECURSIVE c(x, y) AS (SELECT 1, printf('%.*c',9000000,'x') UNION ALL"
+    " SELECT x + 1, y || x FROM c) SELECT count(*), max(y) FROM c",
+    "SELECT json(printf('%.*c', 9000000, '[') || printf('%.*c', 9000000, ']'))",
+    "SELECT count(*) FROM json_tree('[' || replace(printf('%.*c', 3000000, ','), ',', '0,')"
+    " || '0]') a, messages b, messages c",
+    "SELECT strftime(replace(printf('%.*c', 3000000, 'x'), 'x', '%J'), 'now')",
+]
+
+
+@pytest.mark.parametrize("sql", SLOW, ids=range(len(SLOW)))
+def test_no_query_goes_beyond_its_time_and_nothing_burns_on(store: HistoryStore, sql: str) -> None:
+    query_db(store.index, "SELECT 1")
+    began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    answer = query_db(store.index, sql, Limits(seconds=1.0))
+    assert time.monotonic() - began < 1.0 + 8, "the time to start counts apart"
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime < 1.0 + 2
+    assert now.ru_maxrss < 1_500_000, "kilobytes"
+    assert len(answer.text()) < 30_000
+    workers = [
+        path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline") if _is_my_worker(path)
+    ]
+    assert workers == []
+    assert query_db(store.index, "SELECT count(*) FROM messages").rows == ((10,),)
+
+
+def _is_my_worker(path: Path) -> bool:
+    try:
+        words = path.read_bytes()
+        parent = (path.parent / "stat").read_text().rpartition(")")[2].split()[1]
+    except OSError:
+        return False
+    return b"query_worker" in words and parent == str(os.getpid())
+
+
+def test_the_shape_that_was_reported_is_stopped_with_a_sentence(store: HistoryStore) -> None:
+    answer = query_db(store.index, SLOW[0], Limits(seconds=0.5))
+    assert answer.error == "Stopped after 0.5 seconds: narrow the query or add LIMIT."
+
+
+def test_a_value_is_never_cut_inside_a_character(store: HistoryStore) -> None:
+    store.append(store.make("user", "aé👍🏽" * 50))
+    sql = "SELECT content FROM messages ORDER BY id DESC LIMIT 1"
+    for most in range(1, 12):
+        text = query_db(store.index, sql, Limits(characters=most)).rows[0][0]
+        assert ("aé👍🏽" * 50).startswith(text) and len(text) <= most
+        assert not text.endswith("👍")
 
 
 def test_query_sees_what_was_written_a_moment_ago(store: HistoryStore) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -89,19 +90,47 @@ def test_arguments_are_checked_in_words(value: Any, said: list[str]) -> None:
     assert problems(value, SCHEMA) == said
 
 
-@given(st.lists(st.binary(max_size=50)), st.integers(2, 60))
-def test_of_a_flood_the_beginning_and_the_end_are_kept(pieces: list[bytes], most: int) -> None:
+def keep(data: bytes, most: int, cuts: Iterable[int]) -> tuple[str, int]:
     kept = Kept(most)
-    for piece in pieces:
-        kept.add(piece)
-    whole = b"".join(pieces)
-    text = kept.text()
-    if len(whole) <= 2 * (most // 2):
-        assert text == whole.decode("utf-8", "replace")
-    else:
-        assert kept.left_out == len(whole) - 2 * (most // 2)
-        assert text.startswith(whole[: most // 2].decode("utf-8", "replace"))
-        assert text.endswith(whole[-(most // 2) :].decode("utf-8", "replace"))
+    places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    for start, end in itertools.pairwise(places):
+        kept.add(data[start:end])
+    return kept.end()
+
+
+_TEXTS = st.one_of(
+    st.binary(max_size=300),
+    st.text("aé€😀👍🏽e\u0301\n", max_size=120).map(str.encode),
+)
+
+
+@given(_TEXTS, st.integers(1, 60), st.lists(st.integers(0, 300), max_size=8))
+def test_of_a_flood_the_beginning_and_the_end_are_kept(
+    data: bytes, most: int, cuts: list[int]
+) -> None:
+    whole = data.decode("utf-8", "replace")
+    text, left_out = keep(data, most, cuts)
+    if len(whole) <= most:
+        assert (text, left_out) == (whole, 0)
+        return
+    head, said, tail = text.partition(f"\n[… {left_out:,} characters left out …]\n")
+    assert said and whole.startswith(head) and whole.endswith(tail)
+    assert len(head) <= most // 2 and len(tail) <= most - most // 2
+    assert left_out == len(whole) - len(head) - len(tail)
+    assert (text, left_out) == keep(data, most, []), "however the stream comes"
+    assert len(head) >= most // 2 - 32 and len(tail) >= most - most // 2 - 32
+
+
+@pytest.mark.parametrize("character", ["é", "€", "語", "😀", "👍🏽", "e\u0301"])
+@pytest.mark.parametrize("most", [9, 10, 11, 64, 1000])
+def test_no_half_characters_and_the_limit_counts_characters(character: str, most: int) -> None:
+    """Two, three and four bytes, and what several code points make up."""
+    text, left_out = keep((character * 5000).encode(), most, range(1, 20_000, 7))
+    head, _, tail = text.partition(f"\n[… {left_out:,} characters left out …]\n")
+    assert "\ufffd" not in text
+    assert head == character * (len(head) // len(character))
+    assert tail == character * (len(tail) // len(character))
+    assert most - 2 * len(character) < len(head) + len(tail) <= most
 
 
 def test_a_commands_environment_has_no_credentials() -> None:

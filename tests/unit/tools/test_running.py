@@ -25,7 +25,7 @@ from tierline.tools.running import run
 
 async def leave():
     command = [sys.executable, "-c", sys.argv[1]]
-    running = asyncio.ensure_future(run(command, os.getcwd(), seconds=60, most_bytes=100))
+    running = asyncio.ensure_future(run(command, os.getcwd(), seconds=60, most_characters=100))
     while not os.path.exists("begun"):
         await asyncio.sleep(0.02)
     running.cancel()

@@ -29,7 +29,8 @@ from tierline.session.state.queue import TurnQueue
 from tierline.session.turns.turn import TurnRunner
 from tierline.store.index import SessionSummary
 from tierline.store.plans import StoredPlan
-from tierline.store.query_db import VIEWS, cell, query_db
+from tierline.store.query_db import cell, query_db
+from tierline.store.query_worker import VIEWS
 
 _PREVIEW = 100
 _PLANS = 1000

@@ -172,7 +172,7 @@ class CommandService:
             TerminalCommand(command, str(root), seconds, limit, call.id)
         )
         if ended is None:
-            ended = await run(command, str(root), seconds=seconds, most_bytes=limit)
+            ended = await run(command, str(root), seconds=seconds, most_characters=limit)
         return report(ended, settings.command_seconds)
 
     async def _consent(self, call: Call, command: Sequence[str] | str, root: str) -> Decision:

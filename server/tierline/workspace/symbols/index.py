@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from attrs import define, evolve, field, frozen
 
@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 MAX_BYTES = 600_000
 """Larger files are generated or data; their symbols would drown the others."""
 MAX_FILES = 50_000
+_WALK_SECONDS = 300.0
+"""After which no more files are looked for."""
 BATCH = 12
 _RANK_ITERATIONS = 30
 
@@ -211,9 +213,15 @@ class Index:
             inner = any(other.real == path for other in self.folders if other is not folder)
             return inner or path.endswith("/.tierline") or bool(rules.ignored(path, folder=True))
 
-        for path in walk(folder.real, ignored, lambda _refusal: self._skip("unreadable")):
-            if self._wanted(path, ignored=False) and not rules.ignored(path):
-                yield path
+        until = monotonic() + _WALK_SECONDS
+        try:
+            for path in walk(
+                folder.real, ignored, lambda _refusal: self._skip("unreadable"), until=until
+            ):
+                if self._wanted(path, ignored=False) and not rules.ignored(path):
+                    yield path
+        except TimeoutError:
+            self._skip("folders that took too long")
 
     def _wanted(self, path: str, *, ignored: bool = True) -> bool:
         if syntax_of(path) is None and not is_text(path):
