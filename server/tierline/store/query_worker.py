@@ -163,9 +163,13 @@ def main() -> None:
     """Answer the one query on standard input."""
     asked = json.loads(sys.stdin.buffer.readline())
     _limit(asked["seconds"])
-    for line in (READY, json.dumps(answer(**asked))):
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    _say(READY)
+    _say(json.dumps(answer(**asked)))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _limit(seconds: float) -> None:
