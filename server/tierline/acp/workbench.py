@@ -27,11 +27,13 @@ from tierline.session.workbench import (
     FileChange,
     TerminalCommand,
 )
-from tierline.tools.running import Ended
+from tierline.tools.running import Ended, Kept
 from tierline.workspace.decoding import decode, encode_back
 
 log = logging.getLogger(__name__)
 
+_LONGEST_CHARACTER = 4
+"""Bytes of UTF-8; the protocol limits bytes."""
 CLIENT_SECONDS = 20.0
 """A client that does not answer for so long does not hold up a turn for ever."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -148,13 +150,13 @@ class AcpWorkbench:
                 command=program,
                 args=arguments,
                 cwd=command.folder,
-                output_byte_limit=command.most_bytes,
+                output_byte_limit=command.most_characters * _LONGEST_CHARACTER,
             )
         except RequestError as error:
             return Ended("", error=str(error))
         self._terminal_shown(command.call, made.terminal_id)
         try:
-            return await self._wait(made.terminal_id, command.seconds)
+            return await self._wait(made.terminal_id, command)
         finally:
             await asyncio.shield(self._release(made.terminal_id))
 
@@ -210,10 +212,10 @@ class AcpWorkbench:
 
     # --- terminals -------------------------------------------------------------------------------
 
-    async def _wait(self, terminal: str, seconds: float) -> Ended:
+    async def _wait(self, terminal: str, command: TerminalCommand) -> Ended:
         timed_out = False
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(command.seconds):
                 await self._client.wait_for_terminal_exit(
                     session_id=self.session_id, terminal_id=terminal
                 )
@@ -224,7 +226,10 @@ class AcpWorkbench:
         status = found.exit_status
         code = status.exit_code if status is not None and not timed_out else None
         cut = "[… the beginning was left out …]\n" if found.truncated else ""
-        return Ended(cut + found.output, code, timed_out)
+        kept = Kept(command.most_characters)
+        kept.add(found.output.encode("utf-8", "replace"))
+        output, left_out = kept.end()
+        return Ended(cut + output, code, timed_out, left_out)
 
     async def _release(self, terminal: str) -> None:
         """Ends the command, too, if it still runs."""

@@ -37,7 +37,7 @@ class TerminalCommand:
     folder: str
     seconds: float
     """After so many it is stopped."""
-    most_bytes: int
+    most_characters: int
     """Of output."""
     call: str
     """The call of the model that it belongs to."""

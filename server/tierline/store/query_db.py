@@ -20,6 +20,8 @@ from typing import Any
 from attrs import asdict, frozen
 
 from tierline.context.prompt import ToolSpec
+from tierline.disk import resolved
+from tierline.folder import FOLDER
 from tierline.store.index import Index
 from tierline.store.query_worker import READY, VIEWS
 
@@ -98,8 +100,9 @@ def query_db(index: Index, sql: str, limits: Limits | None = None) -> Answer:
             error=f"The history index cannot be read now ({error}). Try again; if it stays so, "
             f"move {index.path.name} away: it is made anew from the log."
         )
-    path = index.path.absolute().as_posix()
-    asked = json.dumps({"path": path, "sql": sql, **asdict(bounds)})
+    # Elsewhere it is a copy of our own, in a folder for temporary files that may be a link.
+    path = index.path.absolute() if FOLDER in index.path.parts else resolved(index.path)
+    asked = json.dumps({"path": str(path), "sql": sql, **asdict(bounds)})
     try:
         told = _in_process(asked, bounds.seconds)
     except OSError as error:

@@ -15,10 +15,11 @@ import json
 import sqlite3
 import sys
 import time
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from tierline.context.text import clip
+from tierline.disk.sqlite import connect
 
 VIEWS = ("messages", "groups", "sessions")
 READY = "ready"
@@ -203,12 +204,19 @@ def answer(path: str, sql: str, rows: int, characters: int, seconds: float) -> d
     except sqlite3.ProgrammingError as error:
         words = str(error)
         return {"error": "only one statement at a time" if "one statement" in words else words}
-    except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, MemoryError) as error:
+    except (
+        sqlite3.Error,
+        sqlite3.Warning,
+        OSError,
+        OverflowError,
+        UnicodeError,
+        MemoryError,
+    ) as error:
         return {"error": str(error) or "it needs too much memory"}
 
 
 def _open(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=2.0)
+    connection = connect(Path(path), read_only=True)
     for setting in (
         "query_only = ON",
         "trusted_schema = OFF",
