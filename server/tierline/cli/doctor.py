@@ -24,12 +24,18 @@ def doctor(
         bool, typer.Option("--quick", help="Do not read the history line by line.")
     ] = False,
     as_json: _Json = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Forget what was learnt of servers first.")
+    ] = False,
 ) -> None:
     """Check the installation, the provider and this workspace. Exit code 1 if anything needs
     attention; notes alone do not count.
     """
     from tierline.session.doctor import examine
+    from tierline.store.profiles import ProfileStore
 
+    if forget:
+        ProfileStore().forget()
     checks = asyncio.run(examine(root.resolve(), read_history=not quick))
     worst = sum(check.status in ("failure", "warning") for check in checks)
     if as_json:

@@ -76,3 +76,5 @@ class Prompt:
     max_output_tokens: int = 4096
     cache_key: str = ""
     """Stable routing key for providers with automatic prefix caching (one per session)."""
+    form: Mapping[str, Any] = field(factory=dict)
+    """How the server takes it, in the words of the adapter that rendered it; empty for plainly."""

@@ -66,6 +66,7 @@ def take_apart(prompt: Prompt, refer: Callable[[Block], Reference]) -> dict[str,
         "messages": [[message.role, _blocks(message.blocks, refer)] for message in prompt.messages],
         "max_output_tokens": prompt.max_output_tokens,
         "cache_key": prompt.cache_key,
+        **({"form": dict(prompt.form)} if prompt.form else {}),
     }
 
 
@@ -81,6 +82,7 @@ def put_together(frame: Mapping[str, Any], fetch: Callable[[Reference], Block]) 
         tools_mark=frame["tools_mark"],
         max_output_tokens=frame["max_output_tokens"],
         cache_key=frame["cache_key"],
+        form=frame.get("form", {}),
     )
 
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
+
+from attrs import evolve
 
 from tierline.context.prompt import Prompt
 from tierline.providers import fragments, render_anthropic
 from tierline.providers.base import ProviderError, RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps, rendered
 from tierline.providers.choose import Choice
+from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
 from tierline.providers.messages import MessageReader
+from tierline.providers.profile import Profile
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send
 
@@ -44,20 +49,32 @@ class AnthropicProvider:
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
-        payload = fragments.anthropic(prompt, self._fragments)
-        return rendered(self.name, self.strategy, prompt.model, payload)
+        profile = self._endpoint.profiles.of(self._endpoint.base_url, prompt.model)
+        return self._rendered(prompt, evolve(profile, marks=False))
 
     async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """See ``Provider.stream``."""
         client = await self._connected()
 
-        def attempt() -> AsyncGenerator[StreamEvent, None]:
-            reader = MessageReader(self._endpoint.key)
-            return send(client, "/v1/messages", request.payload, reader, _SERVICE, self._endpoint)
+        endpoint = self._endpoint
 
-        async with aclosing(with_retries(attempt, self._endpoint.retry)) as events:
+        def attempt(request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
+            reader = MessageReader(endpoint.key)
+            return send(client, "/v1/messages", request.payload, reader, _SERVICE, endpoint)
+
+        corrections = Corrections(request, endpoint.base_url, endpoint.profiles, self._rendered)
+        again = partial(with_corrections, attempt, corrections)
+        async with aclosing(with_retries(again, endpoint.retry)) as events:
             async for event in events:
                 yield event
+
+    def _rendered(self, prompt: Prompt, profile: Profile) -> RenderedRequest:
+        prompt = evolve(prompt, form=profile.form())
+        if prompt.form:
+            payload = dumps(render_anthropic.body(prompt))
+        else:
+            payload = fragments.anthropic(prompt, self._fragments)
+        return rendered(self.name, self.strategy, prompt.model, payload, prompt)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """See ``Provider.count_tokens``. Tried once: a count is never worth a wait."""

@@ -22,6 +22,8 @@ class RenderedRequest:
     model: str
     payload: bytes
     sha256: str
+    prompt: Prompt | None = field(default=None, eq=False, repr=False)
+    """What it was made from, in the form that this server takes: renders to the same bytes."""
 
     @cached_property
     def body(self) -> Mapping[str, Any]:
@@ -94,6 +96,17 @@ class Retrying:
 
 
 @frozen
+class Adapted:
+    """The server refused a part of the request; it is sent again without it, as ``request``.
+
+    ``reason`` says what was learnt, for the user.
+    """
+
+    request: RenderedRequest
+    reason: str
+
+
+@frozen
 class Malformed:
     """A stream event that could not be parsed was skipped."""
 
@@ -111,7 +124,15 @@ class Stop:
 
 
 StreamEvent: TypeAlias = (
-    TextDelta | ReasoningDelta | ReasoningDone | ToolCall | Usage | Retrying | Malformed | Stop
+    TextDelta
+    | ReasoningDelta
+    | ReasoningDone
+    | ToolCall
+    | Usage
+    | Retrying
+    | Adapted
+    | Malformed
+    | Stop
 )
 
 

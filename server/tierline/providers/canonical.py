@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tierline.context.prompt import ToolSpec
+from tierline.context.prompt import Prompt, ToolSpec
 from tierline.providers.base import RenderedRequest
 
 
@@ -46,6 +46,9 @@ def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **schema}
 
 
-def rendered(provider: str, strategy: str, model: str, payload: bytes) -> RenderedRequest:
+def rendered(
+    provider: str, strategy: str, model: str, payload: bytes, prompt: Prompt | None = None
+) -> RenderedRequest:
     """Wrap a body's exact bytes with their SHA-256 (hex)."""
-    return RenderedRequest(provider, strategy, model, payload, hashlib.sha256(payload).hexdigest())
+    digest = hashlib.sha256(payload).hexdigest()
+    return RenderedRequest(provider, strategy, model, payload, digest, prompt)

@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from tierline.providers.base import ProviderError
+from tierline.providers.refusals import Said
 
 _OVERFLOW_CODES = frozenset(
     {
@@ -82,11 +83,13 @@ class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
         retry_after: float | None = None,
     ) -> None:
         super().__init__(code, message, advice, http_status=http_status)
+        self.said: Said | None = None
+        """What the server said in its own words."""
         self.retryable = retryable
         self.retry_after = retry_after
 
 
-def from_status(  # noqa: PLR0911 (one return for each kind of answer)
+def from_status(
     service: str,
     status: int,
     body: object,
@@ -96,6 +99,21 @@ def from_status(  # noqa: PLR0911 (one return for each kind of answer)
     now: datetime | None = None,
 ) -> RequestFailed:
     """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is blotted out."""
+    failed = _from_status(service, status, body, headers, secret=secret, now=now)
+    _, code, text = describe(body)
+    failed.said = Said(status, code, text, subject(body))
+    return failed
+
+
+def _from_status(  # noqa: PLR0911 (one return for each kind of answer)
+    service: str,
+    status: int,
+    body: object,
+    headers: Mapping[str, str] | None,
+    *,
+    secret: str,
+    now: datetime | None,
+) -> RequestFailed:
     kind, code, text = describe(body)
     said = quote(text, secret)
     headers = headers or {}
@@ -316,6 +334,15 @@ def describe(body: object) -> tuple[str, str, str]:
         kind = inner.get("type") or inner.get("status") or ""
         return str(kind), str(inner.get("code") or ""), _sentences(text)
     return "", "", "" if inner is None else str(inner)
+
+
+def subject(body: object) -> str:
+    """The field that an error is about, where it names one (``param``)."""
+    inner: Any = body[0] if isinstance(body, list) and body else body
+    if isinstance(inner, Mapping) and isinstance(inner.get("error"), Mapping):
+        inner = inner["error"]
+    param = inner.get("param") if isinstance(inner, Mapping) else None
+    return param if isinstance(param, str) else ""
 
 
 def _sentences(text: object) -> str:

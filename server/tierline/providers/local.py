@@ -20,7 +20,7 @@ from tierline.context.prompt import Prompt
 from tierline.processes import end
 from tierline.providers import fragments, render_local
 from tierline.providers.base import ProviderError, RenderedRequest
-from tierline.providers.canonical import dumps, rendered
+from tierline.providers.canonical import dumps
 from tierline.providers.choose import Choice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.gguf import LocalModel
@@ -178,12 +178,10 @@ class LocalProvider(OpenAIProvider):
         """Names the running process: another one begins with an empty cache."""
         return f"{self.child.pid}@{self.child.address}"
 
-    def render(self, prompt: Prompt) -> RenderedRequest:
-        """See ``Provider.render``."""
-        payload = fragments.openai(
-            prompt, self._fragments, official=False, more=render_local.SAMPLING
-        )
-        return rendered(self.name, self.strategy, prompt.model, payload)
+    def _body(self, prompt: Prompt) -> bytes:
+        if prompt.form:
+            return dumps(render_local.body(prompt))
+        return fragments.openai(prompt, self._fragments, official=False, more=render_local.SAMPLING)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """The whole prompt in the model's own tokens, its chat template included."""

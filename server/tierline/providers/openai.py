@@ -8,15 +8,19 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from attrs import evolve
+
 from tierline.context.prompt import Prompt
 from tierline.providers import fragments, render_openai
 from tierline.providers.addresses import host_of
 from tierline.providers.base import ProviderError, RenderedRequest, StreamEvent
-from tierline.providers.canonical import rendered
+from tierline.providers.canonical import dumps, rendered
 from tierline.providers.choose import Choice
 from tierline.providers.completion import CompletionReader
+from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
+from tierline.providers.profile import Profile
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send
 
@@ -59,14 +63,15 @@ class OpenAIProvider:
 
     def render(self, prompt: Prompt) -> RenderedRequest:
         """See ``Provider.render``."""
-        payload = fragments.openai(prompt, self._fragments, official=self._official())
-        return rendered(self.name, self.strategy, prompt.model, payload)
+        profile = self._endpoint.profiles.of(self._endpoint.base_url, prompt.model)
+        return self._rendered(prompt, profile)
 
     async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """See ``Provider.stream``."""
-        async with aclosing(
-            with_retries(lambda: self._attempt(request), self._endpoint.retry)
-        ) as events:
+        endpoint = self._endpoint
+        corrections = Corrections(request, endpoint.base_url, endpoint.profiles, self._rendered)
+        attempt = partial(with_corrections, self._attempt, corrections)
+        async with aclosing(with_retries(attempt, endpoint.retry)) as events:
             async for event in events:
                 yield event
 
@@ -79,6 +84,15 @@ class OpenAIProvider:
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+
+    def _rendered(self, prompt: Prompt, profile: Profile) -> RenderedRequest:
+        prompt = evolve(prompt, form=profile.form())
+        return rendered(self.name, self.strategy, prompt.model, self._body(prompt), prompt)
+
+    def _body(self, prompt: Prompt) -> bytes:
+        if prompt.form:
+            return dumps(render_openai.body(prompt, official=self._official()))
+        return fragments.openai(prompt, self._fragments, official=self._official())
 
     def _official(self) -> bool:
         return is_official(self._endpoint.base_url)

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from attrs import evolve
+
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import Prompt, PromptBlock, ToolSpec, Ttl
+from tierline.providers.adapting import adapted, stripped
 from tierline.providers.canonical import object_schema, sort_keys, sort_tools
+from tierline.providers.profile import Profile
 
 STRATEGY = "anthropic"
 
 
 def body(prompt: Prompt) -> dict[str, Any]:
-    """The request body. What may vary without harm to the cache stands last."""
+    """The request body, in the form that the prompt names (``profile``). What may vary without harm
+    to the cache stands last.
+    """
+    if prompt.form:
+        profile = Profile.of(prompt.form)
+        plain = evolve(adapted(prompt, profile), form={})
+        return stripped({**body(plain), "stream": profile.stream}, profile)
     shape = front(prompt)
     if system := blocks(prompt.system):
         shape["system"] = system

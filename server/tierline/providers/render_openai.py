@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.providers import thoughts
+from tierline.providers.adapting import adapted, stripped
 from tierline.providers.canonical import dumps, object_schema, sort_keys, sort_tools
+from tierline.providers.profile import Profile
+from tierline.providers.refusals import LIMITS
+from tierline.providers.render_anthropic import cache_control
 
 _NO_OUTPUT = "(no output)"
 _PICTURE = "(the result is a picture, which follows)"
@@ -19,8 +25,23 @@ def body(prompt: Prompt, *, official: bool) -> dict[str, Any]:
 
     ``official`` is OpenAI's own service: it alone is given ``prompt_cache_key`` and
     ``max_completion_tokens``; compatible servers know ``max_tokens`` and may refuse the others.
+    The prompt's form (``profile``) has the last word.
     """
+    if prompt.form:
+        return _in_form(prompt, Profile.of(prompt.form), official=official)
     return {**front(prompt), "messages": messages(prompt), **back(prompt, official=official)}
+
+
+def _in_form(prompt: Prompt, profile: Profile, *, official: bool) -> dict[str, Any]:
+    plain = evolve(adapted(prompt, profile), form={})
+    ends = back(plain, official=official)
+    if profile.limit_field:
+        limit = {profile.limit_field: plain.max_output_tokens} if profile.limit_field != "-" else {}
+        ends = limit | {k: v for k, v in ends.items() if k not in LIMITS}
+    if not profile.stream:
+        ends = {k: v for k, v in ends.items() if k != "stream_options"} | {"stream": False}
+    said = messages(plain, role=profile.system, marks=profile.marks)
+    return stripped({**front(plain), "messages": said, **ends}, profile)
 
 
 def front(prompt: Prompt) -> dict[str, Any]:
@@ -60,23 +81,39 @@ def tools(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
-def messages(prompt: Prompt) -> list[dict[str, Any]]:
-    """One system message, then the conversation."""
+def messages(prompt: Prompt, *, role: str = "system", marks: bool = False) -> list[dict[str, Any]]:
+    """One message of instructions, then the conversation.
+
+    ``marks``: every text is a part of its own, and the ends of tiers have ``cache_control``. A mark
+    that moves on then leaves the parts before it as they were.
+    """
     shapes: list[dict[str, Any]] = []
-    if system := _joined(prompt.system):
-        shapes.append({"role": "system", "content": system})
+    if system := (_parts(prompt.system) if marks else _joined(prompt.system)):
+        shapes.append({"role": role, "content": system})
     for each in prompt.messages:
-        shapes += message(each)
+        shapes += message(each, marks=marks)
     return shapes
 
 
-def message(message: PromptMessage) -> list[dict[str, Any]]:
+def message(message: PromptMessage, *, marks: bool = False) -> list[dict[str, Any]]:
     """One message in this API's shape: none if it says nothing, several if it holds results."""
-    return _assistant(message) if message.role == "assistant" else _user(message)
+    if message.role == "assistant":
+        return _assistant(message, marks=marks)
+    return _user(message, marks=marks)
 
 
-def _assistant(message: PromptMessage) -> list[dict[str, Any]]:
-    text = _joined(message.blocks)
+def _parts(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:
+    """Each text and picture as a part, with the mark of its block."""
+    shapes = []
+    for item in items:
+        if isinstance(item.block, Text | Image) and visible(item.block):
+            mark = {"cache_control": cache_control(item.mark)} if item.mark else {}
+            shapes.append({**_part(item.block), **mark})
+    return shapes
+
+
+def _assistant(message: PromptMessage, *, marks: bool) -> list[dict[str, Any]]:
+    text = _parts(message.blocks) if marks else _joined(message.blocks)
     calls = _calls(message.blocks)
     if calls:
         shape: dict[str, Any] = {"role": "assistant", "content": text or None, "tool_calls": calls}
@@ -113,13 +150,14 @@ def _thoughts(items: Iterable[PromptBlock]) -> dict[str, Any]:
     return found
 
 
-def _user(message: PromptMessage) -> list[dict[str, Any]]:
+def _user(message: PromptMessage, *, marks: bool) -> list[dict[str, Any]]:
     """Results as ``tool`` messages, then what the user says.
 
     ``tool`` messages hold text only: a result's pictures go with the user's message after them.
     """
     shapes: list[dict[str, Any]] = []
     parts: list[Text | Image] = []
+    spoken: list[PromptBlock] = []
     for item in message.blocks:
         if isinstance(item.block, ToolResult):
             pictures = [c for c in item.block.content if isinstance(c, Image)]
@@ -127,12 +165,17 @@ def _user(message: PromptMessage) -> list[dict[str, Any]]:
             text = text or (_PICTURE if pictures else _NO_OUTPUT)
             if item.block.is_error:
                 text = f"Error: {text}"
-            shapes.append({"role": "tool", "tool_call_id": item.block.tool_use_id, "content": text})
+            told: str | list[dict[str, Any]] = text
+            if marks and item.mark:
+                told = [{"type": "text", "text": text, "cache_control": cache_control(item.mark)}]
+            shapes.append({"role": "tool", "tool_call_id": item.block.tool_use_id, "content": told})
             parts += pictures
+            spoken += [PromptBlock(picture, item.key) for picture in pictures]
         elif isinstance(item.block, Text | Image) and visible(item.block):
             parts.append(item.block)
+            spoken.append(item)
     if parts:
-        shapes.append({"role": "user", "content": _content(parts)})
+        shapes.append({"role": "user", "content": _parts(spoken) if marks else _content(parts)})
     return shapes
 
 
@@ -140,15 +183,14 @@ def _content(parts: Sequence[Text | Image]) -> str | list[dict[str, Any]]:
     """Plain text as a string, which every server takes; a list of parts once there is a picture."""
     if all(isinstance(part, Text) for part in parts):
         return _lines([part for part in parts if isinstance(part, Text)])
-    return [
-        {"type": "text", "text": part.text}
-        if isinstance(part, Text)
-        else {
-            "type": "image_url",
-            "image_url": {"url": f"data:{part.media_type};base64,{part.data}"},
-        }
-        for part in parts
-    ]
+    return [_part(part) for part in parts]
+
+
+def _part(part: Text | Image) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    url = f"data:{part.media_type};base64,{part.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _joined(items: Iterable[PromptBlock]) -> str:

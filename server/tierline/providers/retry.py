@@ -9,8 +9,10 @@ from contextlib import aclosing
 
 from attrs import frozen
 
-from tierline.providers.base import Malformed, Retrying, Stop, StreamEvent, Usage
+from tierline.providers.base import Adapted, Malformed, Retrying, Stop, StreamEvent, Usage
 from tierline.providers.errors import RequestFailed
+
+_NOTHING_SHOWN = (Usage, Malformed, Stop, Adapted)
 
 
 @frozen
@@ -62,7 +64,9 @@ async def with_retries(
         try:
             async with aclosing(attempt()) as events:
                 async for event in events:
-                    passed_on = passed_on or not isinstance(event, Usage | Malformed | Stop)
+                    passed_on = passed_on or not isinstance(
+                        event, Usage | Malformed | Stop | Adapted
+                    )
                     yield event
             return
         except RequestFailed as error:

@@ -34,6 +34,7 @@ from tierline.providers.errors import (
     stalled,
     unreadable,
 )
+from tierline.providers.profile import ForNow, Profiles
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.think_tags import ThinkTags
 
@@ -52,6 +53,8 @@ class Endpoint:
     stall_seconds: float = 60.0
     first_byte_seconds: float = 300.0
     retry: RetryPolicy = field(factory=RetryPolicy)
+    profiles: Profiles = field(factory=ForNow, eq=False, repr=False)
+    """What servers take."""
 
 
 class Reader(Protocol):
@@ -186,8 +189,10 @@ async def _events(
             if not patience.begun:
                 raise closed(service) from error
             return
-    if not patience.begun and answer.is_json:
+    if answer.is_json and not patience.begun:
         raise not_a_stream(service, answer.kind, b"", secret=endpoint.key)
+    if answer.is_json:
+        reader.done = True  # an object that came whole needs no sign of its end
 
 
 @define
@@ -198,7 +203,7 @@ class _Answer:
 
     @property
     def is_json(self) -> bool:
-        return "json" in self.kind
+        return self.kind.startswith("application/json")
 
 
 @define

@@ -16,6 +16,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -31,6 +32,7 @@ from tierline.providers.gguf import find_model
 from tierline.providers.registry import with_keys
 from tierline.session.counting import make_counters
 from tierline.store.files import inspect
+from tierline.store.profiles import ProfileStore
 from tierline.store.unseen import Unseen
 from tierline.tokenizers import encoder
 
@@ -70,6 +72,7 @@ async def examine(
         lambda: settings(root),
         vocabularies,
         lambda: providers(root, values, found),
+        servers,
         lambda: workspace(root),
         lambda: history(home, read=read_history),
         lambda: databases(home),
@@ -201,6 +204,18 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
         f"{modelwords.summary(facts)}; {modelwords.details(facts)}",
         "" if known else modelwords.ADVICE,
     )  # fmt: skip
+
+
+def servers() -> Iterator[Check]:
+    """What was learnt of servers from what they refused."""
+    for learnt in ProfileStore().learnt():
+        where = f" at {learnt.base_url}" if learnt.base_url else ""
+        day = datetime.fromtimestamp(learnt.at, UTC).date().isoformat()
+        yield Check(
+            "server", f"{learnt.model}{where}", "note",
+            f"{' '.join(learnt.reasons)} (learnt on {day})",
+            "tierline doctor --forget forgets it, should the server have changed.",
+        )  # fmt: skip
 
 
 def workspace(root: Path) -> Iterator[Check]:

@@ -25,6 +25,7 @@ from tierline.providers.gguf import find_model
 from tierline.providers.registry import COMPATIBLE, SPECS, ProviderSpec, of_origin, spec
 from tierline.session.counting import Counters
 from tierline.session.events import EventBus
+from tierline.session.profiles import ServerProfiles, profiled
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 
@@ -39,7 +40,9 @@ class ModelService:
         queue: TurnQueue,
         counters: Counters,
         editor: EditorPort | None = None,
+        profiles: ServerProfiles | None = None,
     ) -> None:
+        self._profiles = profiles or ServerProfiles()
         self._bus = bus
         self._preferences = preferences
         self._queue = queue
@@ -183,7 +186,7 @@ class ModelService:
             raise TierlineError("no_provider", error.message, error.advice) from error
         if self._provider is None or choice != self._made_for:
             await self.close()
-            self._provider, self._made_for = make(choice, self._editor), choice
+            self._provider, self._made_for = self._made(choice), choice
         return self._provider
 
     async def named(self, model: str) -> tuple[Provider, ModelFacts]:
@@ -201,7 +204,7 @@ class ModelService:
         if self._other is None or self._other[0] != choice:
             if self._other is not None:
                 await self._other[1].close()
-            self._other = (choice, make(choice, self._editor))
+            self._other = (choice, self._made(choice))
         return self._other[1], self._facts_of(choice, own=True)
 
     @property
@@ -242,9 +245,11 @@ class ModelService:
             provider=choice.kind if choice is not None else "",
             host=choice.host if choice is not None else "",
             max_input_tokens=None if own else context.max_input_tokens or None,
-            reported_window=choice.window if choice is not None else None,
+            reported_window=self._window(choice),
             default_window=context.default_window,
         )
+        if choice is not None:
+            facts = profiled(facts, self._profiles.of(choice.base_url, choice.model))
         if choice is not None and choice.spec.origin == "editor":
             # Its API passes on text and calls only.
             facts = evolve(facts, image_rule=ImageRule.NONE)
@@ -286,9 +291,10 @@ class ModelService:
 
     @property
     def renders_tools(self) -> bool:
-        """False for an embedded model whose chat template has no place for tools."""
+        """False for a model that refused tools, or whose chat template has no place for them."""
         if not self.embedded:
-            return True
+            choice = self._choice_or_none()
+            return choice is None or self._profiles.of(choice.base_url, choice.model).tools
         try:
             return find_model(self._settings().model_path).tools
         except ProviderError:
@@ -333,6 +339,16 @@ class ModelService:
                 base_url=override.base_url or (config.base_url if same else ""),
             )
         return settings
+
+    def _made(self, choice: Choice) -> Provider:
+        endpoint = evolve(choice.endpoint, profiles=self._profiles)
+        return make(evolve(choice, endpoint=endpoint), self._editor)
+
+    def _window(self, choice: Choice | None) -> int | None:
+        """The window that the server itself told, or that a refusal taught."""
+        if choice is None:
+            return None
+        return self._profiles.of(choice.base_url, choice.model).window or choice.window
 
     def _kind(self, override: p.ProviderSelectParams) -> str:
         """The wire format that a choice means; a server found on this machine speaks OpenAI's."""

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from terminal import set_apart
 from tierline.cli.main import app
 from tierline.session import doctor
+from tierline.store.profiles import ProfileStore
 from tierline.store.sessions import HistoryStore
 
 
@@ -156,3 +157,20 @@ def test_it_says_how_prompts_are_ranked(root: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TIERLINE_MEMORY_EMBEDDINGS", "off")
     _, found = run(root)
     assert found["memory embeddings"]["found"].startswith("switched off")
+
+
+def test_what_was_learnt_of_servers_is_shown_and_can_be_forgotten(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERLINE_STATE_DIR", str(tmp_path / "state"))
+    store = ProfileStore()
+    store.learn("http://127.0.0.1:1/v1/", "m", {"tools": False}, "m takes no tools here.")
+    store.learn("http://127.0.0.1:1/v1", "m", {"window": 4096}, "m reads 4,096 tokens here.")
+    code, checks = run(root)
+    found = checks["server m at http://127.0.0.1:1/v1"]
+    assert (code, found["status"]) == (0, "note")
+    assert "m takes no tools here. m reads 4,096 tokens here. (learnt on " in found["found"]
+    assert "--forget" in found["advice"]
+    _, checks = run(root, "--forget")
+    assert not [name for name in checks if name.startswith("server ")]
+    assert store.learnt() == []

@@ -157,7 +157,7 @@ class Composer:
             await asyncio.to_thread(
                 self.store.save,
                 composed.plan,
-                composed.prompt,
+                composed.request.prompt or composed.prompt,
                 composed.request.sha256,
                 self._conversation.store.timestamp(),
                 provider=composed.request.provider,

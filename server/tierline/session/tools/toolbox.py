@@ -82,10 +82,7 @@ class ToolService:
         if enabled == "auto" and models.embedded:
             return "The embedded model is offered no tools: it answers from the context alone."
         if not models.renders_tools:
-            return (
-                "This model's chat template has no place for tools: it answers from the context "
-                "alone."
-            )
+            return "This model takes no tools: it answers from the context alone."
         return ""
 
     def _fitting(self) -> tuple[ToolSpec, ...]:

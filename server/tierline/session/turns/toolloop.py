@@ -22,6 +22,7 @@ from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
 from tierline.history.state import StreamFilter
 from tierline.providers.base import (
+    Adapted,
     Malformed,
     ProviderError,
     ReasoningDelta,
@@ -210,7 +211,7 @@ class Rounds:
         async with aclosing(self._cache.watched(provider, composed, turn.group_id)) as events:
             known = False
             async for event in events:
-                if not known and not isinstance(event, Retrying):
+                if not known and not isinstance(event, Retrying | Adapted):
                     known = True
                     await self._composer.accepted(composed)
                 match event:
@@ -230,21 +231,26 @@ class Rounds:
                         self._drafts.grown(turn)
                     case Usage():
                         turn.usage = event
-                    case Retrying():
-                        self._bus.publish(
-                            p.Waiting(
-                                turn.group_id,
-                                f"{event.reason} Trying again in {event.wait_seconds:.0f} s "
-                                f"({event.attempt} of {event.of}).",
-                                event.wait_seconds,
-                            )
-                        )
+                    case Adapted() | Retrying():
+                        composed = await self._again(turn, composed, event)
                     case Malformed():
                         turn.malformed += 1
                     case Stop():
                         turn.stop = event
         if rest := turn.show_rest():
             self._bus.publish(p.TextDelta(turn.group_id, rest))
+
+    async def _again(self, turn: Turn, composed: Composed, event: Adapted | Retrying) -> Composed:
+        """The request is sent once more: as it is after a wait, or without what was refused."""
+        if isinstance(event, Retrying):
+            told = f"{event.reason} Trying again in {event.wait_seconds:.0f} s "
+            told += f"({event.attempt} of {event.of})."
+            self._bus.publish(p.Waiting(turn.group_id, told, event.wait_seconds))
+            return composed
+        self._bus.publish(p.Notice("info", event.reason, "adapted", turn.group_id))
+        composed = evolve(composed, rendered=event.request)
+        await self._composer.sending(composed, turn.group_id)
+        return composed
 
     # --- one reply -------------------------------------------------------------------------------
 

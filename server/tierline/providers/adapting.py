@@ -1,0 +1,130 @@
+"""Writes requests as a server takes them: the one place where a profile is applied.
+
+What concerns the conversation is changed in the neutral prompt (``adapted``), what concerns single
+fields in the body (``stripped``). Both are pure, so a stored prompt renders to the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve
+
+from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
+from tierline.providers.profile import Profile
+
+PICTURE_LEFT_OUT = "[a picture was here; this model takes none]"
+
+
+def adapted(prompt: Prompt, profile: Profile) -> Prompt:
+    """The prompt without what the server does not take."""
+    messages: Sequence[PromptMessage] = prompt.messages
+    if not profile.pictures:
+        messages = [_each(message, _without_pictures) for message in messages]
+    if not profile.tools:
+        names: dict[str, str] = {}
+        messages = [_each(message, lambda item: _told(item, names)) for message in messages]
+    system = prompt.system
+    if profile.system == "user" and system:
+        messages, system = _before(system, messages), ()
+    if profile.alternate:
+        messages = _joined(messages)
+    most = prompt.max_output_tokens
+    if profile.max_output_tokens:
+        most = min(most, profile.max_output_tokens)
+    return evolve(
+        prompt,
+        system=system,
+        messages=tuple(messages),
+        tools=prompt.tools if profile.tools else (),
+        max_output_tokens=most,
+    )
+
+
+def stripped(body: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+    """The body without the fields that the server refuses."""
+    top = {name for name in profile.without if "/" not in name}
+    found = {name: value for name, value in body.items() if name not in top}
+    for name in profile.without:
+        place, _, inner = name.partition("/")
+        for at in (place, "system") if place == "messages" else (place,):
+            if inner and at in found:
+                found[at] = _stripped(found[at], inner)
+    return found
+
+
+def _stripped(value: Any, name: str) -> Any:
+    if isinstance(value, list):
+        return [_stripped(one, name) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {}
+    for key, inner in value.items():
+        if key == "properties" and isinstance(inner, Mapping):
+            found[key] = {k: _stripped(v, name) for k, v in inner.items()}
+        elif key != name:
+            found[key] = _stripped(inner, name)
+    return found
+
+
+def _each(
+    message: PromptMessage, change: Callable[[PromptBlock], PromptBlock | None]
+) -> PromptMessage:
+    if message.plain:
+        return message
+    blocks = tuple(b for block in message.blocks if (b := change(block)) is not None)
+    return evolve(message, blocks=blocks)
+
+
+def _without_pictures(item: PromptBlock) -> PromptBlock:
+    block = item.block
+    if isinstance(block, Image):
+        return evolve(item, block=Text(PICTURE_LEFT_OUT))
+    if isinstance(block, ToolResult) and any(isinstance(c, Image) for c in block.content):
+        content = tuple(
+            Text(PICTURE_LEFT_OUT) if isinstance(c, Image) else c for c in block.content
+        )
+        return evolve(item, block=evolve(block, content=content))
+    return item
+
+
+def _told(item: PromptBlock, names: dict[str, str]) -> PromptBlock | None:
+    """Calls and results of earlier turns as text, for a model that takes no tools."""
+    block = item.block
+    if isinstance(block, Reasoning):
+        return None
+    if isinstance(block, ToolUse):
+        names[block.id] = block.name
+        arguments = json.dumps(dict(block.input), ensure_ascii=False)
+        return evolve(item, block=Text(f"[called {block.name} with {arguments}]"))
+    if isinstance(block, ToolResult):
+        text = "\n".join(part.text for part in block.content if isinstance(part, Text))
+        name = names.get(block.tool_use_id, "the call")
+        return evolve(item, block=Text(f"[result of {name}]\n{text or '(no output)'}"))
+    return item
+
+
+def _before(
+    system: Sequence[PromptBlock], messages: Sequence[PromptMessage]
+) -> list[PromptMessage]:
+    """The instructions at the beginning of the first message of the user."""
+    found = list(messages)
+    at = next((n for n, message in enumerate(found) if message.role == "user"), None)
+    if at is None or any(isinstance(b.block, ToolResult) for b in found[at].blocks):
+        return [PromptMessage("user", tuple(system)), *found]
+    found[at] = PromptMessage("user", (*system, *found[at].blocks))
+    return found
+
+
+def _joined(messages: Iterable[PromptMessage]) -> list[PromptMessage]:
+    """Messages of one side in a row as one."""
+    found: list[PromptMessage] = []
+    for message in messages:
+        if found and found[-1].role == message.role:
+            found[-1] = PromptMessage(message.role, (*found[-1].blocks, *message.blocks))
+        else:
+            found.append(message)
+    return found

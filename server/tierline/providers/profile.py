@@ -1,0 +1,192 @@
+"""What a server takes for a model, as data: one profile for each base URL and model.
+
+A profile starts from a table (``data/profiles.toml``). What the server says of itself and what it
+refuses correct it. ``form`` is the part that decides how a request is written; it goes with the
+prompt, so that a stored plan renders to the same bytes after the profile has changed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Any, Protocol
+
+from attrs import asdict, define, evolve, field, fields_dict, frozen
+
+from tierline.providers.addresses import host_of, is_loopback
+from tierline.providers.refusals import Refusal
+
+OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+
+
+@frozen
+class Profile:
+    """What one server takes for one model. The defaults are those of a server that takes all."""
+
+    system: str = "system"
+    """The role of the instructions: ``system``, ``developer``, or ``user``: then they stand before
+    the first prompt."""
+    alternate: bool = False
+    """The roles must alternate: messages in a row are joined."""
+    tools: bool = True
+    pictures: bool = True
+    stream: bool = True
+    limit_field: str = ""
+    """The field that limits the reply; empty for the adapter's own, ``-`` for none."""
+    marks: bool = False
+    """Chat Completions: ``cache_control`` on content parts is understood."""
+    without: tuple[str, ...] = ()
+    """Fields that are refused: ``temperature``, or ``tools/strict`` and ``messages/name`` for those
+    anywhere within."""
+    max_output_tokens: int = 0
+    """The longest reply that may be asked for; 0 if nobody said."""
+    window: int = 0
+    """Input and output together, in tokens; 0 if nobody said."""
+    max_body_bytes: int = 0
+    """The largest request; 0 if nobody said."""
+
+    def form(self) -> dict[str, Any]:
+        """What of it decides how a request is written, as JSON; empty for the plain form."""
+        plain = asdict(Profile())
+        values = {k: v for k, v in asdict(self).items() if k in _WRITTEN and v != plain[k]}
+        if "without" in values:
+            values["without"] = list(self.without)
+        return values
+
+    def to_json(self) -> dict[str, Any]:
+        """What differs from the defaults, as JSON."""
+        plain = asdict(Profile())
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if value != plain[name]
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], base: Profile | None = None) -> Profile:
+        """A profile from JSON, over ``base``. What does not fit is left out."""
+        known, start = fields_dict(cls), base or cls()
+        fitting: dict[str, Any] = {}
+        for name, value in values.items():
+            if name == "without" and isinstance(value, list | tuple):
+                fitting[name] = tuple(str(one) for one in value)
+            elif name in known and type(value) is type(getattr(start, name)):
+                fitting[name] = value
+        return evolve(start, **fitting)
+
+
+_WRITTEN = (
+    "system",
+    "alternate",
+    "tools",
+    "pictures",
+    "stream",
+    "limit_field",
+    "marks",
+    "without",
+    "max_output_tokens",
+)
+
+
+class Profiles(Protocol):
+    """Where profiles are known and kept."""
+
+    def of(self, base_url: str, model: str) -> Profile:
+        """The profile of a model at a server."""
+        ...
+
+    def learn(self, base_url: str, model: str, changed: Mapping[str, Any], why: str) -> None:
+        """Remember fields of a profile with their new values. ``why``: one sentence."""
+        ...
+
+
+@define
+class ForNow:
+    """Profiles that are forgotten with the process."""
+
+    _learnt: dict[tuple[str, str], dict[str, Any]] = field(factory=dict)
+
+    def of(self, base_url: str, model: str) -> Profile:
+        """See ``Profiles.of``."""
+        return Profile.of(self._learnt.get((base_url, model), {}), started(base_url, model))
+
+    def learn(self, base_url: str, model: str, changed: Mapping[str, Any], why: str) -> None:  # noqa: ARG002
+        """See ``Profiles.learn``."""
+        self._learnt.setdefault((base_url, model), {}).update(changed)
+
+
+def started(base_url: str, model: str) -> Profile:
+    """What the table says. Later rows add to earlier ones."""
+    host = host_of(base_url)
+    values: dict[str, Any] = {}
+    for row in _table():
+        hosts, models = row.get("hosts", ["*"]), row.get("models", ["*"])
+        here = any(fnmatchcase(host, pattern) for pattern in hosts)
+        if row.get("remote") and is_loopback(base_url):
+            here = False
+        if here and any(fnmatchcase(model, pattern) for pattern in models):
+            values |= row
+    return Profile.of(values)
+
+
+@cache
+def _table() -> list[dict[str, Any]]:
+    file = resources.files("tierline").joinpath("data", "profiles.toml")
+    rows: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))["profile"]
+    return rows
+
+
+def corrected(profile: Profile, refusal: Refusal) -> dict[str, Any]:
+    """The fields of a profile that a refusal changes; empty if it changes none."""
+    match refusal.kind:
+        case "tools":
+            changed: dict[str, Any] = {"tools": False}
+        case "pictures":
+            changed = {"pictures": False}
+        case "marks":
+            changed = {"marks": False}
+            if not profile.marks:  # the Messages API has them without being asked
+                names = ("messages/cache_control", "tools/cache_control")
+                changed = {"without": tuple(dict.fromkeys((*profile.without, *names)))}
+        case "stream":
+            changed = {"stream": False}
+        case "system":
+            changed = {"system": refusal.instead if refusal.instead == "developer" else "user"}
+        case "roles":
+            again = profile.alternate and profile.system == "user"
+            changed = {"tools": False} if again else {"alternate": True, "system": "user"}
+        case "limit":
+            changed = {"max_output_tokens": refusal.most}
+        case "field":
+            changed = _without(profile, refusal.field)
+    return {name: value for name, value in changed.items() if getattr(profile, name) != value}
+
+
+def _without(profile: Profile, name: str) -> dict[str, Any]:
+    if name in OTHER_LIMIT:
+        return {"limit_field": "-" if profile.limit_field else OTHER_LIMIT[name]}
+    return {"without": tuple(dict.fromkeys((*profile.without, name)))}
+
+
+def sentence(model: str, changed: Mapping[str, Any], refusal: Refusal) -> str:
+    """What was learnt, for the user."""
+    name = refusal.field.rpartition("/")[2]
+    instead = str(changed.get("limit_field", "")).strip("-")
+    kind = "turn" if refusal.kind == "roles" and "tools" in changed else refusal.kind
+    said = {
+        "tools": "takes no tools here: it answers from the context alone",
+        "pictures": "takes no pictures here: they are left out",
+        "marks": "takes no cache marks here: they are left out",
+        "stream": "does not stream here: replies come at once",
+        "system": "takes no system message here: the instructions stand before the prompt",
+        "roles": "wants prompts and replies in turn here: messages in a row are joined",
+        "turn": "wants prompts and replies in turn here: it is offered no tools",
+        "limit": f"replies with at most {refusal.most:,} tokens here",
+        "field": f"wants {instead} instead of {name} here"
+        if instead
+        else f"does not take {name} here: it is left out",
+    }[kind]
+    return f"{model or 'The model'} {said}."

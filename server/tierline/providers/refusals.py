@@ -1,0 +1,257 @@
+"""What a server refuses, read from its error: a field, a limit, or a whole ability.
+
+Every service has its own words. A refusal counts only if it names something that was sent, so that
+the request can be sent again without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from attrs import frozen
+
+Kind: TypeAlias = Literal[
+    "field", "limit", "tools", "pictures", "marks", "system", "roles", "stream"
+]
+LIMITS = ("max_tokens", "max_completion_tokens")
+
+
+@frozen
+class Said:
+    """An error as a server told it."""
+
+    status: int
+    code: str = ""
+    text: str = ""
+    param: str = ""
+    """The field that the error itself names as its subject."""
+
+
+@frozen
+class Refusal:
+    """What a server does not take."""
+
+    kind: Kind
+    field: str = ""
+    """The field, for ``field``; ``tools/`` or ``messages/`` before it if it stands within those."""
+    instead: str = ""
+    """What the server wants in its place, if it says so."""
+    most: int = 0
+    """For ``limit``: the highest value that is taken."""
+
+
+_STATUSES = frozenset({400, 404, 405, 406, 409, 415, 422, 500, 501, 502})
+_NEVER = frozenset({"model", "messages", "system", "input"})
+_STRUCTURE = frozenset(
+    {
+        "role", "content", "type", "text", "function", "name", "arguments", "id", "url", "source",
+        "tool_calls", "tool_call_id", "tool_use_id", "image_url", "parameters", "properties",
+        "input_schema", "description", "input", "data", "media_type", "required", "items",
+    }
+)  # fmt: skip
+_NO = re.compile(
+    r"""\bnot\b|n't\b|\bno\b|\bunsupported|\bunrecognized|\bunrecognised|\bunknown|\bunexpected
+    |\binvalid|\bextra\b|\badditional\ propert|\bforbidden|\bdisallowed|\bonly\b|\bremove\b
+    |\bcannot\b|\bunable\b|\bdeprecated|\bdisabled|\brequires?\b|\bmust\b|\bwithout\b|\bundefined
+    |\bshould\b|\bnon-streaming\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_INSTEAD = re.compile(
+    r"(?:\buse|\btry|did you mean|replace[d]? (?:it )?(?:with|by)|instead)\W+(?:the )?"
+    r"(?:parameter |field )?\W*([a-z_]+)",
+    re.IGNORECASE,
+)
+_TOOLS = re.compile(
+    r"(?:tools?|functions?)[\s_-]*(?:use|calls?|calling|choice|param\w*)?\b", re.IGNORECASE
+)
+_PICTURES = re.compile(
+    r"image[\s_-]?(?:input|url)|\bimages?\b|\bvision\b|multi-?modal|mmproj|\bpictures?\b", re.I
+)
+_ABOUT_ONE_PICTURE = re.compile(
+    r"exceed|too (?:large|many|big)|dimension|could not (?:process|read|decode)|base64|corrupt"
+    r"|media.?type|mime|resolution|(?:invalid|unsupported) image (?:type|format)",
+    re.IGNORECASE,
+)
+_NO_PICTURES = re.compile(r"at most 0 images?|unknown variant `image_url`", re.IGNORECASE)
+_PLAIN_TEXT = re.compile(
+    r"content\W.{0,40}must be a (?:plain )?string|content.{0,60}(?:valid string|expected (?:a )?"
+    r"string)|content parts?.{0,30}(?:not supported|unsupported)|invalid type: sequence, expected"
+    r" a string",
+    re.IGNORECASE,
+)
+_SYSTEM = re.compile(
+    r"(?:system|developer)\W{0,3}\s*(?:role|message|prompt|instruction)s?|roles?\W{0,3}\s*[:=]?\s*"
+    r"\W?(?:system|developer)\b|\.role'? does not support|role.{0,40}(?:input should be|must be "
+    r"one of|expected).{0,40}(?:user|assistant)",
+    re.IGNORECASE,
+)
+_ROLES = re.compile(
+    r"roles? must alternate|must alternate|alternating|consecutive (?:messages|roles|user)"
+    r"|expected .{0,30}role|must be (?:a |from )?(?:the )?user role|start with a user",
+    re.IGNORECASE,
+)
+_STREAM = re.compile(
+    r"\bstream(?:ing|ed)?\b(?!_)(?! id)|verified to stream|\bnon-streaming", re.IGNORECASE
+)
+_REPLY = re.compile(
+    r"max_(?:completion_|output_|new_)?tokens|max(?:imum)? ?(?:number of )?(?:output |completion |"
+    r"new |generated |allowed )*tokens|output tokens|completion tokens|maxOutputTokens|max_length",
+    re.IGNORECASE,
+)
+_TOO_MUCH = re.compile(
+    r"at most|less than|lower than|smaller than|too (?:large|high|big|many)|exceed|greater than"
+    r"|maximum|range|between|up to|no more|above|larger|\[1,|> \d|limit",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\w.-])\d+(?![\w.]*[a-z])")
+_BELOW = re.compile(
+    r"(?:(?<!or equal to )(?:less|lower|smaller) than|\bbelow)\s+(?!or equal)\D{0,3}$", re.I
+)
+_LEAST = 16
+"""No service limits replies to less; smaller numbers are the lower end of a range."""
+
+
+def refusal(said: Said, sent: Mapping[str, Any]) -> Refusal | None:  # noqa: PLR0911 (one per kind)
+    """What of the body ``sent`` was refused; None if the error is about something else."""
+    if said.status not in _STATUSES:
+        return None
+    text = f"{said.text} {said.code}"
+    if (most := _limit(said, text, sent)) is not None:
+        return Refusal("limit", most=most)
+    if not _NO.search(text):
+        return None
+    if named := _field(said, sent):
+        return _of_field(named, text, sent)
+    if "tools" in sent and _TOOLS.search(said.text):
+        return Refusal("tools")
+    if (found := _of_contents(said.text, sent)) is not None:
+        return found
+    if _has_system(sent) and _SYSTEM.search(said.text):
+        developer = re.search(r"(?:use|try|instead)\W+(?:the )?\W*developer", said.text, re.I)
+        return Refusal("system", instead="developer" if developer else "")
+    if _ROLES.search(said.text):
+        return Refusal("roles")
+    if sent.get("stream") is True and _STREAM.search(said.text):
+        return Refusal("stream")
+    return None
+
+
+def _of_field(named: str, text: str, sent: Mapping[str, Any]) -> Refusal | None:
+    if named in ("tools", "stream"):
+        return Refusal("tools" if named == "tools" else "stream")
+    if named == "messages/cache_control":
+        return Refusal("marks")
+    found = _INSTEAD.search(text)
+    instead = found[1] if found and found[1] not in sent else ""
+    return Refusal("field", field=named, instead=instead)
+
+
+def _of_contents(text: str, sent: Mapping[str, Any]) -> Refusal | None:
+    """Pictures or parts where only plain text is taken."""
+    keys = _within(sent.get("messages"))
+    pictures = bool({"image_url", "media_type"} & keys)
+    if pictures and (
+        _NO_PICTURES.search(text)
+        or (_PICTURES.search(text) and not _ABOUT_ONE_PICTURE.search(text))
+        or _PLAIN_TEXT.search(text)
+    ):
+        return Refusal("pictures")
+    if "cache_control" in keys and "model" in sent and _PLAIN_TEXT.search(text):
+        return Refusal("marks")
+    return None
+
+
+def _has_system(sent: Mapping[str, Any]) -> bool:
+    if sent.get("system"):
+        return True
+    messages = sent.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return isinstance(first, Mapping) and first.get("role") in ("system", "developer")
+
+
+# --- fields --------------------------------------------------------------------------------------
+
+
+def _field(said: Said, sent: Mapping[str, Any]) -> str:
+    """The field of the body that an error names, in the form of ``Refusal.field``."""
+    droppable = [name for name in sent if name not in _NEVER]
+    deep = {
+        place: _within(sent.get(place)) - _STRUCTURE for place in ("messages", "tools", "system")
+    }
+    for path in (said.param, *_paths(said.text)):
+        segments = [part for part in re.split(r"[.\[\]/]+", path) if part and not part.isdigit()]
+        segments = segments[1:] if segments[:1] == ["body"] else segments
+        if not segments:
+            continue
+        top = segments[0]
+        if top in deep and len(segments) > 1:
+            last = next((s for s in reversed(segments) if s in deep[top]), "")
+            if last:
+                return f"{'messages' if top == 'system' else top}/{last}"
+            continue
+        if top in droppable:
+            return top
+        for place, names in deep.items():
+            if top in names:
+                return f"{'messages' if place == 'system' else place}/{top}"
+    # Names that are ordinary words count only where they are quoted or the error's own subject.
+    bare = [name for name in droppable if "_" in name]
+    return next((name for name in bare if re.search(rf"\b{name}\b", said.text)), "")
+
+
+def _paths(text: str) -> Iterator[str]:
+    """Names that an error quotes or puts where only a name can be."""
+    for match in re.finditer(r"""['"`“‘]([A-Za-z_][\w.\[\]]*)['"`”’]""", text):
+        yield match[1]
+    for match in re.finditer(
+        r"(?:parameters?|arguments?|fields?|property|properties|inputs?|keys?)\b[^:;.]{0,30}:\s*"
+        r"\[?\W?([A-Za-z_][\w.\[\]]*)",
+        text,
+        re.IGNORECASE,
+    ):
+        yield match[1]
+    for match in re.finditer(r"(?:^|[\s;])([a-z_]+(?:[.\[]\w+\]?)*):\s", text):
+        yield match[1]
+
+
+def _within(value: object) -> set[str]:
+    """Names of the fields within messages or tools. Properties of a schema are no fields."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one
+        elif isinstance(one, Mapping):
+            found |= set(one)
+            for name, inner in one.items():
+                named = name == "properties" and isinstance(inner, Mapping)
+                waiting += list(inner.values()) if named else [inner]
+    return found
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def _limit(said: Said, text: str, sent: Mapping[str, Any]) -> int | None:
+    """The longest reply that is taken, if the one that was asked for is too long."""
+    asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
+    if asked is None or not (_REPLY.search(text) or said.param in LIMITS):
+        return None
+    if not _TOO_MUCH.search(text) or re.search(r"unsupported (?:parameter|value)", text, re.I):
+        return None
+    numbers: list[int] = []
+    for match in _NUMBER.finditer(said.text):
+        number = int(match[0].replace(",", ""))
+        below = _BELOW.search(said.text[: match.start()]) or re.match(
+            r"\s*(?:\(exclusive\)|\))", said.text[match.end() :]
+        )
+        closes = re.match(r"\s*\)", said.text[match.end() :]) is not None
+        opened = closes and "[" not in said.text[max(0, match.start() - 12) : match.start()]
+        numbers.append(number - 1 if below and not opened else number)
+    fitting = [number for number in numbers if _LEAST <= number < asked]
+    if fitting:
+        return max(fitting)
+    return asked // 2 if not numbers or max(numbers) == asked else None

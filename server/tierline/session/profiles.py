@@ -1,0 +1,34 @@
+"""What servers take, put together: the table, what a server says of itself, what was learnt."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from tierline.context.images import ImageRule
+from tierline.context.models import ModelFacts
+from tierline.providers.profile import Profile, started
+from tierline.store.profiles import ProfileStore
+
+
+class ServerProfiles(ProfileStore):
+    """The profiles that adapters ask for. What was learnt has the last word, but for a window that
+    the server now says to be smaller.
+    """
+
+    def of(self, base_url: str, model: str) -> Profile:
+        """See ``Profiles.of``."""
+        said, learnt = self.known(base_url, model)
+        profile = Profile.of(said, started(base_url, model))
+        if 0 < profile.window < learnt.get("window", 0):
+            learnt.pop("window")
+        return Profile.of(learnt, profile)
+
+
+def profiled(facts: ModelFacts, profile: Profile) -> ModelFacts:
+    """The facts of a model as its server was found to be."""
+    if not profile.pictures:
+        facts = evolve(facts, image_rule=ImageRule.NONE)
+    if profile.max_output_tokens:
+        most = min(facts.max_output_tokens, profile.max_output_tokens)
+        facts = evolve(facts, max_output_tokens=most)
+    return facts
