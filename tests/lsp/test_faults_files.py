@@ -161,7 +161,7 @@ def test_databases_that_are_none_at_start(
     for name in (*DERIVED, *KEPT):
         spoil(home / f"{name}.sqlite3", how)
     before = {n: (home / f"{n}.sqlite3").read_bytes() for n in KEPT if how == "newer"}
-    closed = "unable to open database file" if how == "folder" else ""
+    closed = "index.sqlite3 cannot be opened: it is a folder" if how == "folder" else ""
     with Pipe(workspace, env=env(model)) as pipe:
         pipe.initialize()
         everything(pipe, closed)
@@ -198,7 +198,7 @@ def test_files_that_may_not_be_read(workspace: Path, home: Path, model: WireServ
     command = (*MODES, *SERVE) if os.geteuid() == 0 else SERVE
     with Pipe(workspace, env=env(model), command=command) as pipe:
         pipe.initialize()
-        everything(pipe, "unable to open database file")
+        everything(pipe, "index.sqlite3 cannot be opened: Permission denied")
         turn(pipe, "Is search_view damaged?")
         told = turn(pipe, "And then?")
         for name in KEPT:
@@ -225,9 +225,9 @@ def test_tierlines_folder_is_a_file(workspace: Path, model: WireServer) -> None:
     (workspace / ".tierline").write_text("not a folder\n")
     with Pipe(workspace, env=env(model)) as pipe:
         pipe.initialize()
-        everything(pipe, "index.sqlite3 cannot be made: .tierline is no folder")
+        everything(pipe, "index.sqlite3 cannot be opened: .tierline is a file, not a folder")
         told = turn(pipe, "First")
-        assert f"{LOST.format(why='.tierline is no folder')} {MEMORY}" in told, told
+        assert f"{LOST.format(why='.tierline is a file, not a folder')} {MEMORY}" in told, told
         turn(pipe, "Second")
         assert texts(pipe) == ["First", "One two three.", "Second", "One two three."]
         assert (workspace / ".tierline").read_text() == "not a folder\n"

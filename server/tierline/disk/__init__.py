@@ -7,6 +7,7 @@ here follows a link, waits for a pipe, takes anything but a regular file, or rea
 from tierline.disk.files import (
     append,
     begin,
+    copy,
     create,
     explain,
     names,
@@ -27,6 +28,7 @@ __all__ = [
     "UnfitError",
     "append",
     "begin",
+    "copy",
     "create",
     "explain",
     "names",

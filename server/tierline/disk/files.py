@@ -166,6 +166,22 @@ def begin(name: str) -> str:
     return os.path.join(head, f".{tail[:100]}.{secrets.token_hex(6)}.new")
 
 
+def copy(path: str | Path, to: str | Path) -> None:
+    """Copy a regular file's bytes, in the place of what has the other name.
+
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: one cannot be read, or the other not be written.
+    """
+    with open_read(path) as source:
+        remove(to)
+        with place(to) as where:
+            descriptor = where.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with os.fdopen(descriptor, "wb") as target:
+            while piece := source.read(_PIECE):
+                target.write(piece)
+
+
 def remove(path: str | Path) -> None:
     """Delete a file, or a link itself; nothing is done where there is none.
 

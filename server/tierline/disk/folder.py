@@ -24,7 +24,11 @@ def make(folder: Path) -> None:
     """
     ours = _ours(folder)
     if ours is None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except FileExistsError as error:
+            why = f"{folder.name} is a file, not a folder"
+            raise UnfitError(str(folder), why, errno.ENOTDIR) from error
         return
     for part in reversed([folder, *folder.parents]):
         if part.is_relative_to(ours) and _make(part) and part == ours:

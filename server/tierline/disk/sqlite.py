@@ -76,16 +76,15 @@ def _look(where: Place, *, read_only: bool) -> tuple[int, int]:
     for suffix in SIBLINGS:
         beside = where.beside(os.path.basename(where.path) + suffix)
         if (there := beside.status()) is not None:
-            _check(beside, there, read_only=read_only)
+            _check(beside, there, os.path.basename(beside.path), read_only=read_only)
     found = where.status()
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), where.path)
-    _check(where, found, read_only=read_only)
+    _check(where, found, "it", read_only=read_only)
     return (found.st_dev, found.st_ino)
 
 
-def _check(where: Place, status: os.stat_result, *, read_only: bool) -> None:
-    name = os.path.basename(where.path)
+def _check(where: Place, status: os.stat_result, name: str, *, read_only: bool) -> None:
     if is_link(status):
         raise UnfitError(where.path, f"{name} is a link")
     if word := kind(status.st_mode):

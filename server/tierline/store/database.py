@@ -13,6 +13,8 @@ from pathlib import Path
 from threading import RLock
 from typing import TypeVar
 
+from tierline import disk
+from tierline.disk import sqlite
 from tierline.disk.folder import make
 
 log = logging.getLogger(__name__)
@@ -70,7 +72,7 @@ class Database:
         with self._lock:
             for attempt in (1, 2):
                 try:
-                    if self._connection is not None and not self.path.exists():
+                    if self._connection is not None and disk.regular(self.path) is None:
                         self.close()  # what is written to a deleted file is lost
                     if self._connection is None:
                         self._connection = self._open()
@@ -98,12 +100,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         make(self.path.parent)
-        with suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        os.close(os.open(self.path, os.O_RDWR))  # its errors say more than SQLite's
-        db = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        db = sqlite.connect(self.path, seconds=BUSY_SECONDS, threads=True)
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] > self._version:
                 raise NewerVersionError
@@ -130,13 +127,10 @@ class Database:
         """A disk that is full or read-only is told of by the log; what concerns this file alone by
         nobody else.
         """
-        reasons = {
-            errno.EISDIR: "it is a folder",
-            errno.EACCES: "its permissions do not allow it",
-            errno.EPERM: "its permissions do not allow it",
-        }
-        why = "it is a folder" if self.path.is_dir() else reasons.get(error.errno or 0, "")
-        if why and self.path.exists():
+        why = disk.explain(error) if isinstance(error, disk.UnfitError) else ""
+        if error.errno in (errno.EACCES, errno.EPERM):
+            why = "its permissions do not allow it"
+        if why and os.path.lexists(self.path):
             self._tell(
                 f"{self.path.name} cannot be opened: {why}. Nothing is kept in it until that is "
                 "mended; the conversation is not affected."
@@ -150,12 +144,12 @@ class Database:
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
         self.close()
         number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
+        taken = set(disk.names(self.path.parent))
+        while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).name in taken:
             number += 1
         log.warning("%s is damaged (%s); it is set aside as %s", self.path, error, aside.name)
-        self.path.replace(aside)
-        for suffix in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        disk.rename(self.path, aside.name)
+        sqlite.remove(self.path)
         self.on_damage(
             f"{self.path.name} was damaged. It is set aside as {aside.name} and begun anew; the "
             "conversation is kept elsewhere and is not affected."

@@ -21,7 +21,6 @@ import logging
 import os
 import re
 import secrets
-import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +29,9 @@ from typing import Any
 import filelock
 from attrs import asdict, fields, frozen
 
+from tierline import disk
 from tierline.context.blocks import Block
+from tierline.disk import locks
 from tierline.disk.folder import make
 from tierline.history.codec import encode_content
 from tierline.history.parser import MessageParser
@@ -48,7 +49,6 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_GAP = 1_000_000
 """Characters that damaged lines may hide; a place further behind is damage itself."""
 _OWNER = re.compile(r"(\d+-[0-9a-f]{8})\.")
-_FLAGS = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _HOLE = "\udc00"
 """Stands for a character that is missing; no text that is written holds it."""
 
@@ -82,12 +82,12 @@ class Left:
     def discard(self) -> None:
         """Delete it: the log has the reply."""
         with contextlib.suppress(OSError):
-            self.path.unlink()
+            disk.remove(self.path)
 
     def set_aside(self) -> None:
         """Keep it under a name that nobody looks for: where it belongs is not known."""
         with contextlib.suppress(OSError):
-            self.path.replace(self.path.with_suffix(".damaged"))
+            disk.rename(self.path, self.path.with_suffix(".damaged").name)
 
 
 class Draft:
@@ -118,12 +118,12 @@ class Draft:
             except OSError as error:
                 # A full disk, or a folder that was deleted: the log says so when its turn comes.
                 log.info("The draft of a reply cannot be written: %s", error)
-                self._over = not self._path.exists()
+                self._over = not self._there()
 
     def ours(self) -> bool:
         """False if the file was begun and is gone: then the reply's id may have been used."""
         with self._lock:
-            return not self._begun or self._path.exists()
+            return not self._begun or self._there()
 
     def discard(self) -> None:
         """Delete the file, for good: the log has the reply, or there is none."""
@@ -131,7 +131,10 @@ class Draft:
             self._over = True
             if self._begun:
                 with contextlib.suppress(OSError):
-                    self._path.unlink()
+                    disk.remove(self._path)
+
+    def _there(self) -> bool:
+        return disk.regular(self._path) is not None
 
     def _write(self, text: str, blocks: Sequence[Block], now: float) -> None:
         at, piece = self._text.written, self._text.grow(text)
@@ -150,19 +153,12 @@ class Draft:
         head = {"v": 1, "type": "draft", **asdict(self._origin)}
         rows = _rows(redact_blocks(blocks, self._redact))
         data = b"".join(map(encode_line, [head, {"at": 0, "text": self._text.whole}, *rows]))
-        fresh = self._path.with_suffix(".new")
-        fd = os.open(fresh, os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600)
-        with os.fdopen(fd, "wb") as stream:
-            stream.write(data)
-        if self._begun and not self._path.exists():
-            fresh.unlink()
-            raise FileNotFoundError(self._path)
-        fresh.replace(self._path)
+        disk.replace(self._path, data, mode=0o600, sync=False, fresh=not self._begun)
         self._begun, self._torn = True, False
 
     def _append(self, rows: Sequence[Mapping[str, Any]], now: float) -> None:
         data = b"\n" * self._torn + b"".join(map(encode_line, rows))
-        fd = os.open(self._path, os.O_APPEND | _FLAGS)
+        fd, _ = disk.open_append(self._path, create=False)
         try:
             self._torn = os.write(fd, data) != len(data)
             if self._torn:
@@ -235,13 +231,13 @@ class Drafts:
 
     def _names(self) -> list[str]:
         try:
-            return sorted(path.name for path in self.folder.iterdir())
+            return disk.names(self.folder)
         except OSError:
             return []
 
     def _locked(self) -> bool:
         """False also if the file of our lock was deleted: others would not meet it any more."""
-        return self._held is not None and Path(self._held.lock_file).exists()
+        return self._held is not None and disk.regular(self._held.lock_file) is not None
 
     def _claim(self) -> bool:
         for _ in range(3):
@@ -255,9 +251,9 @@ class Drafts:
         """The lock of a process; None while that process lives."""
         try:
             make(self.folder)
-            lock = filelock.FileLock(
-                self.folder / f"{owner}.lock", mode=0o600, thread_local=False, blocking=False
-            )
+            path = self.folder / f"{owner}.lock"
+            locks.check(path)
+            lock = locks.lock(path, seconds=0)
             lock.acquire()
         except filelock.Timeout:
             return None
@@ -299,11 +295,8 @@ def _origin(record: Mapping[str, Any]) -> Origin | None:
 
 def _plain(path: Path) -> bool:
     """A file of a size that a reply can have, and no link, pipe or device."""
-    try:
-        found = path.lstat()
-    except OSError:
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_size <= MAX_BYTES
+    found = disk.regular(path)
+    return found is not None and found.st_size <= MAX_BYTES
 
 
 def _rows(blocks: Sequence[Block]) -> list[dict[str, Any]]:
@@ -314,10 +307,12 @@ def _release(lock: filelock.BaseFileLock) -> None:
     """Let go of a process's lock, and of its files if nothing is left in them."""
     path = Path(lock.lock_file)
     with contextlib.suppress(OSError):
-        for unfinished in path.parent.glob(f"{path.stem}.*.new"):
-            unfinished.unlink()
-        if not list(path.parent.glob(f"{path.stem}.*.jsonl")):
-            path.unlink()  # while it is held: who waits for it sees that it is gone
+        names = disk.names(path.parent)
+        for name in names:
+            if name.startswith(f".{path.stem}.") and name.endswith(".new"):
+                disk.remove(path.with_name(name))
+        if not any(n.startswith(f"{path.stem}.") and n.endswith(".jsonl") for n in names):
+            disk.remove(path)  # while it is held: who waits for it sees that it is gone
     with contextlib.suppress(OSError):
         lock.release()
     with contextlib.suppress(OSError):

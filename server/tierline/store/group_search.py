@@ -7,11 +7,11 @@ brought up to date group by group.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Sequence
 
 from tierline.context.text import well_formed
+from tierline.disk import sqlite
 from tierline.history.groups import Group, content_hash, groups
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
@@ -30,7 +30,7 @@ class GroupSearch:
 
     def __init__(self, share_of_best: float = SHARE_OF_BEST) -> None:
         self.share_of_best = share_of_best
-        self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._db = sqlite.in_memory(threads=True)
         self._db.execute(
             "CREATE VIRTUAL TABLE group_search USING fts5 (group_id UNINDEXED, content,"
             " tokenize='porter unicode61 remove_diacritics 2')"

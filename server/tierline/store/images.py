@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import attrs
 
+from tierline import disk
 from tierline.context.blocks import Block, Image, ToolResult
 from tierline.disk.folder import make
 from tierline.history.messages import Message
@@ -27,6 +25,8 @@ _TYPES = {
     "gif": "image/gif",
     "webp": "image/webp",
 }
+MOST_BYTES = 64 * 1024 * 1024
+"""Larger files are no pictures of ours."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -51,7 +51,8 @@ class ImageStore:
         suffix = _SUFFIXES.get(image.media_type, "bin")
         ref = f"{hashlib.sha256(raw).hexdigest()[:32]}.{suffix}"
         path = self.folder / ref
-        if not (path.exists() and path.stat().st_size == len(raw)):
+        found = disk.regular(path)
+        if found is None or found.st_size != len(raw):
             self._write(path, raw)
         return attrs.evolve(image, data=base64.b64encode(raw).decode("ascii"), ref=ref)
 
@@ -60,7 +61,7 @@ class ImageStore:
         if not _NAME.fullmatch(ref):
             return None
         try:
-            raw = (self.folder / ref).read_bytes()
+            raw = disk.read(self.folder / ref, MOST_BYTES)
         except OSError:
             return None
         stem = ref.partition(".")[0]
@@ -100,17 +101,7 @@ class ImageStore:
         """Write beside the target and rename, so that no half of an image is ever there."""
         try:
             make(self.folder)
-            fd, temporary = tempfile.mkstemp(dir=self.folder, prefix=".new-")  # mode 0600
-            try:
-                with os.fdopen(fd, "wb") as stream:
-                    stream.write(raw)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                Path(temporary).replace(path)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    Path(temporary).unlink()
-                raise
+            disk.replace(path, raw, mode=0o600)
         except OSError as error:
             raise workspace_gone(path, "the message") or StorageError(
                 f"The picture could not be stored: {error.strerror or error}.",

@@ -21,6 +21,8 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from tierline import disk
+from tierline.disk import sqlite
 from tierline.store import schema, vocabulary
 from tierline.store.indexing import BATCH_BYTES, Batch, ReadAhead, read_batch
 from tierline.store.log import HistoryLog
@@ -83,7 +85,7 @@ class Index:
             sqlite3.Error: it is locked, or the folder cannot be written.
         """
         with self._lock:
-            if self._connection is not None and not self.path.exists():
+            if self._connection is not None and disk.regular(self.path) is None:
                 self.close()
             if self._connection is None:
                 self._connection = self._open()
@@ -151,7 +153,7 @@ class Index:
     @property
     def nothing(self) -> bool:
         """True if there is neither a log nor an index: looking then writes nothing."""
-        return not self.path.exists() and not self.log.path.exists()
+        return disk.regular(self.path) is None and not self.log.size()
 
     def behind(self) -> int:
         """How many bytes of the log the index has not read."""
@@ -180,7 +182,7 @@ class Index:
 
     def offset(self) -> int:
         """Up to which byte of the log the index has come; 0 if it cannot be asked."""
-        if not self.path.exists():
+        if disk.regular(self.path) is None:
             return 0
         try:
             with self.connection() as db:
@@ -249,9 +251,7 @@ class Index:
     def _discard(self) -> None:
         """Delete the file: it is derived, and what is damaged cannot be repaired better."""
         self.close()
-        for suffix in ("", "-wal", "-shm"):
-            with contextlib.suppress(OSError):
-                self.path.with_name(self.path.name + suffix).unlink()
+        sqlite.remove(self.path)
 
     def _step(self, db: sqlite3.Connection, progress: Progress | None) -> CatchUp | None:
         """Index a few batches in one transaction; None if there is nothing more to read."""
@@ -313,7 +313,7 @@ class Index:
         """
         digest = hashlib.sha256()
         try:
-            with self.log.path.open("rb") as stream:
+            with disk.open_read(self.log.path) as stream:
                 digest.update(stream.read(min(_FINGERPRINT, offset)))
                 stream.seek(max(offset - _FINGERPRINT, 0))
                 digest.update(stream.read(min(_FINGERPRINT, offset)))

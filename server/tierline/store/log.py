@@ -14,7 +14,6 @@ import contextlib
 import errno
 import json
 import os
-import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -23,6 +22,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import filelock
 from attrs import field, frozen
 
+from tierline import disk
+from tierline.disk import locks
 from tierline.disk.folder import make
 from tierline.store.errors import StorageError, workspace_gone
 
@@ -73,22 +74,17 @@ class HistoryLog:
     page cache, where a killed process cannot take it back; with ``durable=True`` it has also been
     fsynced, so that not even a power cut can.
 
-    The lock is a ``.lock`` file beside the log, taken through ``filelock``: it works on POSIX and
-    Windows, and the operating system releases it when its holder dies.
+    The lock is a ``.lock`` file beside the log; the operating system releases it when its holder
+    dies.
     """
 
     def __init__(self, path: Path, *, lock_timeout: float = 10.0) -> None:
         """``lock_timeout`` is in seconds."""
         self.path = path
         self._threads = threading.Lock()
-        self._lock = filelock.FileLock(
-            path.with_name(path.name + ".lock"),
-            timeout=lock_timeout,
-            mode=0o600,
-            thread_local=False,
-            poll_interval=0.004,
-        )
-        self._existed = path.exists()
+        self._lock_path = path.with_name(path.name + ".lock")
+        self._lock = locks.lock(self._lock_path, seconds=lock_timeout, poll=0.004)
+        self._existed = disk.regular(path) is not None
 
     def append(
         self, records: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, durable: bool = False
@@ -119,14 +115,14 @@ class HistoryLog:
             StorageError: the file exists but cannot be read.
         """
         try:
-            with self.path.open("rb") as stream:
+            with disk.open_read(self.path) as stream:
                 stream.seek(offset)
                 yield from _lines(stream, offset, end, containing)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return  # a folder in its place holds no lines; whoever appends is told of it
+        except (FileNotFoundError, NotADirectoryError, disk.UnfitError):
+            return  # a folder or a link in its place holds no lines; whoever appends is told of it
         except OSError as error:
             raise StorageError(
-                f"{self.path.name} cannot be read: {_reason(self.path, error)}.",
+                f"{self.path.name} cannot be read: {disk.explain(error)}.",
                 "Check the permissions of the .tierline folder; the file is left as it is.",
             ) from error
 
@@ -151,28 +147,24 @@ class HistoryLog:
 
     def size(self) -> int:
         """Length in bytes; 0 if there is no such file."""
-        try:
-            found = self.path.stat()
-        except OSError:
-            return 0
-        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+        found = disk.regular(self.path)
+        return found.st_size if found is not None else 0
 
     def identity(self) -> int:
         """Tells one file of this name from another (the inode); 0 if there is none."""
-        try:
-            return self.path.stat().st_ino
-        except OSError:
-            return 0
+        found = disk.regular(self.path)
+        return found.st_ino if found is not None else 0
 
     @property
     def vanished(self) -> bool:
         """True if the file was there while we were running and is gone now."""
-        return self._existed and not self.path.exists()
+        return self._existed and not os.path.lexists(self.path)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         try:
             make(self.path.parent)
+            locks.check(self._lock_path)
             self._lock.acquire()
         except filelock.Timeout as error:
             raise StorageError(
@@ -188,7 +180,7 @@ class HistoryLog:
                 self._lock.release()
 
     def _write(self, data: bytes, durable: bool) -> Appended:
-        fd, created = self._open()
+        fd, created = disk.open_append(self.path)
         try:
             size = os.fstat(fd).st_size
             if size and _last_byte(fd) != b"\n":
@@ -200,18 +192,11 @@ class HistoryLog:
             if durable:
                 os.fsync(fd)
                 if created:
-                    _sync_directory(self.path.parent)
+                    disk.sync_folder(self.path.parent)
             self._existed = True
             return Appended(size, size + written, recreated)
         finally:
             os.close(fd)
-
-    def _open(self) -> tuple[int, bool]:
-        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        try:
-            return os.open(self.path, flags), False
-        except FileNotFoundError:
-            return os.open(self.path, flags | os.O_CREAT, 0o600), True
 
 
 def encode_line(record: Mapping[str, Any]) -> bytes:
@@ -271,16 +256,6 @@ def _parse(body: bytes) -> tuple[Mapping[str, Any] | None, Problem | None]:
     return value, None
 
 
-def _sync_directory(path: Path) -> None:
-    """Make a new file's name survive a power cut; not offered on Windows."""
-    with contextlib.suppress(OSError):
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-
 def _write_error(path: Path, error: OSError | NotImplementedError) -> StorageError:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -290,27 +265,19 @@ def _write_error(path: Path, error: OSError | NotImplementedError) -> StorageErr
         )
     if (gone := workspace_gone(path, "the message")) is not None:
         return gone
-    if number in (errno.EACCES, errno.EPERM) and path.is_file() and os.access(path.parent, os.W_OK):
+    odd = isinstance(error, disk.UnfitError)
+    denied = number in (errno.EACCES, errno.EPERM) and not odd
+    if denied and disk.regular(path) is not None and os.access(path.parent, os.W_OK):
         return StorageError(
             f"The message was not written: the permissions of {path.name} do not allow it.",
             "Allow yourself to read and write it; until then the chat lives in memory only.",
         )
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if denied or number == errno.EROFS:
         return StorageError(
             f"The folder of {path.name} is read-only: the message was not written.",
             "Make the .tierline folder writable; until then the chat lives in memory only.",
         )
     return StorageError(
-        f"The message was not written to {path.name}: {_reason(path, error)}.",
+        f"The message was not written to {path.name}: {disk.explain(error)}.",
         "Check the .tierline folder; until then the chat lives in memory only.",
     )
-
-
-def _reason(path: Path, error: Exception) -> str:
-    """Why a file cannot be used, in words."""
-    if path.is_dir():
-        return "it is a folder"
-    if path.parent.exists() and not path.parent.is_dir():
-        return f"{path.parent.name} is no folder"
-    said = error.strerror if isinstance(error, OSError) else ""
-    return said or str(error) or type(error).__name__

@@ -11,6 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from tierline import disk
 from tierline.store.database import WRITE, Database
 
 _VERSION = 1
@@ -81,7 +82,7 @@ class RetrievalStore(Database):
         return self._one(query, (session_id, branch))
 
     def _one(self, query: str, values: tuple[str, ...]) -> dict[str, Any] | None:
-        if not self.path.exists():
+        if disk.regular(self.path) is None:
             return None  # looking must not leave a file behind
 
         def read(db: sqlite3.Connection) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
 import sqlite3
 from pathlib import Path
 
+from tierline import disk
+from tierline.disk import sqlite
 from tierline.disk.folder import make
 
 VERSION = 3
@@ -70,19 +70,12 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
     Raises:
         sqlite3.DatabaseError: the file is not a database, or is locked, or cannot be made.
     """
-    if not path.exists():
-        try:
-            make(path.parent)
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except OSError as error:  # a read-only folder: whoever asks can do without the index
-            why = error.strerror or type(error).__name__
-            if path.parent.exists() and not path.parent.is_dir():
-                why = f"{path.parent.name} is no folder"
-            raise sqlite3.OperationalError(f"{path.name} cannot be made: {why}") from error
-    connection = sqlite3.connect(
-        path, timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False
-    )
+    try:
+        make(path.parent)
+        connection = sqlite.connect(path, seconds=busy_ms / 1000, threads=True)
+    except OSError as error:  # a read-only folder, a link: whoever asks can do without the index
+        why = disk.explain(error)
+        raise sqlite3.OperationalError(f"{path.name} cannot be opened: {why}") from error
     try:
         connection.execute("PRAGMA page_size = 16384")  # of a new file; texts are long
         connection.execute("PRAGMA journal_mode = WAL")

@@ -18,6 +18,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from tierline import disk
 from tierline.context.blocks import Block, Text
 from tierline.disk.folder import make
 from tierline.folder import FOLDER
@@ -314,9 +315,16 @@ class HistoryStore:
 
     def other_files(self) -> list[files.LogReport]:
         """Log files that were put into the folder, with their health; never changed by reading."""
-        found = sorted(self.folder.glob("*.jsonl")) if self.folder.is_dir() else []
-        others = (p for p in found if p != self.log.path and p.name not in NO_HISTORY)
-        return [files.inspect(p) for p in others]
+        try:
+            found = [self.folder / name for name in disk.names(self.folder)]
+        except OSError:
+            return []
+        others = (
+            p
+            for p in found
+            if p.suffix == ".jsonl" and p != self.log.path and p.name not in NO_HISTORY
+        )
+        return [files.inspect(p) for p in others if disk.regular(p) is not None]
 
     def import_file(self, path: Path) -> int:
         """Copy the good records of another log into ours, those with known ids left out; the file
@@ -401,9 +409,9 @@ class HistoryStore:
         """Keep the folder out of version control by its own ``.gitignore``."""
         ignore = self.folder / ".gitignore"
         with contextlib.suppress(OSError):
-            if not ignore.exists():
+            if not os.path.lexists(ignore):
                 make(self.folder)
-                ignore.write_text("*\n", encoding="utf-8")
+                disk.create(ignore, b"*\n")
 
     def _load(self, session_id: str) -> _Known:
         known = _Known(session_id, 0)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sqlite3
 import tempfile
 import time
@@ -27,6 +26,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import TypeAlias
+
+from tierline import disk
+from tierline.disk import sqlite
 
 log = logging.getLogger(__name__)
 
@@ -75,9 +77,9 @@ class Unseen(AbstractContextManager["Unseen"]):
             self._folder = tempfile.TemporaryDirectory(
                 prefix="tierline-", ignore_cleanup_errors=True
             )
-        to = Path(self._folder.name) / path.name
+        to = disk.resolved(self._folder.name) / path.name
         for _ in range(_TRIES):
-            if not path.exists():
+            if disk.regular(path) is None:
                 return to
             with suppress(FileNotFoundError):  # another process ended or began a WAL meanwhile
                 before = _state(path)
@@ -95,26 +97,23 @@ class Unseen(AbstractContextManager["Unseen"]):
         except (OSError, sqlite3.Error) as error:
             log.warning("%s is not looked at: %s", path, error)
             assert self._folder is not None
-            return Path(self._folder.name) / "none" / path.name
+            return disk.resolved(self._folder.name) / "none" / path.name
 
     def _take(self, path: Path, to: Path) -> None:
         for suffix in _FILES:
             there, here = _beside(path, suffix), _beside(to, suffix)
-            if there.exists():
-                shutil.copyfile(there, here)
-            else:
-                here.unlink(missing_ok=True)
+            try:
+                disk.copy(there, here)
+            except FileNotFoundError:
+                disk.remove(here)
             self._between()
 
 
 def _read(path: Path, to: Path) -> None:
-    for suffix in _FILES:
-        _beside(to, suffix).unlink(missing_ok=True)
+    sqlite.remove(to)
     with (
-        closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_LOCK_SECONDS)
-        ) as source,
-        closing(sqlite3.connect(to)) as target,
+        closing(sqlite.connect(path, seconds=_LOCK_SECONDS, read_only=True)) as source,
+        closing(sqlite.connect(to)) as target,
     ):
         source.execute("BEGIN")
         source.execute("SELECT 1 FROM sqlite_schema").fetchone()  # now nobody can shut it out
@@ -123,7 +122,7 @@ def _read(path: Path, to: Path) -> None:
 
 def _state(path: Path) -> _State:
     """What does not change as long as the file, copied before its WAL, agrees with it."""
-    with suppress(FileNotFoundError), _beside(path, "-wal").open("rb") as stream:
+    with suppress(FileNotFoundError), disk.open_read(_beside(path, "-wal")) as stream:
         if header := stream.read(_HEADER_BYTES):
             return (header,)
     return tuple(_figures(_beside(path, suffix)) for suffix in ("", "-journal"))
@@ -132,7 +131,7 @@ def _state(path: Path) -> _State:
 def _figures(path: Path) -> _State:
     """Times alone are too coarse: two commits fit into the tick of a clock of 250 Hz."""
     try:
-        with path.open("rb") as stream:
+        with disk.open_read(path) as stream:
             found = os.fstat(stream.fileno())
             return (found.st_ino, found.st_size, found.st_mtime_ns, stream.read(_FILE_HEADER_BYTES))
     except FileNotFoundError:

@@ -17,6 +17,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from tierline import disk
 from tierline.context.tiers.attribution import Attribution
 from tierline.context.tiers.bill import Bill
 from tierline.store.database import WRITE, Database
@@ -138,7 +139,7 @@ class UsageStore(Database):
 
     def count(self, session_id: str) -> int:
         """How many requests the turns of a session made."""
-        if not self.path.exists():  # looking must not leave a file behind
+        if disk.regular(self.path) is None:  # looking must not leave a file behind
             return 0
         query = "SELECT COUNT(*) FROM request WHERE session_id = ? AND kind = 'turn'"
         return self.run(lambda db: int(db.execute(query, (session_id,)).fetchone()[0]), lambda: 0)
@@ -169,7 +170,7 @@ class UsageStore(Database):
         return self._read(where, [session_id] if session_id else [], detail=False)
 
     def _read(self, where: str, values: list[Any], *, detail: bool = True) -> list[StoredRequest]:
-        if not self.path.exists():  # looking must not leave a file behind
+        if disk.regular(self.path) is None:  # looking must not leave a file behind
             return []
         blob = "detail" if detail else "NULL"
 

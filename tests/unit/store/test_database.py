@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 from pathlib import Path
@@ -94,14 +93,8 @@ def test_a_file_without_permission_is_said_once(
 ) -> None:
     path = tmp_path / "notes.sqlite3"
     path.touch(0o000)
-    opened = os.open
-
-    def refuse(name: str | Path, flags: int, mode: int = 0o777) -> int:
-        if name == path and not flags & os.O_EXCL:  # as anybody but root would be
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return opened(name, flags, mode)
-
-    monkeypatch.setattr("tierline.store.database.os.open", refuse)
+    # As anybody but root would be.
+    monkeypatch.setattr(os, "access", lambda name, _mode: Path(name) != path)
     notes = Notes(path)
     assert notes.add("x") is False and notes.add("y") is False
     (told,) = notes.told

@@ -165,7 +165,7 @@ def test_write_failures_say_what_happened_and_what_to_do(
 
 def test_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StorageError, match="file is no folder"):
+    with pytest.raises(StorageError, match="file is a file, not a folder"):
         HistoryLog(tmp_path / "file" / "history.jsonl").append(record(1))
     (tmp_path / "history.jsonl").mkdir()
     with pytest.raises(StorageError, match=r"history\.jsonl: it is a folder"):
