@@ -18,9 +18,12 @@ from typing import Any, Literal
 import attrs
 from attrs import field, frozen, validators
 
+from tierline import disk
 from tierline.folder import FOLDER
 from tierline.providers import registry
 
+_MOST_BYTES = 1_000_000
+"""Of a settings file."""
 _POSITIVE: Any = validators.gt(0)
 _NOT_NEGATIVE: Any = validators.ge(0)
 
@@ -278,12 +281,13 @@ def load(
     files = [user_file if user_file is not None else default_user_file()]
     if own is not None and _trusted(editor):
         files.append(own)
-    elif own is not None and own.exists():
+    elif own is not None and os.path.lexists(own):
         why = "The file is not read: the workspace is not trusted."
         problems.append(Problem(str(own), why))
     for path in files:
         try:
-            layers.append((str(path), tomllib.loads(path.read_text(encoding="utf-8"))))
+            place = path if path == own else disk.resolved(path)  # links in dotfiles are the user's
+            layers.append((str(path), tomllib.loads(disk.read_text(place, _MOST_BYTES))))
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from urllib.request import url2pathname
 from acp import Client, RequestError, helpers, schema
 from attrs import define, frozen
 
+from tierline import disk
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.filetext import FileText
 from tierline.session.workbench import (
@@ -36,6 +34,7 @@ _LONGEST_CHARACTER = 4
 """Bytes of UTF-8; the protocol limits bytes."""
 CLIENT_SECONDS = 20.0
 """A client that does not answer for so long does not hold up a turn for ever."""
+_MOST_BYTES = 64 * 1024 * 1024
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -276,8 +275,8 @@ def _on_disk(uri: str) -> str | None:
     """The text as an editor reads it: decoded, its line ends as they are. None if it is none."""
     path = _path(uri)
     try:
-        data = path.read_bytes() if path is not None else None
-    except OSError:
+        data = disk.read(disk.resolved(path), _MOST_BYTES) if path is not None else None
+    except (OSError, ValueError):
         return None
     if data is None or not isinstance(found := decode(data), FileText):
         return None
@@ -291,30 +290,15 @@ def _apply_on_disk(change: FileChange) -> Applied:
     try:
         if change.create:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as made:
-                made.write(changed("", change.changes).encode())
+            place = disk.resolved(path.parent) / path.name
+            disk.create(place, changed("", change.changes).encode(), mode=0o666)
             return Applied(True)
-        before = decode(path.read_bytes())
+        place = disk.resolved(path)
+        before = decode(disk.read(place, _MOST_BYTES))
         if not isinstance(before, FileText):
             return Applied(False, "it is no text any more")
         after = changed(before.text, change.changes)
-        _replace(path, encode_back(before, _LINE_END.sub("\n", after)))
-    except (OSError, UnicodeError) as error:
+        disk.replace(place, encode_back(before, _LINE_END.sub("\n", after)))
+    except (OSError, ValueError) as error:
         return Applied(False, str(getattr(error, "strerror", None) or error))
     return Applied(True)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a new version in a file's place, whole or not at all; its mode stays."""
-    place = path.resolve()
-    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        shutil.copymode(place, name)
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

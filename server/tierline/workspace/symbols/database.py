@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from attrs import frozen
 
 from tierline.context.retrieval.symbol import SourceFile, Symbol
+from tierline.disk import sqlite
 
 log = logging.getLogger(__name__)
 
@@ -76,18 +75,14 @@ class Database:
                     return self._opened(path)
                 except (sqlite3.DatabaseError, OSError, ValueError) as error:
                     log.info("The symbol index is built anew: %s", error)
-                    for ending in ("", "-wal", "-shm"):
-                        with suppress(OSError):
-                            os.unlink(f"{path}{ending}")
+                    sqlite.remove(path)
             log.warning("The symbol index is kept in memory only")
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection = sqlite.in_memory()
         _create(connection)
         return connection
 
     def _opened(self, path: Path) -> sqlite3.Connection:
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = sqlite3.connect(path, isolation_level=None, timeout=2.0)
+        connection = sqlite.connect(path)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=OFF")

@@ -12,6 +12,7 @@ from time import monotonic, perf_counter
 
 from attrs import define, evolve, field, frozen
 
+from tierline import disk
 from tierline.context.refusals import Refusal
 from tierline.context.retrieval.corpus import Corpus, document
 from tierline.context.retrieval.graph import pagerank
@@ -284,7 +285,7 @@ class Index:
         if (text := self._unsaved.get(path)) is not None:
             return text, Stamp(len(text), _UNSAVED, _sha(text))
         try:
-            with open(path, "rb") as file:
+            with disk.open_read(path) as file:
                 status = os.fstat(file.fileno())
                 if status.st_size > self._max_bytes:
                     self._skip("too large")

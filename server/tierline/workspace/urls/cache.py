@@ -16,10 +16,12 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
+from tierline import disk
 from tierline.disk.folder import make
 
 FOLDER = "urls"
 _FORMAT = 1
+_MOST_BYTES = 64 * 1024 * 1024
 _NAME = re.compile(r"[0-9a-f]{16}\.json")
 
 
@@ -77,17 +79,14 @@ class PageCache:
         path = os.path.join(self._folder, f"{page.id}.json")
         with self._lock:
             make(Path(self._folder))
-            partial = f"{path}.partial"
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                json.dump(value, stream, ensure_ascii=False, indent=1)
-            os.replace(partial, path)
+            text = json.dumps(value, ensure_ascii=False, indent=1)
+            disk.replace(path, text.encode("utf-8", "surrogatepass"), mode=0o600, sync=False)
             self._pages[page.id] = page
 
     def all(self) -> list[CachedPage]:
         """Every page that was kept, the newest first. Damaged files are passed over."""
         try:
-            names = [n for n in os.listdir(self._folder) if _NAME.fullmatch(n)]
+            names = [n for n in disk.names(self._folder) if _NAME.fullmatch(n)]
         except OSError:
             return []
         pages = [page for name in names if (page := self._read(name)) is not None]
@@ -95,8 +94,7 @@ class PageCache:
 
     def _read(self, name: str) -> CachedPage | None:
         try:
-            with open(os.path.join(self._folder, name), encoding="utf-8") as stream:
-                value = json.load(stream)
+            value = json.loads(disk.read_text(os.path.join(self._folder, name), _MOST_BYTES))
             known = {a.name: a.type for a in attrs.fields(CachedPage)}
             page = CachedPage(**{k: v for k, v in value.items() if k in known})
         except (OSError, ValueError, TypeError, AttributeError):
