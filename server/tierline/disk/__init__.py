@@ -6,7 +6,6 @@ here follows a link, waits for a pipe, takes anything but a regular file, or rea
 
 from tierline.disk.files import (
     append,
-    begin,
     copy,
     create,
     explain,
@@ -27,7 +26,6 @@ from tierline.disk.walk import UnfitError
 __all__ = [
     "UnfitError",
     "append",
-    "begin",
     "copy",
     "create",
     "explain",

@@ -149,8 +149,8 @@ def replace(
         if there is not None:
             _check(where, there)
             mode = stat.S_IMODE(there.st_mode) if mode is None else mode
-        new = begin(where.name)
-        aside = where.beside(os.path.basename(new))
+        name = os.path.basename(where.path)[:100]
+        aside = where.beside(f".{name}.{secrets.token_hex(6)}.new")
         try:
             descriptor = aside.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             if mode is not None and hasattr(os, "fchmod"):
@@ -161,12 +161,6 @@ def replace(
             with contextlib.suppress(OSError):
                 os.unlink(aside.name, dir_fd=where.folder)
             raise
-
-
-def begin(name: str) -> str:
-    """A name beside a file's own that nobody has: for what is written before it is renamed."""
-    head, tail = os.path.split(name)
-    return os.path.join(head, f".{tail[:100]}.{secrets.token_hex(6)}.new")
 
 
 def copy(path: str | Path, to: str | Path) -> None:

@@ -233,10 +233,10 @@ def test_a_failed_write_leaves_the_earlier_copy(
     cache = PageCache(str(tmp_path))
     cache.put(PAGE)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_held: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("tierline.workspace.urls.cache.os.replace", fail)
+    monkeypatch.setattr("tierline.disk.files.os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         cache.put(evolve(PAGE, text="new"))
     monkeypatch.undo()
