@@ -16,9 +16,11 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
+from tierline.history.cues import is_new_task
 from tierline.history.extract import standing_rules
 from tierline.history.groups import Group, groups, is_prompt
 from tierline.history.messages import Message
+from tierline.history.parser import text_of
 
 Size = Callable[[Sequence[Message]], int]
 """Tokens of messages as they would be sent."""
@@ -75,6 +77,8 @@ class Outline:
     rules: tuple[str, ...] = ()
     """Standing rules from messages too long to keep; they go into the text whatever the case."""
     boundary: TopicBoundary = SAFE_BOUNDARY
+    over: bool = False
+    """What is replaced ends with a task that is over, for what follows begins another."""
 
     def text(self, summary: str) -> str:
         """The text that stands for the zone; it may be empty for a truncation."""
@@ -147,6 +151,7 @@ def outline(
         budget_tokens=budget,
         rules=rules,
         boundary=boundary,
+        over=case is Case.TRUNCATE or _begins_another(turns[cut:]),
     )
 
 
@@ -206,6 +211,11 @@ def _at_least(turns: Sequence[Group], place: int, exchanges: int) -> int:
     while place > 0 and _prompts(turns[place:]) < exchanges:
         place -= 1
     return place
+
+
+def _begins_another(turns: Sequence[Group]) -> bool:
+    prompts = (text_of(m.content) for turn in turns for m in turn.messages if is_prompt(m))
+    return is_new_task(next(prompts, ""))
 
 
 def _prompts(turns: Sequence[Group]) -> int:

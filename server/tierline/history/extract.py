@@ -16,8 +16,11 @@ from attrs import define, field, frozen
 
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.text import clip, well_formed
+from tierline.history import cues
+from tierline.history.failures import failures
 from tierline.history.groups import is_prompt
-from tierline.history.messages import Message
+from tierline.history.messages import Message, Status
+from tierline.history.names import file_names, identifiers
 from tierline.history.parser import text_of
 
 LINE_CHARACTERS = 220
@@ -36,6 +39,7 @@ class Kind(StrEnum):
     OPEN = "Open tasks"
     DECISION = "Decisions"
     ERROR = "Errors and fixes"
+    ANSWER = "Questions and answers"
     DONE = "Finished"
     FACT = "Facts"
     FILES = "Files"
@@ -70,23 +74,30 @@ class Digest:
         return tuple(line.text for line in self.lines if line.kind is kind)
 
 
-def digest(messages: Sequence[Message]) -> Digest:
+def digest(messages: Sequence[Message], *, over: bool = False) -> Digest:
     """Look through messages in order. An earlier summary among them (``meta["summary"]``) gives its
     lines back under their headings, so that what was kept once can be kept again.
+
+    ``over``: the messages are those of a task that is over. What was asked and answered is then not
+    open, whether or not anybody said that it is done.
     """
     found = _Finder()
     for place, message in enumerate(messages):
         found.take(place, message)
-    return found.result(len(messages))
+    return found.result(len(messages), over=over)
 
 
 def extractive_summary(
-    messages: Sequence[Message], *, budget_tokens: int, count: Callable[[str], int]
+    messages: Sequence[Message],
+    *,
+    budget_tokens: int,
+    count: Callable[[str], int],
+    over: bool = False,
 ) -> str:
     """A summary within ``budget_tokens`` as ``count`` counts them; empty if nothing fits or there
-    is nothing to say.
+    is nothing to say. ``over`` as for ``digest``.
     """
-    return render(digest(messages), budget_tokens=budget_tokens, count=count)
+    return render(digest(messages, over=over), budget_tokens=budget_tokens, count=count)
 
 
 def render(found: Digest, *, budget_tokens: int, count: Callable[[str], int]) -> str:
@@ -111,7 +122,7 @@ def standing_rules(message: Message) -> tuple[str, ...]:
     """Sentences of a prompt that lay down a rule for what follows ("always …", "from now on …")."""
     if not is_prompt(message) or message.meta.get("summary"):
         return ()
-    return tuple(s for s in sentences(text_of(message.content)) if _is_rule(s))
+    return tuple(s for s in sentences(text_of(message.content)) if cues.is_rule(s))
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -123,17 +134,6 @@ def sentences(text: str) -> Iterator[str]:
                 yield plain
 
 
-def file_names(text: str) -> list[str]:
-    """Paths and file names in a text, in order, repeated as often as they occur."""
-    found = (_ROOT.sub("", m[0].replace("\\", "/")) for m in _PATH.finditer(text))
-    return [name for name in found if not _NOT_A_FILE.match(name)]
-
-
-def identifiers(text: str) -> list[str]:
-    """Names of code in a text: ``snake_case``, ``camelCase``, ``CamelCase``, ``call()``."""
-    return [m[0].removesuffix("()") for m in _NAME.finditer(_PATH.sub(" ", text))]
-
-
 # --- how it is done ------------------------------------------------------------------------------
 
 _RANKS = (
@@ -141,6 +141,7 @@ _RANKS = (
     Kind.OPEN,
     Kind.DECISION,
     Kind.ERROR,
+    Kind.ANSWER,
     Kind.FILES,
     Kind.DONE,
     Kind.NAMES,
@@ -151,6 +152,7 @@ _WEIGHTS = {
     Kind.OPEN: 5.0,
     Kind.DECISION: 4.0,
     Kind.ERROR: 4.0,
+    Kind.ANSWER: 3.5,
     Kind.FILES: 4.0,
     Kind.DONE: 2.5,
     Kind.NAMES: 2.0,
@@ -163,102 +165,13 @@ _FENCED = re.compile(r"^[ ]{0,3}(`{3,}|~{3,}).*?(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)",
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\n+")
 _MARKUP = re.compile(r"^\s*(?:[-*+>#]+|\d+[.)])\s+|\*\*|^\s*\[[ xX]\]\s*")
 """Not ``__``: in talk about code it belongs to a name more often than it makes one bold."""
-_PATH = re.compile(
-    r"(?<![\w@:/.-])(?:[\w.@~-]+[/\\])*[\w@.+-]*\w\.(?:[A-Za-z][A-Za-z0-9]{0,7})(?![\w(])"
-    r"|(?<![\w@:/.-])(?:[\w.-]+/)+(?:Makefile|Dockerfile|LICENSE|[\w.-]+\.\w+)\b"
-    r"|\b(?:Makefile|Dockerfile|Cargo\.lock)\b|(?<![\w@:/.-])\.(?:gitignore|env)\b"
-)
-_ROOT = re.compile(r"^(?:\.*/|\.\.+)+")
-"""What stands before the name of a relative or absolute path."""
-_NOT_A_FILE = re.compile(
-    r"^(?:e\.g|i\.e|etc|vs|v?\d[\d.]*\w?|[A-Za-z]\.[A-Za-z]|(?:self|this|os|sys|np|pd|re|"
-    r"math|console"
-    r"|window|document|process|Object|Array|JSON|Math|String|Promise)\.\w+|\w+\.(?:com|org|"
-    r"net|io|dev)"
-    r"|Node\.js|node\.js|Vue\.js|Next\.js)$"
-)
-_NAME = re.compile(
-    r"(?<![\w/.-])(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(\)"
-    r"|[A-Za-z]+(?:_[A-Za-z0-9]+)+|_[a-z]\w+"
-    r"|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})(?![\w/-])"
-)
-_RULE = re.compile(
-    r"\b(?:from now on|as a rule|standing rule|in this (?:project|repo|repository|"
-    r"code ?base|session)"
-    r",? (?:we |you |please )?(?:always|never|use|do|don't|must|should)|"
-    r"for the rest of (?:this|the)"
-    r"|remember (?:that|to|this)|don't (?:ever )?forget|never (?:ever )?(?:use|change|touch|edit|"
-    r"delete|remove|add|write|commit|push|run|call|import|mention|rename|modify|log|send|store|"
-    r"put|create|overwrite|reformat|break|install|do|make|assume|guess|include|leave|skip|return)"
-    r"|always (?:use|write|run|add|keep|answer|reply|respond|check|include|prefer|put|format|test|"
-    r"show|call|name|type|ask|return|give|start|end|explain|make|do|read|commit|import|update)"
-    r"|ab jetzt|von jetzt an|immer (?:nur )?\w+en\b)",
-    re.IGNORECASE,
-)
-_DECISION = re.compile(
-    r"\b(?:decided|decision|we(?:'ll| will| should| agreed to) (?:use|go|keep|make|store|call|put|"
-    r"have|do|stick|write|return)|let's (?:use|go with|keep|stick|call|make it|store)|"
-    r"going with|go "
-    r"with|agreed|settled on|chose|choose|instead of|rather than|we (?:use|keep|want|"
-    r"need) \w+ (?:for|"
-    r"because|so)|the plan is|i(?:'ll| will) (?:use|go with|keep|store|put)|use \w+ (?:and )?not|"
-    r"prefer)\b",
-    re.IGNORECASE,
-)
-_ERROR = re.compile(
-    r"(?:\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: .+)?|\berror(?:\[\w+\])?:|\bfatal:|"
-    r"\bpanicked at\b"
-    r"|\bsegmentation fault\b|\bexit (?:code|status) [1-9]\d*|\b(?:FAILED|FAIL)\b|\b(?:npm )?ERR!"
-    r"|\bTraceback\b|\b(?:it|this|that|build|test|tests|server|app|page|request|import|"
-    r"query|command|"
-    r"job|deploy|login|upload)s? (?:still )?(?:fails?|failed|crash(?:es|ed)?|breaks?|broke|"
-    r"hangs?|hung"
-    r")\b|\b(?:doesn't|does not|isn't|won't|can't|cannot) (?:work|start|build|compile|connect|load|"
-    r"find|run|open|resolve)\w*|\bstatus (?:code )?[45]\d\d\b|\b[45]\d\d (?:error|Internal|Bad|Not)"
-    r"|\bundefined is not\b|\bnot defined\b|\bthe bug\b)",
-    re.IGNORECASE,
-)
-_EXCEPTION = re.compile(
-    r"^(?:E[ \t]+)?[\w.]*[A-Z]\w*(?:Error|Exception)\b.*|^error(?:\[\w+\])?: .+", re.M
-)
-_PYTEST = re.compile(r"^E[ \t]+")
-"""How pytest begins a line that tells of a failure."""
-_FIX = re.compile(
-    r"\b(?:fix(?:ed|es)?|the (?:fix|cause|reason|problem|issue|culprit|bug) (?:is|was)|root cause|"
-    r"caused by|because|solved|solution|resolved|works now|needs? to|has to|should be|"
-    r"replaced?|was "
-    r"missing|forgot|turned out)\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"(?:\bTODO\b|\bFIXME\b|\bstill (?:need|have|has|to|missing|open|left|fail)|\bnot (?:yet|done|"
-    r"finished)\b|\bremaining\b|\bleft to do\b|\bnext steps?\b|\bfor later\b|"
-    r"\bfollow[- ]up\b|\bonce "
-    r"that|\bafter (?:that|this),? (?:we|i|you)|\bwe(?:'ll| will) (?:also )?(?:need|have) to\b|"
-    r"\boutstanding\b|\bunresolved\b|\bpending\b|^\s*[-*]\s*\[ \])",
-    re.IGNORECASE | re.MULTILINE,
-)
-_DONE = re.compile(
-    r"\b(?:done|finished|completed?|implemented|fixed|added|removed|renamed|updated|created|merged|"
-    r"passes|passing|works(?: now)?|all (?:tests )?(?:pass|green)|resolved|deployed|shipped|did)\b",
-    re.IGNORECASE,
-)
-_THANKS = re.compile(
-    r"^\W*(?:thanks?|thank you|great|perfect|works|that works|nice|awesome|excellent|good|"
-    r"lgtm|done|"
-    r"super|danke|cool|yes|yep|ok(?:ay)?)\b",
-    re.IGNORECASE,
-)
-_FACT = re.compile(
-    r"(?:\b(?:port|version|password policy|timeout|limit|url|endpoint|branch|budget|"
-    r"deadline)\b.*\d|"
-    r"\bhttps?://|\blocalhost:\d+|\b\d+(?:\.\d+)? ?(?:ms|s|MB|GB|kB|KiB|MiB|tokens|rows|%)(?!\w))",
-    re.IGNORECASE,
-)
-
-
-def _is_rule(sentence: str) -> bool:
-    return not sentence.endswith("?") and bool(_RULE.search(sentence))
+_WORD = re.compile(r"[^\W_]{3,}")
+_ANSWERS = 3
+"""Questions of one prompt whose answers are kept."""
+_SETTLED = 0.6
+"""Share of an open task's words in a later report that it is done."""
+_SAID = 12
+"""A reply of fewer characters says nothing ("Hm.")."""
 
 
 def _prose(text: str) -> list[str]:
@@ -275,7 +188,15 @@ class _Finder:
     last_file: dict[str, int] = field(factory=dict)
     names: Counter[str] = field(factory=Counter)
     task: Line | None = None
-    """The prompt of the turn that is being looked at."""
+    """What was asked for and not yet reported as done."""
+    reply: str = ""
+    """The gist of the newest reply to that task."""
+    questions: list[Line] = field(factory=list)
+    """What the prompt of this turn wants to know, and nobody has said yet."""
+    put: str = ""
+    """What the model asked at the end of its newest reply."""
+    reports: list[Line] = field(factory=list)
+    """Sentences that say that something is done."""
     error: Line | None = None
     """The newest error, while nothing has been said that fixes it."""
     error_age: int = 0
@@ -292,13 +213,14 @@ class _Finder:
         if is_prompt(message):
             self._prompt(place, text)
         elif message.role == "assistant":
-            self._reply(place, text, len(text))
+            self._reply(place, message, text)
 
     def _add(self, kind: Kind, text: str, place: int) -> Line | None:
         plain = clip(text.strip(), LINE_CHARACTERS)
         if len(text.strip()) > len(plain):
             plain += "…"
-        key = (kind, re.sub(r"\W+", " ", plain).lower().strip())
+        words = cues.rule_key(plain) if kind is Kind.RULE else ""
+        key = (kind, words or re.sub(r"\W+", " ", plain).lower().strip())
         if not key[1] or key in self.seen:
             return None
         self.seen.add(key)
@@ -306,53 +228,107 @@ class _Finder:
         self.lines.append(line)
         return line
 
+    # --- prompts -----------------------------------------------------------------------------
+
     def _prompt(self, place: int, text: str) -> None:
         said = list(sentences(text))
-        if self.task is not None and said and _THANKS.match(said[0]):
-            self._close(self.task, place)
         self.error_age += 1
-        first = ""
+        if said and self.put and cues.is_answer(said[0], self.put):
+            self._answer(Line(Kind.ANSWER, self.put, place), said.pop(0), place)
+        elif said and self.task is not None and cues.is_thanks(said[0]):
+            self._close(self.task, place)
+        self.put = ""
+        for asked in self.questions:  # of the turn before: nobody answered
+            self._asked(asked)
+        self.questions = []
+        wanted = ""
         for sentence in said:
-            if _is_rule(sentence):
+            if cues.is_rule(sentence):
                 self._add(Kind.RULE, sentence, place)
-            elif _OPEN.search(sentence):
-                self._add(Kind.OPEN, sentence, place)
-            elif _DECISION.search(sentence):
-                self._add(Kind.DECISION, sentence, place)
-            elif _ERROR.search(sentence):
-                self._error(sentence, place)
-            elif _FACT.search(sentence):
-                self._add(Kind.FACT, sentence, place)
-            if not first and not _THANKS.match(sentence):
-                first = sentence
-        for match in list(_EXCEPTION.finditer(_LONG_WORD.sub("…", text)))[-1:]:
-            self._error(match[0], place)
-        if first:
+                continue
+            if cues.is_question(sentence):
+                self.questions.append(Line(Kind.OPEN, clip(sentence, LINE_CHARACTERS), place))
+                continue
+            self._sentence(place, sentence)
+            small = cues.is_thanks(sentence) or cues.is_opinion(sentence)
+            wanted = wanted or ("" if small else sentence)
+        for error in failures(_LONG_WORD.sub("…", text))[-1:]:
+            self._error(error, place)
+        del self.questions[_ANSWERS:]
+        if wanted and not (self.questions and self._about(wanted)):
             self._abandon()
-            self.task = Line(Kind.OPEN, clip(first, LINE_CHARACTERS), place)
+            self.task = Line(Kind.OPEN, clip(wanted, LINE_CHARACTERS), place)
+            self.reply = ""
 
-    def _reply(self, place: int, text: str, length: int) -> None:
+    def _sentence(self, place: int, sentence: str) -> None:
+        """A sentence of a prompt that is neither a rule nor a question."""
+        if cues.is_open(sentence):
+            self._add(Kind.OPEN, sentence, place)
+        elif cues.is_decision(sentence):
+            self._add(Kind.DECISION, sentence, place)
+        elif cues.is_broken(sentence):
+            self._error(sentence, place)
+        elif cues.is_fact(sentence):
+            self._add(Kind.FACT, sentence, place)
+
+    def _about(self, sentence: str) -> bool:
+        """What leads up to a question belongs to it; it is no task of its own."""
+        return not cues.is_broken(sentence) and not cues.is_open(sentence)
+
+    # --- replies -----------------------------------------------------------------------------
+
+    def _reply(self, place: int, message: Message, text: str) -> None:
+        said = list(sentences(text))
         done = ""
-        for sentence in sentences(text):
-            if self.error is not None and self.error_age <= 3 and _FIX.search(sentence):
+        broken = self.task is not None and cues.is_broken(self.task.text)
+        for sentence in said:
+            if self.error is not None and self.error_age <= 3 and cues.is_fix(sentence):
                 self._fixed(self.error, sentence, place)
-            elif _OPEN.search(sentence):
+            elif cues.is_open(sentence):
                 self._add(Kind.OPEN, sentence, place)
-            elif _DECISION.search(sentence):
+            elif cues.is_decision(sentence):
                 self._add(Kind.DECISION, sentence, place)
-            elif _FACT.search(sentence) and length < 4000:
+            elif cues.is_fact(sentence) and len(text) < 4000:
                 self._add(Kind.FACT, sentence, place)
-            if _DONE.search(sentence) and not _OPEN.search(sentence):
+            if cues.is_done(sentence) or (broken and cues.is_fix(sentence)):
                 done = sentence
-        if done and self.task is not None:
+                self.reports.append(Line(Kind.DONE, sentence, place))
+        self.put = next((s for s in reversed(said[-2:]) if s.endswith("?")), "")
+        told = [s for s in said if not cues.is_question(s)]
+        if message.status is not Status.OK and message.status is not Status.TOOL_CALL:
+            told = []  # it was stopped, or failed
+        if self.questions and told:
+            for asked in self.questions:
+                self._answer(asked, _best(asked.text, told), place)
+            self.questions = []
+        elif told and len(text.strip()) >= _SAID:
+            self.reply = done or next((s for s in told if not cues.is_opinion(s)), told[0])
+        if done and self.task is not None and self.task.place >= self._asked_at(place):
             self._close(self.task, place, done)
+        elif self.task is not None and message.files_modified and told:
+            self._close(self.task, place, self.reply)
+
+    def _asked_at(self, place: int) -> int:
+        """From where on a task may be what a reply reports on; a question's answer closes none."""
+        answered = [x.place for x in self.lines if x.kind is Kind.ANSWER and x.place == place]
+        return place if answered else 0
+
+    def _answer(self, asked: Line, answer: str, place: int) -> None:
+        question = clip(asked.text, LINE_CHARACTERS // 2)
+        self._add(Kind.ANSWER, f"{question} → {clip(answer, LINE_CHARACTERS // 2)}", place)
+
+    def _asked(self, asked: Line) -> None:
+        if len(asked.text) > _SAID:
+            self._add(Kind.FACT, f"Asked: {asked.text}", asked.place)
+
+    # --- errors and tasks --------------------------------------------------------------------
 
     def _result(self, place: int, result: ToolResult) -> None:
         text = "\n".join(b.text for b in result.content if isinstance(b, Text))
         text = _LONG_WORD.sub("…", text[-_SCANNED_CHARACTERS:])
-        found = list(_EXCEPTION.finditer(text))
+        found = failures(text, failed=result.is_error)
         if found:
-            self._error(_PYTEST.sub("", found[-1][0]), place)
+            self._error(found[-1], place)
         elif result.is_error and text.strip():
             self._error(text.strip().splitlines()[0], place)
 
@@ -362,22 +338,34 @@ class _Finder:
 
     def _fixed(self, error: Line, sentence: str, place: int) -> None:
         text = f"{clip(error.text, LINE_CHARACTERS // 2)} → {clip(sentence, LINE_CHARACTERS)}"
+        if error not in self.lines:  # its task was closed meanwhile
+            self.error = None
+            return
         where = self.lines.index(error)
         self.lines[where] = Line(Kind.ERROR, text, place)
         self.error = None
 
     def _close(self, task: Line, place: int, how: str = "") -> None:
-        """The task of this turn is finished; ``how`` is the sentence that says so."""
+        """A task is finished; ``how`` is the sentence that says so."""
         text = clip(task.text, LINE_CHARACTERS // 2)
         told = f": {clip(how, LINE_CHARACTERS // 2)}" if how and how != text else ""
+        broken = [x for x in self.lines if x.kind is Kind.ERROR and x.place >= task.place]
+        if told and [x.text for x in broken] == [task.text]:
+            self.lines.remove(broken[0])  # that it was broken is said by what became of it
         self._add(Kind.DONE, f"{text.rstrip('.:')}{told}", place)
+        self.reports.append(Line(Kind.DONE, task.text, place))
         self.task = None
 
     def _abandon(self) -> None:
-        """Another prompt came before this one's end was told; remember that it was asked."""
-        if self.task is not None and len(self.task.text) > 12:
-            self._add(Kind.FACT, f"Asked: {self.task.text}", self.task.place)
+        """Another task came before this one's end was told: what was answered is done."""
+        if self.task is not None:
+            if self.reply:
+                self._close(self.task, self.task.place, self.reply)
+            else:
+                self._asked(self.task)
         self.task = None
+
+    # --- names and earlier summaries ---------------------------------------------------------
 
     def _mentions(self, place: int, message: Message, text: str) -> None:
         scanned = _LONG_WORD.sub(" ", text[: 2 * _SCANNED_CHARACTERS])
@@ -409,24 +397,43 @@ class _Finder:
                 else:
                     self._add(kind, plain, place)
 
-    def result(self, length: int) -> Digest:
+    def result(self, length: int, *, over: bool) -> Digest:
+        for asked in self.questions:
+            if over:
+                self._asked(asked)
+            else:
+                self._add(Kind.OPEN, asked.text, asked.place)
+        if over:
+            self._abandon()
         if self.task is not None:
             self._add(Kind.OPEN, self.task.text, self.task.place)
-        finished = {
-            re.sub(r"\W+", " ", line.text.split(":")[0]).lower().strip()
-            for line in self.lines
-            if line.kind is Kind.DONE
-        }
-        lines = [
-            line
-            for line in self.lines
-            if line.kind is not Kind.OPEN
-            or re.sub(r"\W+", " ", line.text).lower().strip() not in finished
-        ]
+        lines = [line for line in self.lines if line.kind is not Kind.OPEN or self._left(line)]
         span = max(length, 1)
         files = sorted(self.files, key=lambda f: (-self.files[f] - 3 * self.last_file[f] / span, f))
         names = [name for name, times in self.names.most_common() if times > 1 or length < 20]
         return Digest(tuple(lines), tuple(files), tuple(names))
+
+    def _left(self, line: Line) -> bool:
+        """Whether something open was not reported as done later on."""
+        words = _words(line.text)
+        later = (report for report in self.reports if report.place >= line.place)
+        return not any(
+            report.text == line.text or len(words & _words(report.text)) > _SETTLED * len(words)
+            for report in later
+            if report.text == line.text or report.place > line.place
+        )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower()[:6] for word in _WORD.findall(text)) - {"todo", "the", "and"}
+
+
+def _best(question: str, told: Sequence[str]) -> str:
+    """The sentence of a reply that answers a question: a yes or no, else what shares its words."""
+    if cues.is_opinion(told[0]):
+        return told[0]
+    words = _words(question)
+    return max(told, key=lambda s: len(words & _words(s)) / (1 + len(_words(s)) ** 0.5))
 
 
 def _by_weight(found: Digest) -> list[Line]:

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from tierline.context.fences import fence, render_path
 from tierline.context.text import clip
-from tierline.history.extract import identifiers
+from tierline.history.names import identifiers
 from tierline.memory.words import Weights, terms
 
 MAX_CHARACTERS = 1_200

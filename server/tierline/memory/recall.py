@@ -13,6 +13,7 @@ from attrs import frozen
 from tierline.context.fences import fence
 from tierline.context.text import clip
 from tierline.history.extract import Kind, digest
+from tierline.history.failures import signature
 from tierline.history.parser import text_of
 from tierline.history.selection import Search, fuse, search_words
 from tierline.memory import tasks
@@ -34,7 +35,8 @@ TURN_CHARACTERS = 1_600
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
 _QUOTED = re.compile(r"(['\"`]).{0,80}?\1")
-_ERROR_NAME = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b|\b[A-Z]\d{3,5}\b")
+_PLACE = re.compile(r"(?:[\w.@~-]*[/\\])+([\w.@-]+)")
+"""A path, of which the file's name is what tells."""
 
 
 @frozen
@@ -188,15 +190,15 @@ def _after(turn: Turn, lines: Sequence[str]) -> list[str]:
 
 def _same(known: str, new: str) -> bool:
     a, b = _bare(known.split("→", maxsplit=1)[0]), _bare(new)
-    names = set(_ERROR_NAME.findall(a)), set(_ERROR_NAME.findall(b))
-    if names[0] and names[1] and not names[0] & names[1]:
+    one, other = signature(known.split("→", maxsplit=1)[0]), signature(new)
+    if one and other and one != other:
         return False
     close = lexical(a, b)
-    return close >= SAME_ERROR or bool(names[0] & names[1] and close >= SAME_ERROR / 2)
+    return close >= SAME_ERROR or bool(one and one == other and close >= SAME_ERROR / 2)
 
 
 def _bare(error: str) -> str:
-    return _NUMBER.sub("0", _QUOTED.sub("''", error))
+    return _NUMBER.sub("0", _QUOTED.sub("''", _PLACE.sub(r"\1", error)))
 
 
 def _summary(summary: Summary) -> Recalled:

@@ -297,7 +297,7 @@ class Memory:
             messages = [_as_message(before), *new]
         budget = max(_SHORTEST_SUMMARY, min(SUMMARY_TOKENS, original // _SHARE))
         budget = min(budget, max(original // 2, _LEAST_SUMMARY))
-        found = digest(messages)
+        found = digest(messages, over=level is Level.SESSION)
         said = tuple(line for line in found.lines if line.kind is not Kind.RULE)  # permanent has it
         text = extract(evolve(found, lines=said), budget_tokens=budget, count=self._count_text)
         title = " ".join(turns[0].prompt.split())[:80]

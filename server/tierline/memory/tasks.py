@@ -7,19 +7,10 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from tierline.history.extract import file_names
+from tierline.history.cues import is_new_task
+from tierline.history.names import file_names
 from tierline.memory.words import similarity, terms
 
-_NEW = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|great|thanks?|thank you|good|perfect|done|alright|now)[\s,.!;:-]+)*"
-    r"(?:now let's|now (?:for |on to )?something (?:else|different|new)"
-    r"|new (?:task|topic|question)\b"
-    r"|next (?:task|topic|up|thing)\b|different (?:task|topic|question)|forget (?:that|it|about)"
-    r"|let's (?:move on|switch|turn|change (?:the )?(?:topic|subject))|moving on|switching"
-    r"|change of (?:topic|plan)|unrelated|separate(?:ly| question)|another (?:thing|task|topic)"
-    r"|on (?:a|an)other (?:note|topic)|by the way|neues thema|etwas anderes)",
-    re.IGNORECASE,
-)
 _BACK = re.compile(
     r"\b(?:as (?:before|earlier|previously)|(?:we|you|i) (?:did|had|fixed|said|decided|discussed|"
     r"agreed|talked|used|wrote|made|added|changed|chose|set|called|did) (?:\w+ ){0,6}(?:earlier|"
@@ -90,7 +81,7 @@ def change(task: Task, prompt: str, when: float) -> Change:  # noqa: PLR0911 - o
     """
     if not task.prompts:
         return Change(True, "the first prompt")
-    if _NEW.search(prompt):
+    if is_new_task(prompt):
         return Change(True, "the user says so")
     asked = terms(prompt)
     if len(asked) < _FEW_WORDS:

@@ -11,9 +11,10 @@ from attrs import frozen
 
 from tierline.context.blocks import Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import PromptMessage
-from tierline.history.extract import Kind, digest, file_names, identifiers, standing_rules
+from tierline.history.extract import Kind, digest, standing_rules
 from tierline.history.groups import Group, content_hash, is_prompt, to_prompt
 from tierline.history.messages import Message, Status
+from tierline.history.names import file_names, identifiers
 from tierline.history.parser import full_text, text_of
 from tierline.memory.clock import begun
 from tierline.memory.words import terms

@@ -33,9 +33,15 @@ def messages(memory: Memory, system: Sequence[Message] = ()) -> tuple[Message, .
     turns word for word. The same memory gives the same bytes.
     """
     made: list[Message] = list(system)
-    if memory.permanent:
-        body = "\n".join(f"- {line}" for line in memory.permanent)
-        made.append(_note("permanent", f"[Standing rules]\n{body}", memory.permanent_sources))
+    shown = {m.id for held in memory.held for m in held.turn.messages}
+    lasting = {
+        line: source
+        for line, source in zip(memory.permanent, memory.permanent_sources, strict=True)
+        if source not in shown
+    }
+    if lasting:
+        body = "\n".join(f"- {line}" for line in lasting)
+        made.append(_note("permanent", f"[Standing rules]\n{body}", tuple(lasting.values())))
     summaries = sorted([*memory.session, *memory.working.values()], key=lambda s: s.begun)
     if summaries:
         made.append(_note("note", NOTE, ()))

@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 
 from histories import msg, tool_turn
 from tierline.context.blocks import Text, ToolResult
-from tierline.history.extract import (
-    Kind,
-    digest,
-    extractive_summary,
-    file_names,
-    identifiers,
-    standing_rules,
-)
+from tierline.history.extract import Kind, digest, extractive_summary, standing_rules
 from tierline.history.messages import HistoryRole, Message
+from tierline.history.names import file_names, identifiers
 
 TALK: tuple[tuple[HistoryRole, str], ...] = (
     (

@@ -6,15 +6,8 @@ import pytest
 
 from histories import msg, talk
 from tierline.context.blocks import ToolUse
-from tierline.history.extract import (
-    Kind,
-    digest,
-    extractive_summary,
-    file_names,
-    identifiers,
-    render,
-    standing_rules,
-)
+from tierline.history.extract import Kind, digest, extractive_summary, render, standing_rules
+from tierline.history.names import file_names, identifiers
 
 # --- files and names -----------------------------------------------------------------------------
 

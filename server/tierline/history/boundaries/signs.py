@@ -10,9 +10,9 @@ from enum import StrEnum
 from attrs import frozen
 
 from tierline.context.blocks import Text, ToolResult, ToolUse
-from tierline.history.extract import file_names, identifiers
 from tierline.history.groups import is_prompt
 from tierline.history.messages import Message
+from tierline.history.names import file_names, identifiers
 from tierline.history.selection import STOP_WORDS
 
 _PROMPT_CHARACTERS = 4000

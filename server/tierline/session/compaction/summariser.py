@@ -90,7 +90,10 @@ class Summariser:
 
     def _extract(self, outline: Outline) -> str:
         text = extractive_summary(
-            outline.zone, budget_tokens=outline.budget_tokens, count=self.count
+            outline.zone,
+            budget_tokens=outline.budget_tokens,
+            count=self.count,
+            over=outline.over,
         )
         if not text:
             raise SummaryProblem("empty", "There was nothing to extract a summary from.")
