@@ -1,7 +1,6 @@
 """Failures of requests, in the same words whoever answers.
 
-Sources: Anthropic "Errors" (request_too_large, overloaded_error, 529), OpenAI "Error codes"
-(context_length_exceeded, insufficient_quota), llama.cpp server (exceed_context_size_error).
+Sources: Anthropic "Errors" (overloaded_error, 529), OpenAI "Error codes" (insufficient_quota).
 """
 
 from __future__ import annotations
@@ -14,43 +13,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from tierline.providers.base import ProviderError
+from tierline.providers.overflows import Overflow, overflow
 from tierline.providers.refusals import Said
 
-_OVERFLOW_CODES = frozenset(
-    {
-        "context_length_exceeded",
-        "exceed_context_size_error",
-        "request_too_large",
-        "prompt_too_long",
-        "model_context_window_exceeded",
-        "input_too_long",
-    }
-)
-_SIZE = r"(?:input|prompt|request|message|messages|conversation|context)"
-_OVERFLOW_WORDS = re.compile(
-    rf"""
-    context\s(?:length|window|size|limit) .{{0,60}} (?:exceed|too\s|larger|longer|is\s\d|over)
-    | (?:exceed|larger\sthan|longer\sthan|beyond|over)\w* \s .{{0,60}} context
-    | max(?:imum)?\scontext
-    | context_length_exceeded | exceed_context_size
-    | when\s(?:the\s)?context\s(?:the\s)?overflows
-    | max\sinput\slength | `?inputs`?\s(?:tokens\s)?\+\s`?max_new_tokens
-    | {_SIZE}\s(?:size|length|tokens?) .{{0,60}} (?:within|between|should\sbe|must\s|at\smost
-        | exceed)
-    | range\sof\s{_SIZE}\slength
-    | {_SIZE}\s(?:[\w()]+\s){{0,4}}(?:is|are|was)?\s?(?:too\s(?:long|large|big|many)
-        | (?:longer|larger|bigger)\sthan)
-    | {_SIZE}\s .{{0,40}} exceeds? .{{0,60}} (?:token|length)
-    | too\smany\s(?:input\s|prompt\s)?tokens
-    | reduce\sthe\slength
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_NOT_OVERFLOW = re.compile(
-    r"\bimages?\b|maximum allowed number of output tokens|"
-    r"max_(?:completion_|output_)?tokens is too large|string too long|rate limit|per min",
-    re.IGNORECASE,
-)
 _KEYS = re.compile(
     r"\b(?:sk|pk|key|token|bearer)[-_ ][A-Za-z0-9_\-.*]{6,}|\bBearer\s+\S+|[?&]key=[^\s&]+", re.I
 )
@@ -85,6 +50,8 @@ class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
         super().__init__(code, message, advice, http_status=http_status)
         self.said: Said | None = None
         """What the server said in its own words."""
+        self.overflow: Overflow | None = None
+        """By how much the request was too large, if that is what failed."""
         self.retryable = retryable
         self.retry_after = retry_after
 
@@ -118,13 +85,15 @@ def _from_status(  # noqa: PLR0911 (one return for each kind of answer)
     said = quote(text, secret)
     headers = headers or {}
     wait = retry_after(headers, now)
-    if overflow(status, kind, code, text):
-        return RequestFailed(
+    if found := overflow(status, kind, code, text):
+        failed = RequestFailed(
             "overflow",
             f"The request is larger than {service} accepts{said}",
             _OVERFLOW_ADVICE,
             http_status=status,
         )
+        failed.overflow = found
+        return failed
     if status in (401, 403) or kind == "authentication_error":
         # Providers repeat parts of the key in this text, so it is not shown.
         what = "did not accept the key" if status != 403 else "does not let this key do that"
@@ -331,6 +300,8 @@ def describe(body: object) -> tuple[str, str, str]:
         text = inner.get("message") or inner.get("msg") or inner.get("detail") or ""
         if isinstance(raw := inner.get("metadata"), Mapping) and raw.get("raw"):
             text = f"{text}: {raw['raw']}"  # what the service behind a gateway said
+        if inner.get("n_ctx"):  # llama.cpp tells the sizes beside the text
+            text = f"{text} (n_ctx: {inner['n_ctx']})"
         kind = inner.get("type") or inner.get("status") or ""
         return str(kind), str(inner.get("code") or ""), _sentences(text)
     return "", "", "" if inner is None else str(inner)
@@ -356,15 +327,6 @@ def _sentences(text: object) -> str:
         f"{'.'.join(map(str, f.get('loc') or ()))}: {f.get('msg') or f.get('message') or ''}"
         for f in faults[:5]
     )
-
-
-def overflow(status: int, kind: str, code: str, text: str) -> bool:
-    """True if the input was too large for the model or the service, by code or by wording."""
-    if status == 413 or {kind, code} & _OVERFLOW_CODES:
-        return True
-    if status not in (400, 422, 500) or _NOT_OVERFLOW.search(text):
-        return False
-    return bool(_OVERFLOW_WORDS.search(text))
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -18,16 +18,21 @@ from tierline.context.counting import TokenCounter
 from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts
 from tierline.errors import TierlineError
-from tierline.providers.base import Provider, ProviderError
+from tierline.providers.base import Provider, ProviderError, RenderedRequest
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
+from tierline.providers.overflows import Overflow
 from tierline.providers.registry import COMPATIBLE, SPECS, ProviderSpec, of_origin, spec
 from tierline.session.counting import Counters
 from tierline.session.events import EventBus
 from tierline.session.profiles import ServerProfiles, profiled
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
+
+MOST_BODY_BYTES = 32_000_000
+"""Anthropic takes so much, and others that much or more; a refusal teaches less."""
+_SMALLER_BODY = 0.9
 
 
 class ModelService:
@@ -254,6 +259,34 @@ class ModelService:
             # Its API passes on text and calls only.
             facts = evolve(facts, image_rule=ImageRule.NONE)
         return facts
+
+    @property
+    def most_bytes(self) -> int:
+        """The largest request body that is sent, in bytes."""
+        choice = self._choice_or_none()
+        learnt = self._profiles.of(choice.base_url, choice.model).max_body_bytes if choice else 0
+        return learnt or MOST_BODY_BYTES
+
+    def overflowed(self, found: Overflow, request: RenderedRequest) -> str:
+        """A request was too large for the model in force: remember its limit. Returns what was
+        learnt, for the user; empty if that is nothing new.
+        """
+        choice = self._choice_or_none()
+        if choice is None:
+            return ""
+        if found.size:
+            most = int(len(request.payload) * _SMALLER_BODY)
+            why = f"{choice.model} takes at most {most / 1e6:.1f} MB in a request here."
+            self._profiles.learn(choice.base_url, choice.model, {"max_body_bytes": most}, why)
+            return ""
+        if not found.limit or found.limit >= self.facts().window:
+            return ""
+        why = f"{choice.model} reads at most {found.limit:,} tokens here."
+        if found.passing:
+            self._profiles.told(choice.base_url, choice.model, {"window": found.limit})
+        else:
+            self._profiles.learn(choice.base_url, choice.model, {"window": found.limit}, why)
+        return why
 
     def unknown(self) -> str:
         """What to say, once for each model, of one that nobody described; else empty."""

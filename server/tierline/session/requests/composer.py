@@ -23,6 +23,7 @@ from tierline.context.tiers.base import Arrangement
 from tierline.errors import TierlineError
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
+from tierline.history.pictures import lighter
 from tierline.history.selection import Strategy, until
 from tierline.providers.base import Provider, RenderedRequest, Usage
 from tierline.session.conversation import Conversation
@@ -52,8 +53,8 @@ from tierline.store.plans import PlanStore
 
 log = logging.getLogger(__name__)
 
-AFTER_OVERFLOW = 0.75
-"""Share of the window that is used once the provider has refused a request for its size."""
+PICTURES_SHARE = 0.8
+"""Share of the largest body that pictures may take; the rest is for text."""
 
 
 @frozen
@@ -116,26 +117,52 @@ class Composer:
         self._known = Known()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
+        self._gone = self._told_gone = 0
+        """Pictures that left the newest request, and how many the user was told of."""
 
     # --- for the session -------------------------------------------------------------------------
 
-    async def compose(self, turn: Turn, *, after_overflow: bool = False) -> Composed:
-        """The request that answers a turn's prompt.
+    async def compose(self, turn: Turn, *, most: int = 0) -> Composed:
+        """The request that answers a turn's prompt. ``most``: the tokens that it may have after one
+        was refused for its size.
 
         Raises:
             FixedPartTooLarge: what cannot be left out does not fit into the window.
             TierlineError: no provider can be reached; ``not_sendable`` if the first request lacks
-                a file that it must hold.
+                a file that it must hold, or is larger in bytes than the service takes.
         """
         provider = await self._models.provider()
         await self._sources.files.refresh(everything=True)
         await self._sources.retrieval.prepare(turn)
-        snapshot = await self._snapshot(turn, after_overflow)
-        composed = await self._build(snapshot, provider)
+        snapshot = await self._snapshot(turn, most)
+        composed = self._lightened(await self._build(snapshot, provider))
         if turn.rounds == 1:
             _has_all(composed.plan, turn.required_files)
         self._sources.retrieval.planned(turn, composed.plan, composed.context_line)
         return composed
+
+    def _lightened(self, composed: Composed) -> Composed:
+        """The request with a word on pictures that left it, if that is new.
+
+        Raises:
+            TierlineError: ``not_sendable``: it is larger in bytes than the service takes.
+        """
+        most, size = self._models.most_bytes, len(composed.request.payload)
+        if size > most:
+            raise TierlineError(
+                "not_sendable",
+                f"Nothing was sent: the request has {size / 1e6:.1f} MB, and the service takes at "
+                f"most {most / 1e6:.1f} MB.",
+                "Send fewer or smaller pictures, or remove files.",
+            )
+        if self._gone == self._told_gone:
+            return composed
+        self._told_gone = self._gone
+        if not self._gone:
+            return composed
+        what = "1 older picture is" if self._gone == 1 else f"{self._gone} older pictures are"
+        text = f"{what} left out: a request may have at most {most / 1e6:.0f} MB."
+        return evolve(composed, notices=(*composed.notices, text))
 
     async def preview(self, prompt: str = "", *, everything: bool = False) -> Composed:
         """The next request as it would be sent now, without a prompt or with this one, which is
@@ -145,11 +172,11 @@ class Composer:
         await self._sources.files.refresh(everything=everything)
         await self._sources.retrieval.attach()
         if not prompt.strip():
-            return await self._build(await self._snapshot(None, False), None)
+            return await self._build(await self._snapshot(None), None)
         pending = self._conversation.store.make("user", prompt)
         turn = Turn(pending.group_id, pending.id, prompt)
         await self._sources.retrieval.peek(turn)
-        return await self._build(await self._snapshot(turn, False, pending), None)
+        return await self._build(await self._snapshot(turn, pending=pending), None)
 
     async def sending(self, composed: Composed, turn_id: str) -> None:
         """The request is on its way: keep its plan and prompt, so that it can be rendered again."""
@@ -231,20 +258,21 @@ class Composer:
     # --- the work --------------------------------------------------------------------------------
 
     async def _snapshot(
-        self, turn: Turn | None, after_overflow: bool, pending: Message | None = None
+        self, turn: Turn | None, most: int = 0, *, pending: Message | None = None
     ) -> Snapshot:
         settings = self._preferences.settings
         facts = self._models.facts()
         counter = await self._counters.loaded(facts)
         self._sources.files.context.unshed()
         limits = self.limits(facts, counter)
-        if after_overflow:
-            smaller = max(1, int(limits.max_input_tokens * AFTER_OVERFLOW))
+        if most:
+            smaller = max(1, min(limits.max_input_tokens, most))
             limits = evolve(limits, max_input_tokens=smaller)
         tools = self._sources.tools.specs()
         active = turn.group_id if turn else ""
         messages = until(self._conversation.context(), active, self._queue.groups)
         messages += [pending] if pending is not None else []
+        messages, self._gone = lighter(messages, int(self._models.most_bytes * PICTURES_SHARE))
         selection = selection_of(self._conversation.strategy, self._conversation.window)
         memory = None
         if selection == Strategy.LEVELS:
@@ -268,7 +296,7 @@ class Composer:
             urls=read.urls,
             session_id=self._conversation.session_id,
             branch=self._conversation.branch,
-            after_overflow=after_overflow,
+            after_overflow=most > 0,
             compaction_failed=self.compaction_failed(),
             selection=selection,
             memory=memory,

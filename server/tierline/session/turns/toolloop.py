@@ -18,6 +18,7 @@ from attrs import evolve
 from tierline import protocol as p
 from tierline.context.blocks import Text, ToolResult
 from tierline.context.thinking import Binding
+from tierline.errors import TierlineError
 from tierline.history.groups import calls
 from tierline.history.messages import Message, Status
 from tierline.history.state import StreamFilter
@@ -33,6 +34,8 @@ from tierline.providers.base import (
     ToolCall,
     Usage,
 )
+from tierline.providers.errors import RequestFailed
+from tierline.providers.overflows import Overflow, room_after
 from tierline.session.caching.service import CacheService
 from tierline.session.conversation import Conversation, turncost
 from tierline.session.conversation.callrows import results_of, shown_text
@@ -67,6 +70,8 @@ ROUNDS_NOTICE = (
     "Stopped after {rounds} requests for this prompt (tools.max_rounds). Send “continue” to let "
     "it go on."
 )
+MOST_CUTS = 3
+"""How often one request is made smaller after a refusal for its size."""
 NOT_RUN = {
     "incomplete": "Not run: the connection closed before the reply was complete.",
     "output_limit": "Not run: the reply was cut at the output limit, so the call may not be whole. "
@@ -174,16 +179,38 @@ class Rounds:
         composed = await self._composer.compose(turn)
         turn.retrieval = composed.plan.retrieval_set
         self._announce(turn, composed)
-        try:
-            await self._stream(turn, composed)
-        except ProviderError as error:
-            if error.code != "overflow" or turn.reply:
-                raise
-            # The window was smaller than we believed: cut once, send once more, no loop.
-            composed = await self._composer.compose(turn, after_overflow=True)
-            self._tell(turn, composed)
-            await self._stream(turn, composed)
+        sent = {composed.request.sha256}
+        while True:
+            try:
+                await self._stream(turn, composed)
+                break
+            except ProviderError as error:
+                if error.code != "overflow" or turn.reply or len(sent) > MOST_CUTS:
+                    raise
+                composed = await self._smaller(turn, composed, error)
+                if composed.request.sha256 in sent:
+                    raise
+                sent.add(composed.request.sha256)
+                self._tell(turn, composed)
         return composed, provider.strategy
+
+    async def _smaller(self, turn: Turn, composed: Composed, error: ProviderError) -> Composed:
+        """The request cut to what the provider says that it takes, or by a quarter.
+
+        Raises:
+            ProviderError: nothing more can leave.
+        """
+        found = error.overflow if isinstance(error, RequestFailed) else None
+        found = found or Overflow()
+        if learnt := self._models.overflowed(found, composed.request):
+            self._bus.publish(p.Notice("warning", learnt, "adapted", turn.group_id))
+        try:
+            most = room_after(found, composed.plan.tokens)
+            return await self._composer.compose(turn, most=most)
+        except TierlineError as nothing:
+            raise ProviderError(
+                "overflow", error.message, nothing.advice, http_status=error.http_status
+            ) from error
 
     def _announce(self, turn: Turn, composed: Composed) -> None:
         if turn.rounds == 1:

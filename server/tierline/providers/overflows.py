@@ -1,0 +1,141 @@
+"""A request that is larger than a model or a service takes: recognised, and by how much.
+
+Sources: Anthropic "Errors", OpenAI "Error codes", the servers of llama.cpp, vLLM, Ollama and LM
+Studio, and what users report of Mistral, xAI, Gemini, Bedrock, Groq, DashScope and Cohere.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+_CODES = frozenset(
+    {
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "request_too_large",
+        "prompt_too_long",
+        "model_context_window_exceeded",
+        "input_too_long",
+        "context_window_exceeded",
+        "string_above_max_length",
+    }
+)
+_SIZE = r"(?:input|prompt|request|message|messages|conversation|context)"
+_WORDS = re.compile(
+    rf"""
+    context\s(?:length|window|size|limit) .{{0,60}} (?:exceed|too\s|larger|longer|is\s\d|over)
+    | (?:exceed|larger\sthan|longer\sthan|greater\sthan|beyond|over)\w* \s .{{0,60}} context
+    | max(?:imum)?\s(?:context|prompt|input|sequence)
+    | context_length_exceeded | exceed_context_size
+    | when\s(?:the\s)?context\s(?:the\s)?overflows
+    | max\sinput\slength | `?inputs`?\s(?:tokens\s)?\+\s`?max_new_tokens
+    | {_SIZE}\s(?:size|length|tokens?) .{{0,60}} (?:within|between|should\sbe|must\s|at\smost
+        | exceed)
+    | range\sof\s{_SIZE}\slength
+    | {_SIZE}\s(?:[\w()]+\s){{0,4}}(?:is|are|was)?\s?(?:too\s(?:long|large|big|many)
+        | (?:longer|larger|bigger)\sthan)
+    | {_SIZE}\s .{{0,40}} exceeds? .{{0,60}} (?:token|length)
+    | prompt\scontains\s\d+\stokens
+    | too\smany\s(?:input\s|prompt\s)?tokens
+    | reduce\sthe\slength
+    | (?:larger|longer|greater)\sthan\s(?:the\s)?max
+    | n_ctx | context\slength\sof\sonly
+    | number\sof\stokens .{{0,60}} (?:exceed|greater|larger)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_NOT = re.compile(
+    r"\bimages?\b|maximum allowed number of output tokens|string too long|per day"
+    r"|rate limit (?:reached|exceeded)",
+    re.IGNORECASE,
+)
+_REPLY_TOO_LONG = re.compile(
+    r"max_(?:completion_|output_)?tokens\W{0,3} (?:is|are) too (?:large|high)", re.IGNORECASE
+)
+_PER_MINUTE = re.compile(r"request too large.*?limit\D{0,5}[\d,]+", re.IGNORECASE | re.DOTALL)
+_BYTES = re.compile(
+    r"\b[MK]i?B\b|\bbytes\b|payload|entity too large|body (?:is )?too large"
+    r"|maximum (?:allowed )?size",
+    re.IGNORECASE,
+)
+_N = r"(\d{1,3}(?:,\d{3})+|\d{3,})"
+_LIMITS = [
+    re.compile(pattern.replace("N", _N), re.IGNORECASE)
+    for pattern in (
+        r"\d\s\+\s\d+\s>\s*N",
+        r"\bn_ctx\W{1,4}N",
+        r"max(?:imum)?\.?\s(?:\w+\s){0,3}?(?:length|window|size|limit|tokens?)"
+        r"(?:\s(?:allowed|supported))?\s*(?:is|of|:|=|\()?\s*\(?N",
+        r"context\s(?:length|window|size|limit)\s*(?:is|of|:|=|\()?\s*(?:only\s)?\(?N",
+        r"N(?:\s|-)*(?:tokens?\s)?max(?:imum)?\b",
+        r"\[\s*\d+\s*,\s*N\s*\]",
+        r">=?\s*N",
+        r"\blimit(?:\sof|\sis)?\s*[:=]?\s*N",
+        r"(?:<=|at\smost|cannot\sexceed|not\sexceed|up\sto|no\smore\sthan|less\sthan(?:\sor\sequal"
+        r"\sto)?|exceeds?\s(?:the\s)?(?:\w+\s){0,5}?(?:limit|maximum|window|length|size)?"
+        r"(?:\sof)?)\s*N",
+    )
+]
+_NUMBER = re.compile(r"(?<![\w.])" + _N + r"(?![\w]*[.]\d)")
+_SMALLEST = 256
+_WITHOUT_A_WORD = 0.75
+_LEAST_RATIO = 0.6
+
+
+@frozen
+class Overflow:
+    """A request was too large. Sizes in tokens; 0 where the service does not say."""
+
+    limit: int = 0
+    sent: int = 0
+    """The request as the service counted it."""
+    size: bool = False
+    """True if the body was too large in bytes, whatever its tokens."""
+    passing: bool = False
+    """True for a limit of the account's rate, which may be another one tomorrow."""
+
+
+def overflow(status: int, kind: str, code: str, text: str) -> Overflow | None:
+    """What is known of an overflow; None if the error is about something else."""
+    if status == 429 and not _PER_MINUTE.search(text):
+        return None
+    known = bool({kind, code} & _CODES) or status in (413, 429)
+    if not known and (
+        status not in (400, 422, 500)
+        or _NOT.search(text)
+        or (_REPLY_TOO_LONG.search(text) and "context" not in text.lower())
+        or not _WORDS.search(text)
+    ):
+        return None
+    limit = _limit(text)
+    if limit == 0 and (_BYTES.search(text) or (status == 413 and "token" not in text.lower())):
+        return Overflow(size=True)
+    numbers = [int(m[1].replace(",", "")) for m in _NUMBER.finditer(text)]
+    sent = max((n for n in numbers if n > limit), default=0) if limit else 0
+    return Overflow(limit, sent, passing=bool(_PER_MINUTE.search(text)))
+
+
+def room_after(found: Overflow, counted: int) -> int:
+    """The tokens, by our own count, that the next request may have; 0 if tokens were not what was
+    refused. ``counted``: those of the request that was.
+    """
+    if found.size:
+        return 0
+    if not found.limit:
+        return int(counted * _WITHOUT_A_WORD)
+    ours = counted / found.sent if found.sent else 1.0
+    if not _LEAST_RATIO <= ours <= 1:  # the reply's room is counted along, or something else is
+        ours = 1.0
+    return int(found.limit * ours)
+
+
+def _limit(text: str) -> int:
+    for pattern in _LIMITS:
+        for match in pattern.finditer(text):
+            number = int(match[1].replace(",", ""))
+            unit = text[match.end(1) : match.end(1) + 8].strip().lower()
+            if number >= _SMALLEST and not unit.startswith(("byte", "mb", "mib", "kb", "char")):
+                return number
+    return 0
