@@ -12,10 +12,10 @@ from tierline.providers.errors import (
     from_event,
     from_exception,
     from_status,
-    overflow,
     quote,
     retry_after,
 )
+from tierline.providers.overflows import overflow
 
 OVERFLOWS = [
     "prompt is too long: 210000 tokens > 200000 maximum",
