@@ -12,9 +12,10 @@ from attrs import evolve
 from bugcases.fixtures import case, expect
 from planning import FourCharacters, file, limits, prompt, shipped, stub_counter, system
 from tierline import tokenizers
+from tierline.context.accuracy import Accuracy
 from tierline.context.blocks import Image, Text, ToolResult
 from tierline.context.budget import Budget, UsageLedger, budget
-from tierline.context.counting import Accuracy, TokenCounter
+from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
 from tierline.context.limits import Limits, should_compact

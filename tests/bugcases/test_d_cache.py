@@ -19,9 +19,10 @@ from tierline import protocol as p
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
-from tierline.context.tiers.attribution import Cause, Figures, Outcome, attribute
+from tierline.context.tiers.attribution import Cause, Figures, attribute
 from tierline.context.tiers.base import Arrangement, Tier
 from tierline.context.tiers.counter import Counter
+from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Part, Shape
 from tierline.history.groups import to_prompt
 from tierworld import FACTS, POLICIES, World, blocks, marks_of, text_item

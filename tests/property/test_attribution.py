@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from benchmarks.cache_simulator import CacheSimulator
 from tierline.context.blocks import Text
 from tierline.context.strict import strict
-from tierline.context.tiers.attribution import Cause, Figures, Outcome, attribute
+from tierline.context.tiers.attribution import Cause, Figures, attribute
 from tierline.context.tiers.base import Tariff, Tier
+from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Shape, overlap, shape
 from tierworld import FACTS, POLICIES, World
 

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from attrs import define, field, frozen
 
-from tierline.context.counting import Accuracy
+from tierline.context.accuracy import Accuracy
 from tierline.context.enforce import Code
 from tierline.context.items import Section
 from tierline.context.limits import Limits, should_compact

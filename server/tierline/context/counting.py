@@ -10,11 +10,11 @@ import json
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from attrs import define, field, frozen
 
+from tierline.context.accuracy import Accuracy
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.calibration import Calibration
 from tierline.context.chunks import MAX_CHUNK, chunks
@@ -37,17 +37,6 @@ TOOL_OVERHEAD = 8
 """Tokens for the frame of one tool's definition."""
 REQUEST_OVERHEAD = 3
 """Tokens that prime the reply, once per request."""
-
-
-class Accuracy(StrEnum):
-    """How a count came about."""
-
-    EXACT = "exact"
-    """The model's own encoding."""
-    CALIBRATED = "calibrated"
-    """Another encoding, corrected by what the provider has reported."""
-    ESTIMATED = "estimated"
-    """Another encoding times a starting ratio, or the length alone."""
 
 
 class Encoder(Protocol):

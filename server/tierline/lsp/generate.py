@@ -15,6 +15,7 @@ import pkgutil
 import sys
 import types
 import typing
+from enum import EnumType
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,8 @@ def ts_type(hint: Any) -> str:
     args = typing.get_args(hint)
     if hint in simple:
         return simple[hint]
-    if origin is typing.Literal:
-        return " | ".join(f"'{value}'" for value in args)
+    if origin is typing.Literal or isinstance(hint, EnumType):
+        return " | ".join(f"'{value}'" for value in args or hint)
     if origin in (typing.Union, types.UnionType):
         return " | ".join(ts_type(arg) for arg in args)
     if origin is list:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
+from tierline.context import accuracy as _accuracy
+from tierline.context import fileentry as _fileentry
+from tierline.context import items as _items
+from tierline.context import mode as _mode
+from tierline.context.tiers import outcome as _outcome
+from tierline.history import messages as _messages
 from tierline.protocol import deferred
 
 if TYPE_CHECKING:
@@ -20,13 +27,17 @@ else:
         return deferred.define(cls, repr=False)
 
 
-PinKind: TypeAlias = Literal["sticky", "leased", "ephemeral", "none"]
-ContextMode: TypeAlias = Literal["off", "light", "heavy"]
-FileState: TypeAlias = Literal["ok", "missing", "refused", "shed"]
-Accuracy: TypeAlias = Literal["exact", "calibrated", "estimated"]
-MessageStatus: TypeAlias = Literal["ok", "tool_call", "dropped", "interrupted", "error"]
+# Closed sets that the domain has are its own enumerations: clients see their values.
+E = TypeVar("E", bound=StrEnum)
+D = TypeVar("D")
+
+PinKind: TypeAlias = _items.Pin
+ContextMode: TypeAlias = _mode.ContextMode
+FileState: TypeAlias = _fileentry.FileState
+Accuracy: TypeAlias = _accuracy.Accuracy
+MessageStatus: TypeAlias = _messages.Status
+CacheOutcome: TypeAlias = _outcome.Outcome
 TurnOutcome: TypeAlias = Literal["ok", "interrupted", "error"]
-CacheOutcome: TypeAlias = Literal["hit", "partial", "miss", "first", "unknown", "uncached"]
 EditState: TypeAlias = Literal[
     "open", "applied", "partly", "rejected", "failed", "undone", "expired"
 ]
@@ -37,6 +48,14 @@ CallStatus: TypeAlias = Literal["waiting", "running", "asking", "ok", "error", "
 def _shown(value: Any) -> str:
     fields = (f"{a.name}={getattr(value, a.name)!r}" for a in attrs.fields(type(value)))
     return f"{type(value).__name__}({', '.join(fields)})"
+
+
+def known(kind: type[E], value: str, default: D) -> E | D:
+    """A value as it was stored; the default for one that another version has written."""
+    try:
+        return kind(value)
+    except ValueError:
+        return default
 
 
 def camel(name: str) -> str:

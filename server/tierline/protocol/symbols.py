@@ -89,7 +89,7 @@ class RetrievalCandidate:
     hop: bool = False
     """Reached through the reference graph, not by the prompt's words."""
     activation: float = 0.0
-    pin: PinKind = "none"
+    pin: PinKind = PinKind.NONE
 
 
 @define

@@ -14,8 +14,9 @@ from tierline.context.blocks import Text
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
-from tierline.context.tiers.attribution import Attribution, Cause, Outcome
+from tierline.context.tiers.attribution import Attribution, Cause
 from tierline.context.tiers.bill import bill
+from tierline.context.tiers.outcome import Outcome
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError, TextDelta, Usage
 from tierline.session.conversation import Conversation

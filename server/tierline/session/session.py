@@ -94,7 +94,9 @@ class Session:
         self.roots = Roots.from_uris(folders)
         self.home = self._home()
         settings, self._problems = config.load(self.home.parent, editor_settings)
-        self.preferences = Preferences(settings, settings.context.mode, read_only=read_only)
+        self.preferences = Preferences(
+            settings, p.ContextMode(settings.context.mode), read_only=read_only
+        )
         self.bus = EventBus(publish)
         self.bus.on_context = self._budget_soon
         self.queue = TurnQueue()
@@ -359,7 +361,7 @@ class Session:
         for problem in found:
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         if before.context.mode != self.settings.context.mode:
-            self.preferences.mode = self.settings.context.mode
+            self.preferences.mode = p.ContextMode(self.settings.context.mode)
             self.bus.publish(p.ModeChanged(self.mode))
         if before.provider != self.settings.provider:
             self.bus.publish(p.ProviderChanged(self.models.info()))
@@ -399,8 +401,7 @@ class Session:
 
     async def set_mode(self, params: p.ModeParams) -> p.ModeResult:
         """Set the context mode, or cycle off, light, heavy."""
-        order: tuple[p.ContextMode, ...] = ("off", "light", "heavy")
-        self.preferences.mode = params.mode or order[(order.index(self.mode) + 1) % len(order)]
+        self.preferences.mode = p.ContextMode(params.mode) if params.mode else self.mode.next
         self.bus.publish(p.ModeChanged(self.mode))
         self.symbols.refresh_soon()
         self.budget_soon()

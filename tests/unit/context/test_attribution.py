@@ -10,16 +10,10 @@ from attrs import evolve
 from tierline.context.blocks import Reasoning, Text
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
-from tierline.context.tiers.attribution import (
-    Cause,
-    Figures,
-    Outcome,
-    attribute,
-    duration,
-    title,
-)
+from tierline.context.tiers.attribution import Cause, Figures, attribute, duration, title
 from tierline.context.tiers.base import Tariff
 from tierline.context.tiers.bill import bill
+from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Part, Shape, first_break, overlap, shape
 
 EXPLICIT = ModelFacts(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planning import atom, file, limits, prompt, system
+from tierline.context.accuracy import Accuracy
 from tierline.context.budget import Reported, UsageLedger, budget, token_budget
-from tierline.context.counting import Accuracy
 from tierline.context.items import Item, Section
 from tierline.context.models import ModelFacts
 from tierline.context.plan import plan

@@ -10,13 +10,13 @@ import zlib
 import pytest
 
 from planning import FourCharacters, Recording, shipped, stub_counter
+from tierline.context.accuracy import Accuracy
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.chunks import MAX_CHUNK
 from tierline.context.counting import (
     CALL_OVERHEAD,
     MESSAGE_OVERHEAD,
     REQUEST_OVERHEAD,
-    Accuracy,
     CountCache,
     TokenCounter,
     by_length,

@@ -67,9 +67,9 @@ def test_a_reply_that_cannot_fit_is_named_once(window: int, reply: int, count: i
 def test_events_are_numbered_without_gaps_and_carry_the_session() -> None:
     events: list[p.Event] = []
     bus = EventBus(events.append)
-    bus.publish(p.ModeChanged("light"))
+    bus.publish(p.ModeChanged(p.ContextMode.LIGHT))
     bus.session_id = "sess_1"
-    bus.publish(p.ModeChanged("heavy"))
+    bus.publish(p.ModeChanged(p.ContextMode.HEAVY))
     assert [(e.seq, e.session_id) for e in events] == [(1, ""), (2, "sess_1")]
     assert bus.seq == 2
 

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import (
     TOOL_PREFIX,
     Break,
@@ -29,23 +30,6 @@ _STEP = 128
 """Automatic caches keep prefixes in steps of so many tokens (OpenAI, "Prompt caching")."""
 _GRAIN = 32
 """Tokens by which counts may differ where a prefix of any length is kept."""
-
-
-class Outcome(StrEnum):
-    """What became of the part that had been sent before."""
-
-    HIT = "hit"
-    """All that was left in the cache was read."""
-    PARTIAL = "partial"
-    """Some of it."""
-    MISS = "miss"
-    """Nothing of it."""
-    FIRST = "first"
-    """Nothing had been sent before."""
-    UNKNOWN = "unknown"
-    """The provider did not say."""
-    UNCACHED = "uncached"
-    """There is no cache, or what was sent is too small for it."""
 
 
 class Cause(StrEnum):

@@ -14,9 +14,10 @@ from attrs import evolve, frozen
 from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.strict import strict
-from tierline.context.tiers.attribution import Attribution, Cause, Figures, Outcome, attribute
+from tierline.context.tiers.attribution import Attribution, Cause, Figures, attribute
 from tierline.context.tiers.base import Tariff, Tier
 from tierline.context.tiers.bill import bill
+from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap, shape
 from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import TOOLS_KEY, with_top

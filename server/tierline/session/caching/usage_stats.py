@@ -127,7 +127,7 @@ def _request(one: StoredRequest, facts: Facts) -> p.RequestStats:
         at=time(one.at),
         provider=one.provider,
         model=one.model,
-        outcome=one.outcome,  # type: ignore[arg-type]
+        outcome=p.known(p.CacheOutcome, one.outcome, p.CacheOutcome.UNKNOWN),
         code=one.cause,
         window_tokens=facts(one.model, one.provider).max_input_tokens,
         input_tokens=one.input,

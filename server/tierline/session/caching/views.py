@@ -22,7 +22,7 @@ from tierline.store.usage import StoredRequest
 def report(found: Attribution, paid: Bill, sent: Shape, arranged: Arrangement) -> p.CacheReport:
     """What a client is told of a request."""
     return p.CacheReport(
-        outcome=str(found.outcome),  # type: ignore[arg-type]
+        outcome=found.outcome,
         code=str(found.cause),
         sentence=found.sentence,
         at=time(sent.at),
@@ -77,11 +77,12 @@ def stored_report(row: StoredRequest) -> p.CacheReport:
     """The explanation as it was stored; of an old request only its figures."""
     try:
         kept = dict(row.detail["report"])
+        kept["outcome"] = p.CacheOutcome(kept["outcome"])
         kept["decisions"] = [p.CacheDecision(**decision) for decision in kept["decisions"]]
         return p.CacheReport(**kept)
     except (KeyError, TypeError, ValueError):
         return p.CacheReport(
-            outcome=row.outcome,  # type: ignore[arg-type]
+            outcome=p.known(p.CacheOutcome, row.outcome, p.CacheOutcome.UNKNOWN),
             code=row.cause,
             sentence="The explanation of this old request is no longer kept.",
             turn_id=row.turn_id,

@@ -45,7 +45,7 @@ def _card(summary: Summary, count: int) -> p.ChatMessage:
         group_id=f"summary:{summary.id}",
         role="system",
         text=summary.text,
-        status="ok",
+        status=p.MessageStatus.OK,
         timestamp=summary.timestamp,
         note=note,
         compaction=case,

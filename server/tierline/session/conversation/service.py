@@ -338,7 +338,7 @@ class Conversation:
             role=message.role,
             text=text,
             state=state,
-            status=message.status.value,
+            status=message.status,
             timestamp=message.timestamp,
             tokens=weight,
             images=[

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 from tierline import protocol as p
 from tierline.history.usage import Figures, TurnUsage, turn_usage
-
-_OUTCOMES = {str(outcome): outcome for outcome in get_args(p.CacheOutcome)}
 
 
 def finished(
@@ -29,7 +27,8 @@ def finished(
 def give(message: p.ChatMessage, found: TurnUsage | None) -> None:
     """Show the turn's figures with this message; None where there are none."""
     message.usage, message.last = total(found), last(found)
-    message.cache_outcome = None if found is None else _OUTCOMES.get(found.outcome)
+    outcome = "" if found is None else found.outcome
+    message.cache_outcome = p.known(p.CacheOutcome, outcome, None)
 
 
 def total(found: TurnUsage | None) -> p.UsageInfo | None:

@@ -15,7 +15,6 @@ from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.items import Item
 from tierline.context.limits import Limits
-from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import ContextPlan
 from tierline.context.prompt import Prompt
@@ -283,7 +282,7 @@ class Composer:
             facts=facts,
             strategy=self._models.strategy,
             maker=self._models.maker,
-            mode=ContextMode(self._preferences.mode),
+            mode=self._preferences.mode,
             limits=limits,
             messages=tuple(messages),
             files=read.files,
@@ -391,7 +390,7 @@ class Composer:
             remaining=report.remaining,
             percent=round(report.percent, 2),
             sections=[p.BudgetSection(str(s.name), s.tokens, s.detail) for s in report.sections],
-            accuracy=report.accuracy.value,
+            accuracy=report.accuracy,
             margin_percent=round(100 * report.margin, 1),
             limit_source=report.limit_source,
             history_tokens=report.history_tokens,

@@ -45,7 +45,7 @@ class PlanService:
                     turn_id=plan.turn_id,
                     created=plan.created,
                     model=plan.model,
-                    mode=plan.mode,  # type: ignore[arg-type]
+                    mode=p.known(p.ContextMode, plan.mode, p.ContextMode.OFF),
                     total_tokens=plan.total_tokens,
                     request_sha256=plan.request_sha256,
                 )
@@ -163,7 +163,7 @@ def _info(
         turn_id=turn_id,
         created=created,
         model=plan.model,
-        mode=str(plan.mode),  # type: ignore[arg-type]
+        mode=plan.mode,
         total_tokens=sum(entry.tokens for entry in plan.included),
         request_sha256=sha256,
         entries=listed,

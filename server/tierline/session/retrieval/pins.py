@@ -101,7 +101,7 @@ class PinService:
                 key=f"{FILE}{entry.key}",
                 path=entry.key,
                 uri=self._files.loader.uri(entry.key),
-                pin=entry.pin.value,  # type: ignore[arg-type]
+                pin=entry.pin,
                 tokens=self._sizes.tokens(entry)[0],
                 scope=entry.lease,
                 why=entry.origin,
@@ -132,7 +132,7 @@ class PinService:
             key=key,
             path=path,
             uri=self._files.loader.uri(path),
-            pin=pin.value,
+            pin=pin,
             symbol=symbol,
             line=card.line if card else 0,
             end=card.end if card else 0,

@@ -120,7 +120,7 @@ class RetrievalService:
         """Make the turn's retrieval set, once; a second request of the turn uses the same."""
         await self.attach()
         symbols = self._symbols
-        mode = ContextMode(self._preferences.mode)
+        mode = self._preferences.mode
         if mode is not ContextMode.OFF:
             await symbols.settle(self._preferences.settings.symbols.wait_seconds)
         if turn.group_id == self._turn:
@@ -140,7 +140,7 @@ class RetrievalService:
     async def peek(self, turn: Turn) -> None:
         """What a prompt would bring, for a preview; nothing changes by it."""
         await self.attach()
-        found, items, _ = await self._retrieved(turn, ContextMode(self._preferences.mode))
+        found, items, _ = await self._retrieved(turn, self._preferences.mode)
         self._peeked = (turn.group_id, found.set_id, items)
 
     async def _retrieved(
@@ -211,7 +211,7 @@ class RetrievalService:
 
     def automatic(self, turn: Turn | None, counter: TokenCounter) -> Automatic:
         """The module map, what is held, and, for a turn, its touchpoints. Reads files: blocking."""
-        mode = ContextMode(self._preferences.mode)
+        mode = self._preferences.mode
         held = self._held_items(mode, counter)
         ranks = self._symbols.map.ranks
         signals = {f"file:{path}": Signals(references=rank) for path, rank in ranks.items()}

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from attrs import field, frozen
 
 from tierline import protocol as p
-from tierline.context.mode import LIMITS, ContextMode
+from tierline.context.mode import LIMITS
 from tierline.context.retrieval.symbol import Symbol
 from tierline.errors import TierlineError
 from tierline.session.events import EventBus
@@ -274,7 +274,7 @@ class SymbolService:
         """The map that mode and model allow: tokens, symbols per file, and whether the model can
         ask for more by itself.
         """
-        limits = LIMITS[ContextMode(self._preferences.mode)]
+        limits = LIMITS[self._preferences.mode]
         facts = self._models.facts()
         tools = bool(self._tools.specs())
         return limits.map_limit(facts.max_input_tokens), limits.map_symbols, tools

@@ -32,13 +32,13 @@ def shown(loader: Loader, found: RetrievalSet, stored: Mapping[str, Any]) -> p.R
             tokens=c.tokens,
             hop=c.hop,
             activation=activation.get(c.card.key, 0.0),
-            pin=pins.get(c.card.key, "none"),  # type: ignore[arg-type]
+            pin=p.known(p.PinKind, pins.get(c.card.key, ""), p.PinKind.NONE),
         )
 
     return p.RetrievalInfo(
         set_id=found.set_id,
         turn_id=found.turn,
-        mode=found.mode,  # type: ignore[arg-type]
+        mode=p.known(p.ContextMode, found.mode, p.ContextMode.OFF),
         query=found.query,
         line=str(stored.get("line", "")),
         cluster=found.cluster,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from tierline import protocol as p
 from tierline.config import Settings
+from tierline.context.mode import ContextMode
 
 
 @define
@@ -13,7 +13,7 @@ class Preferences:
     """Written by the session when the user changes something; everybody else reads."""
 
     settings: Settings = field(factory=Settings)
-    mode: p.ContextMode = "light"
+    mode: ContextMode = ContextMode.LIGHT
     strategy_now: str = ""
     """A history selection for this run alone (``tierline build --strategy``)."""
     read_only: bool = False
