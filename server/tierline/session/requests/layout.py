@@ -146,6 +146,8 @@ def _form(
     messages, notices = limit_images(prompt.messages, sees=snapshot.facts.sees_images)
     prompt = evolve(prompt, messages=messages)
     if snapshot.active_group:
-        prompt, _lost = keep_valid(strict(prompt, strategy=snapshot.strategy), snapshot.maker)
+        prompt, _lost = keep_valid(
+            strict(prompt, strategy=snapshot.strategy), snapshot.maker, snapshot.refused
+        )
     frame = counter.count(prompt) - sum(item.tokens for item in items)
     return _Form(arranged, prompt, max(frame, 1), tuple(notices))
