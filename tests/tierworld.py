@@ -7,19 +7,20 @@ the body alone ``reconstruct`` works out what every file says.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from tierline.context.assemble import assemble
-from tierline.context.blocks import Text, ToolResult, ToolUse
+from tierline.context.blocks import Block, Maker, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.fences import parse_fenced, render_file
 from tierline.context.items import Item, Section
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.context.strict import strict
 from tierline.context.text import sha256
+from tierline.context.thinking import Binding, keep_valid
 from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
     AppliedEdit,
@@ -33,6 +34,9 @@ from tierline.context.tiers.base import (
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.rewrites import accounted
+from tierline.history.messages import HistoryRole, Message
+from tierline.history.written import KnownForms, write
 from tierline.providers.render_anthropic import body
 
 POLICIES: dict[str, type[StabilityPolicy]] = {
@@ -50,6 +54,8 @@ FACTS = ModelFacts(
     min_cacheable_tokens=1024,
     prices=Prices(5.0, 25.0, 6.25, 10.0, 0.5),
 )
+
+MAKER = Maker("test", "claude-test")
 
 
 def tokens(text: str) -> int:
@@ -83,15 +89,24 @@ class Turn:
     """Of the atoms, unique as message ids are."""
 
 
+def size(value: Any) -> int:
+    """Tokens of a text, or of messages, by length."""
+    if isinstance(value, str):
+        return tokens(value)
+    said = json.dumps([[m.role, [str(b.block) for b in m.blocks]] for m in value])
+    return tokens(said)
+
+
 def talk_item(key: str, group: str, messages: tuple[PromptMessage, ...], required: bool) -> Item:
     said = json.dumps([[m.role, [str(b.block) for b in m.blocks]] for m in messages])
-    keyed = tuple(
-        PromptMessage(m.role, tuple(evolve(b, key=key) for b in m.blocks)) for m in messages
-    )
     return Item(
-        key, Section.HISTORY, sha256(said), tokens(said), messages=keyed, group=group,
+        key, Section.HISTORY, sha256(said), size(messages), messages=messages, group=group,
         required=required,
     )  # fmt: skip
+
+
+def message(identifier: str, group: str, role: HistoryRole, *content: Block) -> Message:
+    return Message(identifier, "s", group, "", role, content, parsing_strategy="anthropic")
 
 
 def say(role: str, *blocks: Any) -> PromptMessage:
@@ -116,10 +131,19 @@ class World:
     system: str = "You are a programming assistant. " * 200
     extra: list[Item] = field(factory=list)
     tail: list[Item] = field(factory=list)
+    state: Item | None = None
+    """STATE as a note, for policies that have it behind each prompt."""
     signals: dict[str, Signals] = field(factory=dict)
     edits: list[AppliedEdit] = field(factory=list)
     tools: tuple[ToolSpec, ...] = ()
     count: int = 0
+    anew: Mapping[str, Item | None] = field(factory=dict)
+    """What a rewrite would change of the items that were listed last."""
+    known: KnownForms = field(factory=KnownForms)
+    answered: Prompt | None = None
+    """The prompt that was sent last."""
+    arranged: Arrangement | None = None
+    """Its arrangement."""
 
     def _id(self) -> str:
         self.count += 1
@@ -138,15 +162,30 @@ class World:
         turn.names.append(f"history:{turn.id}.{self._id()}")
         return turn.names[-1]
 
-    def reply(self, text: str) -> None:
-        self._append(say("assistant", text))
+    def reply(self, text: str, thinking: str = "") -> None:
+        self._append(say("assistant", *self._thought(thinking), text))
 
-    def model_edit(self, path: str, old: str, new: str) -> None:
+    def look(self, result: str, thinking: str = "") -> None:
+        """The model calls a tool that only reads."""
+        call = f"toolu_{self._id()}"
+        use = ToolUse(call, "read_file", {"path": f"lib/{call}.py"})
+        asked = say("assistant", *self._thought(thinking), use)
+        self._append(asked, say("user", ToolResult(call, (Text(result),))))
+
+    def _thought(self, text: str) -> list[Reasoning]:
+        """Thinking about the prompt that was sent last, bound to it."""
+        if not text or self.answered is None:
+            return []
+        data = {"type": "thinking", "thinking": text, "signature": "c2ln"}
+        return [Binding(self.answered, MAKER).bind("anthropic", data, ())]
+
+    def model_edit(self, path: str, old: str, new: str, thinking: str = "") -> None:
         """The model proposes to replace ``old`` by ``new``, and exactly that is done."""
         call = f"toolu_{self._id()}"
         use = ToolUse(call, "propose_edit", {"path": path, "old": old, "new": new})
         result = ToolResult(call, (Text("applied"),))
-        where = self._append(say("assistant", "I change it.", use), say("user", result))
+        asked = say("assistant", *self._thought(thinking), "I change it.", use)
+        where = self._append(asked, say("user", result))
         before = file_item(path, self.files[path]).sha256
         self.files[path] = self.files[path].replace(old, new, 1)
         self.edits.append(
@@ -167,20 +206,28 @@ class World:
     def items(self) -> list[Item]:
         found = [text_item("system:head", Section.SYSTEM, self.system, required=True), *self.extra]
         found += [file_item(path, text) for path, text in sorted(self.files.items())]
+        written = write(
+            list(self.messages()),
+            [*self.tail, *([self.state] if self.state is not None else [])],
+            self.sent.transcript,
+            active_group=self.turns[-1].id if self.turns else "",
+            count=size,
+            known=self.known,
+        )
+        self.anew = written.anew
+        return [*found, *written.items, *written.tail]
+
+    def messages(self) -> Iterable[Message]:
+        """The conversation as the log would have it."""
         if self.summary:
-            found.append(
-                talk_item("history:summary", "", (say("user", self.summary),), required=False)
-            )
+            yield message("summary", "summary", "user", Text(self.summary))
         for turn in self.turns:
-            last = turn is self.turns[-1]
-            found.append(
-                talk_item(f"history:{turn.id}", turn.id, (say("user", turn.prompt),), last)
-            )
-            found += [
-                talk_item(name, turn.id, atom, required=False)
-                for name, atom in zip(turn.names, turn.atoms, strict=True)
-            ]
-        return [*found, *self.tail]
+            yield message(turn.id, turn.id, "user", Text(turn.prompt))
+            for name, atom in zip(turn.names, turn.atoms, strict=True):
+                for place, said in enumerate(atom):
+                    identifier = name.removeprefix("history:") + "r" * place
+                    role: HistoryRole = "tool" if place else said.role
+                    yield message(identifier, turn.id, role, *(b.block for b in said.blocks))
 
     def moment(self) -> Moment:
         return Moment(
@@ -190,25 +237,30 @@ class World:
             self.turns[-1].id if self.turns else "",
             self.signals,
             tuple(self.edits),
+            self.anew,
         )
 
     def arrange(self) -> Arrangement:
-        return self.policy.arrange(self.items(), self.sent, self.moment(), Tariff.of(self.facts))
+        items = self.items()
+        return self.policy.arrange(items, self.sent, self.moment(), Tariff.of(self.facts))
 
     def prompt(self, arrangement: Arrangement) -> Prompt:
         return assemble(arrangement, facts=self.facts, tools=self.tools)
 
     def body(self, arrangement: Arrangement) -> dict[str, Any]:
-        rendered = body(strict(self.prompt(arrangement), strategy="anthropic"))
+        made = strict(self.prompt(arrangement), strategy="anthropic")
+        self.answered, _ = keep_valid(made, MAKER)
+        self.arranged = accounted(arrangement, self.sent, self.answered)
+        rendered = body(self.answered)
         value: dict[str, Any] = json.loads(json.dumps(rendered, ensure_ascii=False))
         return value
 
     def request(self, accepted: bool = True) -> dict[str, Any]:
         """Send what is there now. Returns the body."""
-        arrangement = self.arrange()
-        if accepted:
-            self.sent = arrangement.next
-        return self.body(arrangement)
+        made = self.body(self.arrange())
+        if accepted and self.arranged is not None:
+            self.sent = self.arranged.next
+        return made
 
 
 # --- reading a body ------------------------------------------------------------------------------

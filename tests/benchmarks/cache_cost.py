@@ -1,23 +1,28 @@
 """What sessions cost under each stability policy, as a multiple of what they must cost at least.
 
-Replays editing sessions through the real engine (policy, assembler, strict form, Anthropic body)
-and accounts for every body with an independent cache simulator. Deterministic; about a minute.
+Replays editing sessions through the real engine (the conversation as it was sent, policy,
+assembler, strict form, thinking that is still valid, Anthropic body) with what a user gets by
+default: cards, memos, selections, tools that read, thinking, STATE. Every body is accounted for by
+an independent cache simulator; what rewrites lose of the thinking is reported beside the cost.
+Deterministic; some minutes.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from benchmarks.cache_bound import Bound
 from benchmarks.cache_sessions import KINDS, Session, from_git, generated
 from benchmarks.cache_simulator import INPUT, CacheSimulator, Lifetimes, weigh
-from tierline.context.items import Item
+from tierline.context.blocks import Block, Reasoning, Text, ToolResult
+from tierline.context.items import Item, Section
+from tierline.context.prompt import PromptMessage
 from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
     AppliedEdit,
@@ -31,18 +36,20 @@ from tierline.context.tiers.base import (
     Tariff,
     Tier,
     advance,
+    piece_of,
 )
 from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured, bytes_count
 from tierline.context.tiers.logstate import End, LogState
-from tierline.context.tiers.ways import Request
-from tierline.providers.render_anthropic import block
-from tierworld import FACTS, World, tokens
+from tierline.context.tiers.ways import ALL, Request
+from tierline.history.truncation import DEFAULTS, truncate_result
+from tierline.providers.render_anthropic import block as render
+from tierworld import FACTS, World, text_item, tokens
 
 ROOT = Path(__file__).parents[2]
-SEEDS = 6
+SEEDS = 2
 POLICIES: dict[str, Callable[[], StabilityPolicy]] = {
     "no cache": Fixed,
     "fixed order": Fixed,
@@ -55,7 +62,8 @@ LIFETIMES: dict[str, Callable[[], StabilityPolicy]] = {
     "always an hour": lambda: LogStructured(ttl="1h"),
     "auto (the default)": LogStructured,
 }
-TARGET_MEDIAN, TARGET_WORST, TARGET_COUNTER = 1.08, 1.15, 1.8
+AUTO = "auto (the default)"
+TARGET_MEDIAN, TARGET_WORST, TARGET_COUNTER = 1.10, 1.20, 1.8
 
 
 @frozen
@@ -71,6 +79,7 @@ class AppendOnly:
         self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
     ) -> Arrangement:
         parts = Parts.of(items)
+        parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         known = LogState.from_json(sent.state) if sent.policy == self.name else None
         request = Request(
             head=parts.head,
@@ -83,19 +92,19 @@ class AppendOnly:
             hazards={doc.key: 0.0 for doc in parts.docs},
             changes=_FullTexts(
                 docs=parts.docs,
-                talk=parts.talk,
                 texts=known.texts if known else {},
                 edits=clock.edits,
                 number=sent.requests + 1,
                 count=bytes_count,
             ),
         )
-        way = request.keep() if known else request.rewrite(Tier.L0)
+        way = request.keep() if known else request.rewrite(ALL)
         pieces, marks = request.pieces(way)
         ends = [end for end in request.state.ends if end.length <= way.kept]
         state = LogState(
             way.base, way.log, (*ends, End(len(way.log), clock.now)), texts=request.texts(way)
         )
+        parts = evolve(parts, talk=way.talk)
         following = advance(sent, clock, parts, self.name, ttl="5m", state=state.to_json())
         return Arrangement(self.name, tuple(pieces), marks, "5m", following)
 
@@ -112,6 +121,27 @@ class _FullTexts(Changes):
             return Kind.FULL, updates.full(updates.of_item(doc))
         return kind, text
 
+
+class NotesLeave:
+    """As the default, but cards, memos and selections stand in the newest prompt alone, behind the
+    last breakpoint, and leave with the next one: the way that was not chosen (docs/tiers.md).
+    """
+
+    name = "log_structured"
+
+    def arrange(
+        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+    ) -> Arrangement:
+        tail = [piece_of(item, Tier.TAIL) for item in items if item.volatile]
+        stays = [item for item in items if not item.volatile]
+        arranged = LogStructured().arrange(stays, sent, clock, prices)
+        return evolve(arranged, pieces=(*arranged.pieces, *tail))
+
+    def purge(self, sent: Sent, prefix: str) -> Sent:
+        return sent
+
+
+NOTES: dict[str, Callable[[], StabilityPolicy]] = {"leave": NotesLeave}
 
 # --- replaying -----------------------------------------------------------------------------------
 
@@ -136,21 +166,30 @@ def replay(
                 world.files[change.path] = change.text
         if step.prompt:
             world.ask(step.prompt)
+            world.tail = [
+                text_item(key, Section.MEMOS if key[0] == "m" else Section.PROMPT
+                          if key[0] == "p" else Section.RETRIEVED, text, volatile=True)
+                for key, text in step.notes
+            ]  # fmt: skip
         observe(world, world.request())
         if step.edit is not None:
-            world.model_edit(step.edit.path, step.edit.old, step.edit.new)
+            world.model_edit(step.edit.path, step.edit.old, step.edit.new, step.thinking)
+        if step.result:
+            world.look(step.result, step.thinking)
         if step.reply:
-            world.reply(step.reply)
+            world.reply(step.reply, step.thinking)
+            state = text_item("state:anchor", Section.STATE, step.state)
+            if world.policy.name in ("log_structured", "append_only"):
+                world.extra = [state]
+            else:  # for the others the product sends it for each prompt, as a note
+                world.state = evolve(state, volatile=True)
             _compact(world, session.compaction_trigger)
     return world
 
 
 def _compact(world: World, trigger: int) -> None:
     """All but the newest turns become a summary once history is long (seed 004)."""
-    sizes = [
-        tokens(turn.prompt) + sum(tokens(str(atom)) // 2 for atom in turn.atoms)
-        for turn in world.turns
-    ]
+    sizes = [tokens(turn.prompt) + sum(map(_short, turn.atoms)) for turn in world.turns]
     if sum(sizes) <= trigger:
         return
     kept = len(sizes)
@@ -161,15 +200,32 @@ def _compact(world: World, trigger: int) -> None:
     world.turns = world.turns[kept:]
 
 
+def _short(atom: tuple[PromptMessage, ...]) -> int:
+    """Tokens of an atom in its shortest form, as compaction counts: without thinking."""
+    blocks = [b.block for message in atom for b in message.blocks]
+    shapes = (_cut(block) for block in blocks if not isinstance(block, Reasoning))
+    return round(sum(weigh(shape or {}) for shape in shapes))
+
+
+def _cut(block: Block) -> Any:
+    return render(
+        truncate_result(block, DEFAULTS.inactive, "x" * 20)
+        if isinstance(block, ToolResult)
+        else block
+    )
+
+
 def costs(
     session: Session,
     policies: Mapping[str, Callable[[], StabilityPolicy]],
     lifetimes: Lifetimes = ("5m",),
 ) -> dict[str, float]:
-    """Cost of a session under each policy, and its lower bound, in the price of an input token."""
+    """Cost of a session under each policy and its lower bound, in the price of an input token, and
+    what rewrites did. The bounds differ by the thinking that a policy still sends.
+    """
     found: dict[str, float] = {}
     for name, make in policies.items():
-        cache, bound = CacheSimulator(), Bound()
+        cache, bound, losses = CacheSimulator(), Bound(), Losses()
         paid: list[float] = []
 
         def observe(
@@ -179,17 +235,55 @@ def costs(
             bound: Bound = bound,
             paid: list[float] = paid,
             cached: bool = name != "no cache",
+            losses: Losses = losses,
         ) -> None:
             outcome = cache.send(body, world.now)
             paid.append(outcome.cost if cached else outcome.total * INPUT)
-            if not found:
-                account(bound, world)
+            losses.request(world)
+            account(bound, world)
 
         replay(session, make(), observe, lifetimes)
-        if not found:
-            found["bound"] = bound.cost(lifetimes)
         found[name] = sum(paid)
+        found[f"{name}, bound"] = bound.cost(lifetimes)
+        found[f"{name}, rewrites"] = losses.rewrites
+        found[f"{name}, thinking lost"] = losses.tokens / max(losses.made, 1.0)
     return found
+
+
+@define
+class Losses:
+    """What rewrites took away from a session."""
+
+    rewrites: int = 0
+    tokens: float = 0.0
+    """Thinking that became invalid although its turn is still sent."""
+    made: float = 0.0
+    """All thinking."""
+    _there: dict[str, float] = field(factory=dict)
+    _known: set[str] = field(factory=set)
+    """Thinking that was met before."""
+
+    def request(self, world: World) -> None:
+        """Take down a request."""
+        assert world.arranged is not None
+        self.rewrites += world.arranged.rewrite is not None
+        sent = _sent(world)
+        now = thinking(world)
+        new = now.keys() - self._known
+        self.made += sum(now[key] for key in new)
+        # What is new was made for the last request: it can be lost at once.
+        lost = sum(now[key] for key in (*self._there, *new) if key in now and key not in sent)
+        self._known |= new
+        self._there = {key: size for key, size in now.items() if key in sent}
+        self.tokens += lost
+
+
+def thinking(world: World) -> dict[str, float]:
+    """The thinking in the conversation, by what it is bound to."""
+    blocks = (
+        b.block for turn in world.turns for atom in turn.atoms for m in atom for b in m.blocks
+    )
+    return {b.prefix: weigh(render(b) or {}) for b in blocks if isinstance(b, Reasoning)}
 
 
 def account(bound: Bound, world: World) -> None:
@@ -197,17 +291,48 @@ def account(bound: Bound, world: World) -> None:
     talk = {"system": weigh({"type": "text", "text": world.system})}
     if world.summary:
         talk[f"summary {world.summary}"] = weigh({"type": "text", "text": world.summary})
+    newest = world.turns[-1].names[-DEFAULTS.recent :]
     for turn in world.turns:
         talk[f"history:{turn.id}"] = weigh({"type": "text", "text": turn.prompt})
         for name, atom in zip(turn.names, turn.atoms, strict=True):
-            talk[name] = sum(weigh(block(b.block) or {}) for m in atom for b in m.blocks)
+            talk |= _layers(name, atom, turn is world.turns[-1], name in newest)
+    for item in world.tail:
+        talk[f"{item.key} {item.text}"] = weigh({"type": "text", "text": item.text})
+    for item in (*world.extra, *([world.state] if world.state else ())):
+        for line in item.text.splitlines():
+            talk[f"state {line}"] = weigh({"type": "text", "text": line})
     now = {item.key: item.sha256 for item in world.items() if item.path}
     own = {
         edit.item.removeprefix("file:"): edit.history
         for edit in world.edits
         if now.get(edit.item) == edit.after
     }
+    talk |= {key: size for key, size in thinking(world).items() if key in _sent(world)}
     bound.request(world.now, talk, world.files, own)
+
+
+def _sent(world: World) -> set[str]:
+    """The thinking in the request, by what it is bound to."""
+    assert world.answered is not None
+    blocks = (b.block for m in world.answered.messages for b in m.blocks)
+    return {block.prefix for block in blocks if isinstance(block, Reasoning)}
+
+
+def _layers(
+    name: str, atom: tuple[PromptMessage, ...], active: bool, newest: bool
+) -> dict[str, float]:
+    """A reply and what its calls gave: the shortest form for as long as it is in the conversation,
+    the rest of a result while its turn goes on.
+    """
+    layers = {name: float(_short(atom))}
+    results = [b.block for m in atom for b in m.blocks if isinstance(b.block, ToolResult)]
+    text = "".join(part.text for r in results for part in r.content if isinstance(part, Text))
+    short, degraded, full = DEFAULTS.inactive, DEFAULTS.degraded, DEFAULTS.full
+    if active and text[short:degraded]:
+        layers[f"{name} degraded"] = len(text[short:degraded]) / 4
+    if active and newest and text[degraded:full]:
+        layers[f"{name} full"] = len(text[degraded:full]) / 4
+    return layers
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -219,22 +344,38 @@ def main(seeds: int = SEEDS) -> dict[str, Any]:
     sessions = [generated(kind, seed) for kind in KINDS for seed in range(seeds)]
     real = from_git(ROOT)
     sessions += real
+    notes: dict[str, list[dict[str, float]]] = {}
     paid: dict[str, list[dict[str, float]]] = {}
     chosen: dict[str, list[dict[str, float]]] = {}
     for session in sessions:
         paid.setdefault(session.kind, []).append(costs(session, POLICIES))
         chosen.setdefault(session.kind, []).append(costs(session, LIFETIMES, ("5m", "1h")))
-    ratios = {kind: _medians(rows) for kind, rows in paid.items()}
+        notes.setdefault(session.kind, []).append(costs(session, NOTES))
+    ratios = {kind: _medians(rows, POLICIES) for kind, rows in paid.items()}
     ours = {kind: by_name["log-structured"] for kind, by_name in ratios.items()}
     return {
         "ratios": ratios,
-        "lifetimes": {kind: _medians(rows) for kind, rows in chosen.items()},
+        "lifetimes": {kind: _medians(rows, LIFETIMES) for kind, rows in chosen.items()},
+        "notes": {kind: _medians(rows, NOTES) for kind, rows in notes.items()},
+        "rewrites": {
+            kind: {
+                "rewrites": _mean(rows, "log-structured, rewrites"),
+                "thinking_lost": _mean(rows, "log-structured, thinking lost"),
+                "auto_rewrites": _mean(chosen[kind], f"{AUTO}, rewrites"),
+                "auto_thinking_lost": _mean(chosen[kind], f"{AUTO}, thinking lost"),
+                "leave_thinking_lost": _mean(notes[kind], "leave, thinking lost"),
+            }
+            for kind, rows in paid.items()
+        },
         "dearest_session": {
-            kind: round(max(row["log-structured"] / row["bound"] for row in rows), 3)
+            kind: round(
+                max(row["log-structured"] / row["log-structured, bound"] for row in rows), 3
+            )
             for kind, rows in paid.items()
         },
         "requests": sum(len(s.steps) for s in sessions),
         "sessions": len(sessions),
+        "seeds": seeds,
         "real_sessions": len(real),
         "log_structured_median": round(statistics.median(ours.values()), 3),
         "log_structured_worst": max(ours.values()),
@@ -253,11 +394,14 @@ def main(seeds: int = SEEDS) -> dict[str, Any]:
     }
 
 
-def _medians(rows: list[dict[str, float]]) -> dict[str, float]:
+def _mean(rows: list[dict[str, float]], name: str) -> float:
+    return round(statistics.fmean(row[name] for row in rows), 2)
+
+
+def _medians(rows: list[dict[str, float]], names: Iterable[str]) -> dict[str, float]:
     """Median over sessions of cost over bound, by policy."""
-    names = [name for name in rows[0] if name != "bound"]
     return {
-        name: round(statistics.median(row[name] / row["bound"] for row in rows), 3)
+        name: round(statistics.median(row[name] / row[f"{name}, bound"] for row in rows), 3)
         for name in names
     }
 
@@ -269,6 +413,10 @@ def table(result: dict[str, Any]) -> str:
         + _markdown(result["ratios"])
         + "\nWith a choice of lifetimes, over a bound that knows every pause beforehand:\n\n"
         + _markdown(result["lifetimes"])
+        + "\nCards, memos and selections that stay where they were sent, or leave:\n\n"
+        + _markdown(result["notes"])
+        + "\nRewrites in a session, and the share of thinking that they lose:\n\n"
+        + _markdown(result["rewrites"])
     )
 
 

@@ -42,6 +42,14 @@ class Step:
     """The model's own edit in its answer to this request."""
     reply: str = ""
     """The answer that ends the turn; empty if the answer was an edit."""
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    """Cards, memos and a selection that the prompt brings: keys and texts."""
+    result: str = ""
+    """What a tool gave that the model called in its answer to this request."""
+    thinking: str = ""
+    """What the model thought before its answer."""
+    state: str = ""
+    """The STATE block that the answer ended with."""
 
 
 @dataclass
@@ -71,6 +79,8 @@ class _Shape:
     reply: tuple[int, int] = (30, 160)
     added: float = 0.06
     removed: float = 0.03
+    rounds: tuple[int, ...] = (0, 0, 1, 2, 4)
+    """Calls that only read, in one turn."""
 
 
 _SHAPES = {
@@ -110,7 +120,7 @@ def generated(kind: str, seed: int) -> Session:
                 session.steps[-1].edit = _proposed(rng, files, _pick(rng, files, hot))
                 session.steps.append(Step(rng.uniform(4, 25)))
         session.steps[-1].reply = _prose(rng, *shape.reply)
-    return session
+    return _with_defaults(session, shape.rounds)
 
 
 def from_git(repository: Path, *, most: int = 5) -> list[Session]:
@@ -159,7 +169,7 @@ def _retold(
         reply = words.strip() or f"Done: {subject}."
         listed = "\n".join(f"- {path}" for path in sorted(changes))
         session.steps.append(Step(gap, f"Review: {subject}", before, None, f"{reply}\n{listed}"))
-    return session
+    return _with_defaults(session, _Shape().rounds)
 
 
 def _before(repository: Path, commit: str) -> list[set[str]]:
@@ -180,6 +190,66 @@ def _git(repository: Path, *args: str) -> str:
         ["git", "-C", str(repository), *args], capture_output=True, check=False, timeout=60
     )
     return done.stdout.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+# --- what a user gets by default ---------------------------------------------------------------
+
+
+def _with_defaults(session: Session, rounds: tuple[int, ...]) -> Session:
+    """The session with cards, memos, a selection, calls that read, thinking and STATE, as the
+    default settings bring them. Sizes are those of the product: a card has up to five lines, a
+    result up to what a tool gives, and a reply ends with the four lines of STATE.
+    """
+    rng = random.Random(f"defaults/{session.name}")
+    cards = [(f"card:lib/{_word(rng)}_{n}.py", _card(rng)) for n in range(30)]
+    memos = [(f"memo:{n}", f"Note: {_prose(rng, 20, 70)}") for n in range(4)]
+    state = [_prose(rng, 6, 16) for _ in range(4)]
+    steps: list[Step] = []
+    for planned in session.steps:
+        step = planned
+        if step.prompt:
+            step.notes = rng.sample(cards, rng.choice((0, 1, 2, 3, 5)))
+            step.notes += rng.sample(memos, rng.choice((0, 0, 1, 2)))
+            if rng.random() < 0.2:
+                step.notes.append(("prompt:selection", _lines(rng, 3, 20)))
+            for _ in range(rng.choice(rounds)):
+                look = Step(step.gap, step.prompt, step.before, notes=step.notes)
+                look.thinking, look.result = _thoughts(rng), _result(rng)
+                steps.append(look)
+                step = _rest_of(step, gap=rng.uniform(3, 20))
+        step.thinking = _thoughts(rng)
+        if step.reply:
+            for n in rng.sample(range(4), rng.randint(0, 3)):
+                state[n] = _prose(rng, 6, 16)
+            names = ("GOAL", "DONE", "NEXT", "FILES")
+            lines = (f"{name}: {text}" for name, text in zip(names, state, strict=True))
+            step.state = "\n".join(lines) + "\n"
+        steps.append(step)
+    session.steps = steps
+    return session
+
+
+def _rest_of(step: Step, gap: float) -> Step:
+    """The rest of a turn whose prompt was sent already."""
+    return Step(gap, edit=step.edit, reply=step.reply)
+
+
+def _lines(rng: random.Random, low: int, high: int) -> str:
+    return "\n".join(_line(rng) for _ in range(rng.randint(low, high))) + "\n"
+
+
+def _card(rng: random.Random) -> str:
+    return f"[Code found for this prompt]\n{_lines(rng, 2, 5)}Why: {_prose(rng, 4, 9)}"
+
+
+def _result(rng: random.Random) -> str:
+    size = min(int(rng.lognormvariate(3.6, 1.1)), 220)
+    return _lines(rng, max(size, 1), max(size, 1))
+
+
+def _thoughts(rng: random.Random) -> str:
+    words = min(20 + int(rng.lognormvariate(4.2, 1.0)), 900)
+    return _prose(rng, words, words)
 
 
 # --- invention -----------------------------------------------------------------------------------

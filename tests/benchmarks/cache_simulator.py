@@ -119,6 +119,8 @@ def weigh(block: dict[str, Any]) -> float:
         content: Any = block["text"]
     elif kind == "tool_use":
         content = block["name"] + json.dumps(block["input"], ensure_ascii=False)
+    elif kind == "thinking":
+        content = block["thinking"]
     elif kind == "tool_result":
         content = "".join(part.get("text", "") for part in block.get("content", ()))
     else:

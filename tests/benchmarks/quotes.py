@@ -97,13 +97,23 @@ def _cost(results: Runs) -> str:
     ]  # fmt: skip
     return "\n".join((
         _filled(
-            f"Median over {cost['sessions']} sessions with {cost['requests']:,} requests: six of "
-            f"each generated kind, and {cost['real_sessions']} stretches of Tierline's own git "
-            "history, each commit a turn with the commit's changes made by others before it."
+            f"Median over {cost['sessions']} sessions with {cost['requests']:,} requests: "
+            f"{cost.get('seeds', 6)} of each generated kind, and {cost['real_sessions']} stretches "
+            "of Tierline's own git history, each commit a turn with the commit's changes made by "
+            "others before it."
         ),
         grid(("sessions", *COSTS), rows),
         grid(("cost over the bound", "target", "measured", "reached"), verdicts),
         f"The dearest single session is {max(cost['dearest_session'].values()):.2f}.\n",
+        "Rewrites in a session, the share of its thinking that they lose, the same with a lifetime "
+        "chosen\nas by default, and cost over the bound if cards, memos and selections left with "
+        "the next prompt:\n",
+        grid(("sessions", "rewrites", "thinking lost", "rewrites (auto)", "thinking lost (auto)",
+              "notes leave"), [
+            [kind, row["rewrites"], row["thinking_lost"], row["auto_rewrites"],
+             row["auto_thinking_lost"], cost["notes"][kind]["leave"]]
+            for kind, row in cost.get("rewrites", {}).items()
+        ]),
     ))  # fmt: skip
 
 

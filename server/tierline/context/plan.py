@@ -294,12 +294,14 @@ def _frame(tokens: int) -> Item:
 
 
 def _apply_mode(selection: Selection, mode: ContextMode, limits: Limits) -> None:
-    """Leave out automatic context that the mode does not allow. Pins are not automatic."""
+    """Leave out automatic context that the mode does not allow. Pins are not automatic, and what
+    was sent already stays where it stands.
+    """
     allowed = LIMITS[mode]
     most = limits.room(allowed.tokens(limits.max_input_tokens))
     count = tokens = 0
     for item in [i for i in selection.kept.values() if i.section in _AUTOMATIC]:
-        if item.pin in (Pin.STICKY, Pin.LEASED):
+        if item.pin in (Pin.STICKY, Pin.LEASED) or item.note is not None:
             continue
         if mode is ContextMode.OFF or (item.section is Section.SYMBOLS and not allowed.symbols):
             selection.drop(item, Code.MODE, f"Context mode {mode.value} retrieves nothing.")

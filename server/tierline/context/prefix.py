@@ -19,10 +19,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from tierline.context.blocks import Block, Image, ToolResult
+from attrs import frozen
+
+from tierline.context.blocks import Block, Image, Reasoning, ToolResult
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.prompt_json import block_to_json, encode
 
+BINDING = frozenset({"anthropic"})
+"""Strategies whose thinking is bound to its prefix. The others want theirs back in any case."""
 _DIGITS = 32
 _MEMO = "prefix"
 
@@ -61,6 +65,47 @@ def prefixes(prompt: Prompt) -> tuple[str, ...]:
         prefix.add(message)
         found.append(prefix.now)
     return tuple(found)
+
+
+@frozen
+class End:
+    """Where a prompt ended."""
+
+    messages: int
+    """How many it had."""
+    blocks: int
+    """Blocks of the last one: a later prompt may add to it."""
+    prefix: str
+    """Hash of all of it."""
+
+
+def end_of(prompt: Prompt) -> End:
+    """Where a prompt ends."""
+    last = len(prompt.messages[-1].blocks) if prompt.messages else 0
+    return End(len(prompt.messages), last, _begin(prompt, len(prompt.messages), last))
+
+
+def continues(prompt: Prompt, end: End) -> bool:
+    """True if a prompt begins with all of an earlier one that ended so."""
+    if len(prompt.messages) < end.messages:
+        return False
+    return _begin(prompt, end.messages, end.blocks) == end.prefix
+
+
+def _begin(prompt: Prompt, messages: int, blocks: int) -> str:
+    prefix = Prefix(prompt)
+    for message in prompt.messages[: max(messages - 1, 0)]:
+        prefix.add(message)
+    if messages:
+        last = prompt.messages[messages - 1]
+        whole = len(last.blocks) == blocks
+        prefix.add(last if whole else PromptMessage(last.role, last.blocks[:blocks]))
+    return prefix.now
+
+
+def bound(block: Block) -> bool:
+    """True for thinking that no longer holds once anything before it is sent in another form."""
+    return isinstance(block, Reasoning) and block.strategy in BINDING
 
 
 def _digest(message: PromptMessage) -> bytes:

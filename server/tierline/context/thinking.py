@@ -8,19 +8,17 @@ keeps it, since an undone change can make it valid again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import define, evolve, field
 
 from tierline.context.blocks import Block, Maker, Reasoning
-from tierline.context.prefix import Prefix
+from tierline.context.prefix import Prefix, bound
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 
 SHOWN = "shown"
 """The strategy of thinking that is for display alone."""
-_BOUND = frozenset({"anthropic"})
-"""Strategies whose thinking is bound to its prefix. The others want theirs back in any case."""
 _TEXTS = ("thinking", "reasoning_content", "reasoning", "text")
 
 
@@ -41,12 +39,9 @@ class Binding:
         return Reasoning(strategy, data, self.maker, self._prefix.behind(before))
 
 
-def keep_valid(
-    prompt: Prompt, maker: Maker | None, refused: Collection[str] = ()
-) -> tuple[Prompt, int]:
+def keep_valid(prompt: Prompt, maker: Maker | None) -> tuple[Prompt, int]:
     """The prompt, in its strict form, without the thinking that its reader would not take back, and
-    how many pieces were left out. Without a ``maker`` all of it is. ``refused`` are the prefixes of
-    thinking that the service did not take.
+    how many pieces were left out. Without a ``maker`` all of it is.
     """
     if not any(_reasons(message) for message in prompt.messages):
         return prompt, 0
@@ -55,7 +50,7 @@ def keep_valid(
     lost = 0
     for message in prompt.messages:
         if _reasons(message):
-            blocks = _valid(message, prefix, maker, refused)
+            blocks = _valid(message, prefix, maker)
             lost += len(message.blocks) - len(blocks)
             if len(blocks) < len(message.blocks):
                 message = PromptMessage(message.role, blocks)  # noqa: PLW2901
@@ -64,18 +59,14 @@ def keep_valid(
     return evolve(prompt, messages=tuple(messages)), lost
 
 
-def _valid(
-    message: PromptMessage, prefix: Prefix, maker: Maker | None, refused: Collection[str]
-) -> tuple[PromptBlock, ...]:
+def _valid(message: PromptMessage, prefix: Prefix, maker: Maker | None) -> tuple[PromptBlock, ...]:
     kept: list[PromptBlock] = []
     for entry in message.blocks:
         block = entry.block
         if isinstance(block, Reasoning):
-            if block.maker != maker or block.prefix in refused:
+            if block.maker != maker:
                 continue
-            if block.strategy in _BOUND and block.prefix != prefix.behind(
-                [before.block for before in kept]
-            ):
+            if bound(block) and block.prefix != prefix.behind([before.block for before in kept]):
                 continue
         kept.append(entry)
     return tuple(kept)

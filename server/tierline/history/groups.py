@@ -15,7 +15,7 @@ import attrs
 from attrs import frozen
 
 from tierline.context.blocks import Block, Text, ToolResult, ToolUse
-from tierline.context.items import Item, Section
+from tierline.context.items import Form, Item, Section
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.history.codec import encode_content
 from tierline.history.messages import Message
@@ -164,13 +164,37 @@ def atoms(
     call before with the same ``count`` and ``priority`` put there: an atom that has not changed
     stays the same item.
     """
+    return atoms_of(
+        atomic(messages),
+        count=count,
+        active_group=active_group,
+        priority=priority,
+        known=known,
+    )
+
+
+def atoms_of(
+    parts: Iterable[tuple[Message, ...]],
+    *,
+    count: Count,
+    active_group: str = "",
+    priority: int = 50,
+    known: KnownAtoms | None = None,
+    form: Callable[[tuple[Message, ...]], Form | None] = lambda _atom: None,
+) -> tuple[Item, ...]:
+    """The same for messages that are cut into atoms already. ``form`` says how an atom's messages
+    are written.
+    """
     items: list[Item] = []
     made: KnownAtoms = {}
-    for atom in atomic(messages):
+    for atom in parts:
         first = atom[0]
         old = known.get(first.id) if known else None
         required = bool(active_group) and first.group_id == active_group and is_prompt(first)
-        item = old[1] if old is not None and old[0] == atom else _item(atom, count, priority)
+        if old is not None and old[0] == atom:
+            item = old[1]
+        else:
+            item = _item(atom, count, priority, form(atom))
         if item.required is not required:
             item = attrs.evolve(item, required=required)
         items.append(item)
@@ -181,7 +205,7 @@ def atoms(
     return tuple(items)
 
 
-def _item(atom: tuple[Message, ...], count: Count, priority: int) -> Item:
+def _item(atom: tuple[Message, ...], count: Count, priority: int, form: Form | None) -> Item:
     first = atom[0]
     key = f"history:{first.id}"
     rendered = tuple(_keyed(to_prompt(m), key) for m in atom)
@@ -194,6 +218,7 @@ def _item(atom: tuple[Message, ...], count: Count, priority: int) -> Item:
         priority=priority,
         group=first.group_id,
         origin=f"conversation, {first.role}, {first.timestamp}".rstrip(", "),
+        form=form,
     )
 
 

@@ -1,13 +1,15 @@
 """Tool-result truncation: full while it is needed, short afterwards, never lost.
 
-Seed 000, "Dynamic Tool Truncation": in the active group the newest five results keep 5000
-characters and older ones 1000; in finished groups all keep 300. What was cut is one ``query_db``
-call away, and the text behind the cut says exactly which.
+When a result is written it gets the form that is due (seed 000, "Dynamic Tool Truncation"): in the
+active group the newest five results keep 5000 characters and older ones 1000; in finished groups
+all keep 300. What was sent stays in the form in which it was sent, whatever its age, until bytes
+are rewritten anyway (``context/tiers/rewrites.py``). What was cut is one ``query_db`` call away,
+and the text behind the cut says exactly which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 from attrs import field, frozen, validators
@@ -46,10 +48,14 @@ def hint(message_id: str) -> str:
     return f'... [TRUNCATED. Use query_db(sql="{sql}") to see full output]'
 
 
-def truncate(
+Limits = Mapping[str, tuple[int, ...]]
+"""Message id to the characters that each of its results may keep."""
+
+
+def limits(
     messages: Sequence[Message], *, active_group: str, settings: TruncationSettings = DEFAULTS
-) -> tuple[Message, ...]:
-    """Shorten tool results by age. Everything else is left alone; the log keeps every byte."""
+) -> dict[str, tuple[int, ...]]:
+    """What the results of each message may keep if they are written now."""
     active = [
         (m.id, place)
         for m in messages
@@ -60,23 +66,39 @@ def truncate(
     retrievals = {
         c.id for m in messages if not m.plain for c in calls(m) if c.name == RETRIEVAL_TOOL
     }
-    shortened: list[Message] = []
+    found: dict[str, tuple[int, ...]] = {}
     for message in messages:
         if message.plain:
-            shortened.append(message)
             continue
-        limits: list[int] = []
+        allowed: list[int] = []
         for place, result in enumerate(results(message)):
             if message.group_id != active_group:
-                limits.append(settings.inactive)
+                allowed.append(settings.inactive)
             elif (message.id, place) not in newest:
-                limits.append(settings.degraded)
+                allowed.append(settings.degraded)
             elif result.tool_use_id in retrievals:
-                limits.append(max(settings.retrieved, settings.full))
+                allowed.append(max(settings.retrieved, settings.full))
             else:
-                limits.append(settings.full)
-        shortened.append(_shorten(message, limits))
-    return tuple(shortened)
+                allowed.append(settings.full)
+        if allowed:
+            found[message.id] = tuple(allowed)
+    return found
+
+
+def truncate(
+    messages: Sequence[Message],
+    *,
+    active_group: str,
+    sent: Limits | None = None,
+    settings: TruncationSettings = DEFAULTS,
+) -> tuple[Message, ...]:
+    """Shorten tool results. Everything else is left alone; the log keeps every byte.
+
+    A message that ``sent`` names keeps the form in which it was sent, whatever its age. The others
+    get the form that is due now.
+    """
+    allowed = {**limits(messages, active_group=active_group, settings=settings), **(sent or {})}
+    return tuple(shorten(m, allowed[m.id]) if m.id in allowed else m for m in messages)
 
 
 def truncate_result(result: ToolResult, limit: int, message_id: str) -> ToolResult:
@@ -108,10 +130,13 @@ def truncate_result(result: ToolResult, limit: int, message_id: str) -> ToolResu
     return attrs.evolve(result, content=tuple(kept))
 
 
-def _shorten(message: Message, limits: Iterable[int]) -> Message:
-    allowed = iter(limits)
+def shorten(message: Message, allowed: Iterable[int]) -> Message:
+    """A message with so many characters of each of its results."""
+    rest = iter(allowed)
     content: tuple[Block, ...] = tuple(
-        truncate_result(b, next(allowed), message.id) if isinstance(b, ToolResult) else b
+        truncate_result(b, next(rest, DEFAULTS.inactive), message.id)
+        if isinstance(b, ToolResult)
+        else b
         for b in message.content
     )
     return message if content == message.content else attrs.evolve(message, content=content)

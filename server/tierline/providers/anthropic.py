@@ -25,8 +25,7 @@ from tierline.providers.transport import Endpoint, checked, http_options, send
 
 _SERVICE = "Anthropic"
 _ADDRESS = "https://api.anthropic.com"
-_COUNTED = ("model", "tools", "system", "messages", "thinking", "output_config")
-_BINDING_BETA = "thinking-binding-controls-2026-08-01"
+_COUNTED = ("model", "tools", "system", "messages")
 
 BODIES = (render_anthropic.body,)
 
@@ -55,7 +54,7 @@ class AnthropicProvider:
 
     async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """See ``Provider.stream``."""
-        client = _speaking(await self._connected(), request)
+        client = await self._connected()
 
         endpoint = self._endpoint
 
@@ -79,7 +78,7 @@ class AnthropicProvider:
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """See ``Provider.count_tokens``. Tried once: a count is never worth a wait."""
-        client = _speaking(await self._connected(), request)
+        client = await self._connected()
         body = {key: request.body[key] for key in _COUNTED if key in request.body}
         try:
             answer = await client.post(
@@ -138,10 +137,3 @@ class AnthropicProvider:
             timeout=options["timeout"],
             http_client=DefaultAsyncHttpxClient(**options),
         )
-
-
-def _speaking(client: Any, request: RenderedRequest) -> Any:
-    """The client with the beta header that the request's fields need."""
-    if not request.body.get("thinking", {}).get("block_binding"):
-        return client
-    return client.with_options(default_headers={"anthropic-beta": _BINDING_BETA})

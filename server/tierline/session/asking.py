@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from attrs import evolve
 
 from tierline.context.blocks import Text
-from tierline.context.effort import room
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
@@ -45,8 +44,7 @@ class Asker:
             model=facts.name,
             system=(),
             messages=(PromptMessage("user", (PromptBlock(Text(question), "ask"),)),),
-            max_output_tokens=max_output_tokens + room(facts, "none"),
-            thinking=self._models.thinking(facts, "none"),
+            max_output_tokens=max_output_tokens,
         )
         request = provider.render(strict(prompt, strategy=provider.strategy))
         said, usage = [], Usage()

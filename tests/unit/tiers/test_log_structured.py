@@ -14,7 +14,9 @@ from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
 from tierline.context.tiers.base import Arrangement, Decision, Kind, Piece, Signals, Tariff, Tier
 from tierline.context.tiers.cost import Account, Verdict
-from tierline.context.tiers.log_structured import LogStructured, _rents
+from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.rewrites import rents
+from tierline.context.tiers.ways import ALL, Cut
 from tierworld import FACTS, World, blocks, prefix, text_item
 
 BIG = "".join(f"value_{i} = compute({i})\n" for i in range(250))
@@ -180,7 +182,7 @@ def changed() -> World:
     return made
 
 
-@pytest.mark.parametrize("why", ["expired", "model", "tools", "head", "policy"])
+@pytest.mark.parametrize("why", ["expired", "model", "tools", "instructions", "policy"])
 def test_a_cold_cache_is_used_to_tidy_up(why: str) -> None:
     """a: idle longer than the lifetime, new model, new tools, new instructions: free."""
     made = changed()
@@ -191,7 +193,7 @@ def test_a_cold_cache_is_used_to_tidy_up(why: str) -> None:
         made.facts = evolve(made.facts, name="claude-other")
     elif why == "tools":
         made.tools = (ToolSpec("run", "d", {}),)
-    elif why == "head":
+    elif why == "instructions":
         made.system += "Be brief."
     else:
         made.sent = evolve(made.sent, policy="counter")
@@ -203,12 +205,12 @@ def test_a_cold_cache_is_used_to_tidy_up(why: str) -> None:
     assert why in cold.sentence
 
 
-def test_the_first_request_says_so() -> None:
+def test_the_first_request_rewrites_nothing() -> None:
     made = World(LogStructured(), files={"a.py": BIG})
     made.ask("One?")
-    cold = decision(made.arrange(), "cold")
-    assert cold is not None
-    assert "first" in cold.sentence
+    first = made.arrange()
+    assert first.rewrite is None
+    assert first.next.requests == 1
 
 
 def test_a_request_too_small_to_be_cached_is_always_tidy() -> None:
@@ -291,14 +293,13 @@ def test_the_base_is_rewritten_when_the_rent_has_reached_the_price() -> None:
 def test_a_purchase_settles_only_what_it_removed() -> None:
     """Rewriting the log alone leaves the base's stale bytes, and their account, as they were."""
     verdicts = {
-        Tier.L0: Verdict(False, "wait", 900.0, 5000.0, Account(900.0)),
-        Tier.L1: Verdict(False, "wait", 400.0, 3000.0, Account(400.0)),
-        Tier.LOG: Verdict(True, "due", 300.0, 250.0, Account()),
+        ALL: Verdict(False, "wait", 900.0, 5000.0, Account(900.0)),
+        Cut(Tier.L1): Verdict(False, "wait", 400.0, 3000.0, Account(400.0)),
+        Cut(Tier.LOG): Verdict(True, "due", 300.0, 250.0, Account()),
     }
-    assert _rents(verdicts, Tier.LOG, "") == {"L0": 600.0, "L1": 100.0}
-    assert _rents(verdicts, Tier.L0, "") == {}
-    assert _rents(verdicts, None, "") == {"L0": 900.0, "L1": 400.0, "log": 0.0}
-    assert _rents(verdicts, Tier.L0, "expired") == {}
+    assert rents(verdicts, Cut(Tier.LOG)) == {"L0": 600.0, "L1": 100.0}
+    assert rents(verdicts, ALL) == {}
+    assert rents(verdicts, None) == {"L0": 900.0, "L1": 400.0, "log": 0.0}
 
 
 def test_any_tier_may_be_the_boundary_where_prefixes_are_cached_automatically() -> None:

@@ -15,7 +15,7 @@ from tierline.context.tiers.base import Piece, Tier
 from tierline.context.tiers.counter import ENTRY_N, Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
-from tierworld import POLICIES, World, blocks, marks_of, say, text_item
+from tierworld import POLICIES, World, blocks, marks_of, plain_blocks, say, text_item
 
 BIG = "x = compute(12345)\n" * 300
 """Enough for a tier of its own (1425 tokens; the target is 1126)."""
@@ -276,11 +276,17 @@ def test_a_tier_that_is_too_small_merges_with_its_neighbour() -> None:
     assert marks_of(made.body(arrangement)) == 2
 
 
-def test_what_holds_for_this_request_alone_stands_behind_the_last_breakpoint() -> None:
+def test_what_holds_for_one_prompt_stays_where_it_was_sent() -> None:
+    """Taking it away would change what stands before later replies, and their thinking with it."""
     for policy in POLICIES.values():
         made = World(policy(), files={"a.py": BIG})
         made.tail = [text_item("clock", Section.STATE, "It is noon.", volatile=True)]
         made.ask("One?")
-        parts = [block for _, block in blocks(made.request())]
-        last = max(i for i, block in enumerate(parts) if "cache_control" in block)
-        assert next(i for i, b in enumerate(parts) if b.get("text") == "It is noon.") > last
+        first = plain_blocks(made.request())
+        assert "It is noon." in first[-1]
+        made.reply("Yes.")
+        made.tail = [text_item("clock", Section.STATE, "It is one.", volatile=True)]
+        made.ask("Two?")
+        second = plain_blocks(made.request())
+        assert second[: len(first)] == first
+        assert "It is one." in second[-1]

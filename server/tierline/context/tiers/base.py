@@ -8,15 +8,17 @@ which the caller keeps once the provider has accepted the request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
-from attrs import asdict, evolve, field, fields_dict, frozen
+from attrs import asdict, astuple, evolve, field, fields_dict, frozen
 
 from tierline.context.items import Item, Section
 from tierline.context.models import ModelFacts
+from tierline.context.prefix import End
 from tierline.context.prompt import PromptMessage, Ttl
+from tierline.context.transcript import Transcript
 
 MAX_GAPS = 64
 """Gaps between requests that are remembered."""
@@ -107,6 +109,11 @@ class Moment:
     """By item key."""
     edits: tuple[AppliedEdit, ...] = ()
     """Edits of this conversation, oldest first. Old ones may stay in the list."""
+    anew: Mapping[str, Item | None] = field(factory=dict)
+    """By key, for items of the conversation that a rewrite would change: what would stand for them
+    if their bytes were written anew; None for nothing."""
+    forced: bool = False
+    """The window demands that everything is written anew."""
 
 
 @frozen
@@ -131,6 +138,9 @@ class Tariff:
     ttls: tuple[str, ...] = ("5m", "1h")
     lifetime: float = AUTOMATIC_LIFETIME
     """Seconds that a prefix lives where there are no markers; infinite for the embedded model."""
+    thinking: float = 2.5
+    """What a token of thinking is worth that a rewrite makes invalid: half of what it cost to make.
+    Measured (docs/tiers.md): with less it is lost more often, with more sessions get dearer."""
 
     @classmethod
     def of(cls, facts: ModelFacts, *, min_tokens: int = 0, input_tokens: int = 0) -> Tariff:
@@ -143,6 +153,7 @@ class Tariff:
         prices = facts.prices_for(input_tokens)
         priced = prices.input > 0
         price = prices.input or 1.0
+        thinking = (prices.output or price * 5) / 2
         target = max(min_tokens, round(facts.min_cacheable_tokens * 1.1))
         if facts.explicit_markers:
             return cls(
@@ -155,6 +166,7 @@ class Tariff:
                 max_marks=facts.max_marks,
                 lookback=facts.lookback_blocks,
                 ttls=facts.ttls or ("5m",),
+                thinking=thinking,
             )
         automatic = facts.caching == "automatic"
         local = facts.family == "local"
@@ -170,6 +182,7 @@ class Tariff:
             explicit=False,
             ttls=(),
             lifetime=float("inf") if local else AUTOMATIC_LIFETIME,
+            thinking=thinking,
         )
 
     def write(self, ttl: Ttl) -> float:
@@ -208,7 +221,13 @@ class Sent:
     """The turn of the last request."""
     seen: Mapping[str, str] = field(factory=dict)
     """SHA-256 of every text item of the last request, by key."""
+    talk: frozenset[str] = frozenset()
+    """Keys of the conversation's items in it."""
     hazards: Mapping[str, Evidence] = field(factory=dict)
+    transcript: Transcript = field(factory=Transcript)
+    """The form in which the conversation was sent."""
+    end: End | None = None
+    """Where the last request ended; None if that is not known."""
     state: Mapping[str, Any] = field(factory=dict)
     """The policy's own state, as JSON values."""
 
@@ -218,6 +237,9 @@ class Sent:
         value["gaps"] = list(self.gaps)
         value["state"] = dict(self.state)
         value["hazards"] = {k: [e.changed, e.quiet] for k, e in self.hazards.items()}
+        value["talk"] = sorted(self.talk)
+        value["transcript"] = self.transcript.to_json()
+        value["end"] = astuple(self.end) if self.end is not None else None
         return value
 
     @classmethod
@@ -228,7 +250,15 @@ class Sent:
         try:
             known = {name: value[name] for name in fields_dict(cls) if name in value}
             hazards = {str(k): Evidence(*map(float, e)) for k, e in known["hazards"].items()}
-            sent = cls(**known | {"hazards": hazards, "gaps": tuple(map(float, known["gaps"]))})
+            end = known["end"]
+            restored = {
+                "hazards": hazards,
+                "gaps": tuple(map(float, known["gaps"])),
+                "talk": frozenset(map(str, known["talk"])),
+                "transcript": Transcript.from_json(known["transcript"]),
+                "end": End(int(end[0]), int(end[1]), str(end[2])) if end else None,
+            }
+            sent = cls(**known | restored)
             plain = (
                 isinstance(sent.seen, Mapping)
                 and isinstance(sent.state, Mapping)
@@ -237,7 +267,7 @@ class Sent:
                 and isinstance(sent.requests, int)
                 and sent.ttl in LIFETIMES
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             return cls()
         return sent if plain else cls()
 
@@ -288,6 +318,11 @@ class Arrangement:
     next: Sent
     """The state to keep if, and only if, the provider accepts the request."""
     decisions: tuple[Decision, ...] = ()
+    rewrite: Decision | None = None
+    """The decision by which bytes that were sent are changed; None if the request is the last one
+    and an end."""
+    changed: Mapping[str, Item | None] = field(factory=dict)
+    """Items that are written anew, as ``Moment.anew`` has them."""
 
     def tiers(self) -> dict[str, str]:
         """The tier of every item by key, for the plan (``ContextPlan.with_tiers``).
@@ -332,8 +367,9 @@ class Parts:
     docs: tuple[Item, ...]
     """Texts that change now and then: files, symbols, pages, memos, STATE."""
     talk: tuple[Item, ...]
-    """Conversation and prompt."""
+    """Conversation and prompt, with what was sent for earlier prompts behind each."""
     tail: tuple[Item, ...]
+    """What holds for this prompt alone and was not sent yet."""
 
     @classmethod
     def of(cls, items: Sequence[Item]) -> Parts:
@@ -341,11 +377,14 @@ class Parts:
         (the plan's entry for the frame of a request) are left out.
         """
         head, docs, talk, tail = [], [], [], []
+        notes: dict[str, list[tuple[int, Item]]] = {}
         for item in items:
             section = item.section
             if not item.text and not item.messages:
                 continue
-            if item.volatile or section is Section.RETRIEVED:
+            if item.note is not None:
+                notes.setdefault(item.note.after, []).append((item.note.number, item))
+            elif item.volatile or section is Section.RETRIEVED:
                 tail.append(item)
             elif section is Section.SYSTEM or section is Section.TOOLS:
                 head.append(item)
@@ -353,7 +392,31 @@ class Parts:
                 talk.append(item)
             else:
                 docs.append(item)
+        if notes:
+            talk = [one for item in talk for one in (item, *_behind(notes.get(item.key, ())))]
         return cls(tuple(head), tuple(docs), tuple(talk), tuple(tail))
+
+    def anew(self, anew: Mapping[str, Item | None]) -> Parts:
+        """The parts with the conversation written anew."""
+        talk, tail = rewritten(self.talk, anew)
+        return evolve(self, talk=talk, tail=(*tail, *self.tail))
+
+
+def _behind(notes: Iterable[tuple[int, Item]]) -> list[Item]:
+    return [item for _, item in sorted(notes, key=lambda pair: pair[0])]
+
+
+def rewritten(
+    talk: Iterable[Item], anew: Mapping[str, Item | None]
+) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """Items of the conversation as they would be written now, and apart from them what holds for
+    this prompt alone and goes behind it.
+    """
+    found = [new for item in talk if (new := anew.get(item.key, item)) is not None]
+    return (
+        tuple(item for item in found if not item.volatile),
+        tuple(item for item in found if item.volatile),
+    )
 
 
 def piece_of(item: Item, tier: Tier, **facts: Any) -> Piece:
@@ -417,5 +480,8 @@ def advance(sent: Sent, clock: Moment, parts: Parts, policy: str, **facts: Any) 
         gaps=(*sent.gaps, gap)[-MAX_GAPS:] if new_turn else sent.gaps,
         group=clock.active_group,
         seen={item.key: item.sha256 for item in (*parts.head, *parts.docs)},
+        talk=frozenset(item.key for item in parts.talk),
+        transcript=Transcript.of((*parts.talk, *parts.tail)),
+        end=None,
         **facts,
     )

@@ -23,7 +23,6 @@ class Changes:
 
     docs: tuple[Item, ...]
     """Documents as they are now."""
-    talk: tuple[Item, ...]
     texts: Mapping[str, str]
     """Rendered texts of earlier versions, by ``Item.sha256``."""
     edits: tuple[AppliedEdit, ...]
@@ -33,9 +32,11 @@ class Changes:
     _memo: dict[tuple[str, str, str], Logged] = field(factory=dict, eq=False, repr=False)
     """Changes by key and version; the ways of one request share most of them."""
 
-    def since(self, base: Sequence[Based], earlier: Sequence[Logged], place: int) -> list[Logged]:
+    def since(
+        self, base: Sequence[Based], earlier: Sequence[Logged], talk: Sequence[Item]
+    ) -> list[Logged]:
         """What brings the model from what it has, by the base and ``earlier`` updates, to what is
-        there now. ``place`` is where it comes in the conversation.
+        there now. ``talk`` is the conversation before it.
         """
         known = versions(base, earlier)
         was = {b.key: (b.section, b.path) for b in base}
@@ -43,7 +44,7 @@ class Changes:
         docs = {doc.key: doc for doc in self.docs}
         gone = [self._gone(key, *was[key]) for key in known if key not in docs]
         return gone + [
-            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], place)
+            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], talk)
             for doc in docs.values()
             if known.get(doc.key) != doc.sha256
         ]
@@ -52,8 +53,8 @@ class Changes:
         text = updates.gone(path or key)
         return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
 
-    def _changed(self, doc: Item, known: str, path: str, place: int) -> Logged:
-        edit = self._applied(doc, known, place)
+    def _changed(self, doc: Item, known: str, path: str, talk: Sequence[Item]) -> Logged:
+        edit = self._applied(doc, known, talk)
         memo = (doc.key, known, edit.reference if edit is not None else "")
         if memo not in self._memo:
             kind, text = self._said_of(doc, known, path, edit)
@@ -86,16 +87,16 @@ class Changes:
             return Kind.CONFIRMED, updates.confirmed(before, now, edit.reference)
         return updates.change(before, now)
 
-    def _applied(self, doc: Item, known: str, place: int) -> AppliedEdit | None:
+    def _applied(self, doc: Item, known: str, talk: Sequence[Item]) -> AppliedEdit | None:
         """The model's own edit that leads from the version that it has to the current one, if its
-        proposal stands before ``place`` in the conversation.
+        proposal stands in the conversation before.
         """
         for edit in self.edits:
             if (
                 (edit.item, edit.before, edit.after) == (doc.key, known, doc.sha256)
                 and edit.reference
                 and not any(c.isspace() for c in edit.reference)
-                and any(item.key == edit.history for item in self.talk[:place])
+                and any(item.key == edit.history for item in talk)
             ):
                 return edit
         return None

@@ -57,7 +57,8 @@ class Verdict:
 
     rewrite: bool
     code: str
-    """``forced``, ``cold``, ``free``, ``due`` or ``wait``."""
+    """``forced``, ``cold``, ``free``, ``due`` or ``wait``. The first two are for who knows that
+    there is no choice."""
     rent: float
     """What carrying on would have cost until now, this request included."""
     price: float
@@ -78,57 +79,19 @@ def weigh(
     prices: Tariff,
     ttl: Ttl,
     *,
-    cold: bool = False,
-    forced: bool = False,
+    thinking: int = 0,
 ) -> Verdict:
     """Decide on one rewrite of bytes that were sent.
 
     ``keep`` is the request without it, ``rewritten`` with it. The rent is what the difference in
-    size costs per request when it is read from the cache. When the cache is ``cold``, or the
-    rewrite costs nothing because what lies behind it is new anyway, it happens; ``forced`` is for
-    what the budget demands.
+    size costs per request when it is read from the cache. The price is what has to be written
+    instead of read, and the worth of the ``thinking`` (tokens) that becomes invalid. A rewrite that
+    costs nothing, because what lies behind it is new anyway or nothing is cached, happens at once.
     """
     rent = max(keep.total - rewritten.total, 0) * prices.read
-    if forced:
-        return Verdict(True, "forced", account.rent + rent, 0.0, Account())
-    if cold:
-        return Verdict(True, "cold", account.rent + rent, 0.0, Account())
-    price = rewritten.cost(prices, ttl) - keep.cost(prices, ttl)
+    price = rewritten.cost(prices, ttl) - keep.cost(prices, ttl) + thinking * prices.thinking
     if price <= 0:
         return Verdict(True, "free", account.rent + rent, 0.0, Account())
     if rent > 0 and account.due(rent, price):
         return Verdict(True, "due", account.rent + rent, price, Account())
     return Verdict(False, "wait", account.rent + rent, price, account.pay(rent))
-
-
-def gate(
-    account: Account,
-    *,
-    before: int,
-    rewritten: int,
-    behind: int,
-    becomes: int,
-    fresh: int = 0,
-    prices: Tariff,
-    ttl: Ttl = "5m",
-    cold: bool = False,
-    forced: bool = False,
-) -> Verdict:
-    """The same rule for callers that change one stretch of the request themselves: tool results
-    that are cut, a window that slides, memos, STATE. All sizes in tokens.
-
-    Args:
-        account: rent paid so far for this stretch.
-        before: what stands before the stretch and stays.
-        rewritten: the stretch as it was sent.
-        behind: what was sent behind it.
-        becomes: the stretch as it would be.
-        fresh: what is new in this request and must be written anyway.
-        prices: the tariff.
-        ttl: lifetime of cache writes.
-        cold: nothing is cached anyway.
-        forced: the budget demands it.
-    """
-    keep = Layout(before + rewritten + behind, fresh)
-    other = Layout(before, becomes + behind + fresh)
-    return weigh(account, keep, other, prices, ttl, cold=cold, forced=forced)

@@ -26,6 +26,7 @@ from tierline.context.tiers.base import (
     Tariff,
     Tier,
     advance,
+    is_cold,
     piece_of,
     place_of,
 )
@@ -64,6 +65,9 @@ class Counter:
     ) -> Arrangement:
         """Count, demote what changed, promote into broken tiers, then write the tiers out."""
         parts = Parts.of(items)
+        cause = is_cold(sent, clock, prices)
+        if clock.forced or (cause and clock.active_group != sent.group):
+            parts = parts.anew(clock.anew)
         docs = [doc for doc in parts.docs if not doc.key.startswith(TREE_PREFIX)]
         talk = [i for i in parts.talk if not _is_prompt(i, clock)]
         known = _read(sent.state) if sent.policy == self.name else {}
@@ -127,9 +131,10 @@ class _Tracker:
         """
         sizes = _sizes(known.values(), self.head)
         for item, spoken in (*((d, False) for d in docs), *((t, True) for t in talk)):
-            old = known.get(item.key)
-            entry = Entry(item.key, item.sha256, item.tokens, group=item.group, talk=spoken)
-            self.entries[item.key] = entry
+            name = _name(item)
+            old = known.get(name)
+            entry = Entry(name, item.sha256, item.tokens, group=item.group, talk=spoken)
+            self.entries[name] = entry
             if old is None:
                 continue
             if old.sha != item.sha256:
@@ -264,7 +269,7 @@ def _pieces(parts: Parts, entries: Mapping[str, Entry]) -> tuple[list[Piece], tu
         held = [i for i in parts.docs if _tier(i, entries) is tier]
         held = sorted(held, key=lambda i: (place_of(i), i.key))
         held += [i for i in parts.talk if _tier(i, entries) is tier]
-        pieces += [piece_of(i, tier, streak=entries[i.key].n) for i in held]
+        pieces += [piece_of(i, tier, streak=entries[_name(i)].n) for i in held]
         if held or (tier is Tier.L0 and pieces):
             ends.append(len(pieces) - 1)
     rest = [i for i in parts.docs if _tier(i, entries) is Tier.ACTIVE]
@@ -274,14 +279,21 @@ def _pieces(parts: Parts, entries: Mapping[str, Entry]) -> tuple[list[Piece], tu
     ]
     talk = [i for i in parts.talk if _tier(i, entries) is Tier.ACTIVE]
     pieces += [
-        piece_of(i, Tier.LOG, streak=entries[i.key].n if i.key in entries else 0) for i in talk
+        piece_of(i, Tier.LOG, streak=entries[_name(i)].n if _name(i) in entries else 0)
+        for i in talk
     ]
-    pieces += [piece_of(i, Tier.TAIL) for i in parts.tail]
+    pieces += [piece_of(i, Tier.LOG) for i in parts.tail]
     return pieces, tuple(reversed(ends))
 
 
 def _tier(item: Item, entries: Mapping[str, Entry]) -> Tier:
-    return entries[item.key].tier if item.key in entries else Tier.ACTIVE
+    entry = entries.get(_name(item))
+    return entry.tier if entry is not None else Tier.ACTIVE
+
+
+def _name(item: Item) -> str:
+    """What an item is tracked by. A note may be in use again, with its own key, at any time."""
+    return item.note.name if item.note is not None else item.key
 
 
 # --- state ---------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from tierline.context.items import Item, Section
 from tierline.context.tiers.base import (
     Arrangement,
@@ -20,6 +22,7 @@ from tierline.context.tiers.base import (
     Tier,
     advance,
     common_length,
+    is_cold,
     piece_of,
     place_of,
 )
@@ -36,8 +39,11 @@ class Fixed:
         self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
     ) -> Arrangement:
         """Every item as it is, by kind, then in the plan's order. Prices decide nothing here."""
-        del prices
         parts = Parts.of(items)
+        cause = is_cold(sent, clock, prices)
+        if clock.forced or (cause and clock.active_group != sent.group):
+            parts = parts.anew(clock.anew)
+        parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         front = [piece_of(i, Tier.HEAD) for i in parts.head]
         front += [piece_of(i, Tier.L0) for i in parts.docs if i.section is Section.SYMBOLS]
         docs = sorted((i for i in parts.docs if i.section is not Section.SYMBOLS), key=place_of)
@@ -48,7 +54,7 @@ class Fixed:
         ends = [len(pieces), len(base) + known, len(base), len(front)]
         return Arrangement(
             policy=self.name,
-            pieces=(*pieces, *(piece_of(i, Tier.TAIL) for i in parts.tail)),
+            pieces=tuple(pieces),
             marks=tuple(dict.fromkeys(end - 1 for end in ends if end)),
             ttl="5m",
             next=advance(

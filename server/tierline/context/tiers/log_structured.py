@@ -4,8 +4,7 @@ Like a log-structured merge tree. The base (tiers L0 to L3) holds a version of e
 conversation is the log. Bytes that were sent stay as they are: when a document changes, its change
 is appended to the log, before the next prompt, as a difference to what the model has. From time to
 time the base is consolidated: rewritten from some tier on with current versions, without the
-updates that this makes needless. That is done when it costs nothing, because the cache is cold or
-what lies behind is new anyway, or when carrying the overhead has cost as much (``cost.py``).
+updates that this makes needless. ``rewrites.py`` decides when.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from tierline.context.prompt import Ttl
 from tierline.context.text import sha256
 from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
-    BASE_TIERS,
     Arrangement,
     Decision,
     Evidence,
@@ -28,15 +26,14 @@ from tierline.context.tiers.base import (
     Sent,
     Signals,
     Tariff,
-    Tier,
     advance,
     is_cold,
 )
 from tierline.context.tiers.changes import Changes
-from tierline.context.tiers.cost import Account, Verdict, weigh
 from tierline.context.tiers.hazard import hazard, observe
 from tierline.context.tiers.lifetime import choose_ttl
 from tierline.context.tiers.logstate import MAX_ENDS, End, Kept, LogState, with_rents
+from tierline.context.tiers.rewrites import choose, deferred, rents
 from tierline.context.tiers.ways import Request, Way
 
 RULES_KEY = "system:updates"
@@ -62,16 +59,19 @@ class LogStructured:
     ) -> Arrangement:
         """Keep what was sent, append what is new, consolidate where that pays."""
         parts = Parts.of(items)
+        parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         head = (_rules(self.count), *parts.head)
         digest = sha256("\0".join(item.text for item in head))
         state = Kept.read(sent.state) if sent.policy == self.name else None
         if state is not None and sent.kept:
             state = state.used(sent.kept)
-        cold = is_cold(sent, clock, prices)
-        if not cold and state is None:
-            cold = "policy"
-        if not cold and state is not None and state.head != digest:
-            cold = "head"
+        cause = is_cold(sent, clock, prices)
+        if cause != "first" and state is None:
+            cause = "policy"
+        elif cause != "first" and state is not None and sent.tools != clock.tools:
+            cause = "tools"
+        elif cause != "first" and state is not None and state.head != digest:
+            cause = "head"
         evidence = observe(sent.hazards, sent.seen, parts.docs)
         request = Request(
             head=head,
@@ -84,18 +84,19 @@ class LogStructured:
             hazards=_hazards(parts.docs, evidence, clock.signals),
             changes=Changes(
                 docs=parts.docs,
-                talk=parts.talk,
                 texts=state.texts if state is not None else {},
                 edits=clock.edits,
                 number=sent.requests + 1,
                 count=self.count,
             ),
+            goes_on=bool(clock.active_group) and clock.active_group == sent.group,
         )
-        ttl, decisions = self._lifetime(sent, request, cold)
-        way, verdicts = _choose(request, ttl, cold)
-        decisions += [_decision(tier, verdict, cold) for tier, verdict in verdicts.items()]
+        ttl, decisions = self._lifetime(sent, request, cause)
+        choice = choose(request, ttl, cause)
+        decisions += [choice.rewrite] if choice.rewrite is not None else []
+        decisions += deferred(choice)
+        way = choice.way
         pieces, marks = request.pieces(way)
-        rents = _rents(verdicts, way.tier, cold)
         next_state = LogState(
             base=way.base,
             log=way.log,
@@ -111,13 +112,15 @@ class LogStructured:
             next=advance(
                 sent,
                 clock,
-                parts,
+                evolve(parts, talk=way.talk),
                 self.name,
                 ttl=ttl,
                 hazards=evidence,
-                state=Kept(with_rents(next_state, rents)),
+                state=Kept(with_rents(next_state, rents(choice.verdicts, way.cut))),
             ),
             decisions=tuple(decisions),
+            rewrite=choice.rewrite,
+            changed=way.changed,
         )
 
     def purge(self, sent: Sent, prefix: str) -> Sent:  # noqa: ARG002
@@ -161,65 +164,12 @@ def _ends(request: Request, way: Way) -> tuple[End, ...]:
     request reads is used again by it.
     """
     now = request.clock.now
+    before = request.state.ends
+    if before and not request.goes_on:
+        before = (*before[:-1], evolve(before[-1], turn=True))
     ends = [
         evolve(end, at=now) if end.length == way.ended else end
-        for end in request.state.ends
+        for end in before
         if end.length <= way.kept
     ]
     return (*ends, End(len(way.log), now))[-MAX_ENDS:]
-
-
-def _choose(request: Request, ttl: Ttl, cold: str) -> tuple[Way, dict[Tier, Verdict]]:
-    """The way to send the request, and what was considered."""
-    prices = request.prices
-    keep = None if cold else request.keep()
-    if keep is None or keep.layout.read < prices.minimum:
-        return request.rewrite(Tier.L0), {Tier.L0: Verdict(True, "cold", 0.0, 0.0, Account())}
-    ways = {tier: request.rewrite(tier) for tier in _boundaries(request.state, prices)}
-    verdicts = {
-        tier: weigh(
-            Account(request.state.rents.get(str(tier), 0.0)), keep.layout, way.layout, prices, ttl
-        )
-        for tier, way in ways.items()
-    }
-    sizes = {t: (w.layout.cost(prices, ttl), w.layout.total) for t, w in ways.items()}
-    free = [t for t, v in verdicts.items() if v.code == "free"]
-    best = min(free, key=lambda t: sizes[t], default=None)
-    if best and sizes[best] < (keep.layout.cost(prices, ttl), keep.layout.total):
-        return ways[best], verdicts
-    due = [t for t, v in verdicts.items() if v.code == "due"]
-    if due:
-        return ways[max(due, key=lambda t: (verdicts[t].ratio, t))], verdicts
-    return keep, verdicts
-
-
-def _rents(verdicts: Mapping[Tier, Verdict], bought: Tier | None, cold: str) -> dict[str, float]:
-    """The accounts to keep. Rewriting from a tier on settles what its own account holds; before
-    that tier everything is still carried, and the rest of those accounts stays.
-    """
-    if cold:
-        return {}
-    if bought is None:
-        return {str(tier): verdict.account.rent for tier, verdict in verdicts.items()}
-    paid = verdicts[bought].rent
-    return {str(t): max(v.rent - paid, 0.0) for t, v in verdicts.items() if t < bought}
-
-
-def _boundaries(state: LogState, prices: Tariff) -> tuple[Tier, ...]:
-    """Where rewriting may begin. With breakpoints only what a breakpoint stands behind can still be
-    read; with automatic caching any place will do.
-    """
-    filled = {b.tier for b in state.base}
-    inner = (Tier.L1,) if prices.explicit else BASE_TIERS[1:]
-    return (Tier.L0, *(t for t in inner if any(f >= t for f in filled)), Tier.LOG)
-
-
-def _decision(tier: Tier, verdict: Verdict, cold: str) -> Decision:
-    numbers = {"rent": verdict.rent, "price": verdict.price}
-    where = "the log" if tier is Tier.LOG else f"everything from tier {tier} on"
-    if verdict.code == "cold":
-        why = cold or "the request was too small"
-        return Decision("cold", f"Nothing was cached ({why}): {where} was written anew.", numbers)
-    if verdict.rewrite:
-        return Decision("consolidate", f"Rewriting {where} pays now ({verdict.code}).", numbers)
-    return Decision("defer", f"Rewriting {where} does not pay yet.", numbers)

@@ -52,6 +52,8 @@ class End:
 
     length: int
     at: float
+    turn: bool = False
+    """True if it was the last request of its turn."""
 
 
 @frozen
@@ -79,7 +81,7 @@ class LogState:
                 [e.key, e.sha, e.tokens, e.kind, e.text, e.section, e.path, e.since]
                 for e in self.log
             ],
-            "ends": [[e.length, e.at] for e in self.ends],
+            "ends": [[e.length, e.at, e.turn] for e in self.ends],
             "head": self.head,
             "rents": dict(self.rents),
             "texts": dict(self.texts),
@@ -98,7 +100,7 @@ class LogState:
                     Logged(str(k), str(h), int(n), Kind(d), str(t), Section(s), str(p), int(i))
                     for k, h, n, d, t, s, p, i in value["log"]
                 ),
-                ends=tuple(End(int(n), float(at)) for n, at in value["ends"]),
+                ends=tuple(End(int(n), float(at), bool(turn)) for n, at, turn in value["ends"]),
                 head=str(value["head"]),
                 rents={str(k): float(r) for k, r in value["rents"].items()},
                 texts={str(k): str(t) for k, t in value["texts"].items()},

@@ -4,13 +4,16 @@ on. Each knows its size and how much of it the cache can still give.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from attrs import frozen
 
-from tierline.context.blocks import ToolResult
+from tierline.context.blocks import Reasoning, ToolResult
 from tierline.context.items import Item
+from tierline.context.prefix import bound
 from tierline.context.prompt import Ttl
 from tierline.context.tiers.base import (
     Kind,
@@ -21,6 +24,7 @@ from tierline.context.tiers.base import (
     Tier,
     piece_of,
     place_of,
+    rewritten,
 )
 from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.cost import Layout
@@ -36,6 +40,22 @@ from tierline.context.tiers.logstate import (
 
 TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))
 """A document goes into the first tier whose limit its hazard is below, else into L3."""
+
+
+@frozen(order=True)
+class Cut:
+    """Where a rewrite begins: at a tier of the base, or at an entry of the log."""
+
+    tier: Tier
+    place: int = 0
+    """Entries of the log that stay as they are; 0 for a tier of the base."""
+
+    def __str__(self) -> str:
+        return f"{self.tier}:{self.place}" if self.place else str(self.tier)
+
+
+ALL = Cut(Tier.L0)
+"""Everything is written anew."""
 KEPT_VERSIONS = 8
 """Older versions whose texts are kept, so that after an undo a difference can be given."""
 
@@ -44,9 +64,11 @@ KEPT_VERSIONS = 8
 class Way:
     """One way to send the request."""
 
-    tier: Tier | None
-    """Where rewriting begins: a tier of the base, ``LOG`` for the log alone, None for nothing."""
+    cut: Cut | None
+    """Where rewriting begins; None for nothing."""
     base: tuple[Based, ...]
+    talk: tuple[Item, ...]
+    """The conversation as it is sent this way."""
     unchanged: tuple[Logged, ...]
     """Entries of the log that stay as they were sent."""
     appended: Callable[[], tuple[Logged, ...]]
@@ -56,6 +78,10 @@ class Way:
     ended: int
     """Entries of the log up to the end of the newest earlier request that can be read; 0: none."""
     layout: Layout
+    thinking: int
+    """Tokens of thinking behind the first byte that changes."""
+    changed: Mapping[str, Item | None]
+    """Items that are written anew, as ``Moment.anew`` has them."""
 
     @property
     def kept(self) -> int:
@@ -82,19 +108,27 @@ class Request:
     """Lifetime of what is cached."""
     hazards: Mapping[str, float]
     changes: Changes
+    cold: bool = False
+    """Nothing of what was sent can be read."""
+    other_model: bool = False
+    """Another model is asked than before: messages differ by the thinking that it may see."""
+    goes_on: bool = False
+    """The turn of the last request goes on."""
 
     def keep(self) -> Way:
         """Leave everything as it was sent and append."""
         return self._way(None, self.state.base, self._unchanged())
 
-    def rewrite(self, tier: Tier) -> Way:
-        """Rewrite from a tier on; ``LOG`` rewrites only the log, without dead updates."""
-        if tier is Tier.LOG:
-            return self._way(tier, self.state.base, ())
-        kept = tuple(b for b in self.state.base if b.tier < tier)
+    def rewrite(self, cut: Cut) -> Way:
+        """Rewrite from a place on: what stands there as it would be written now, documents in
+        their current versions, no updates that this makes needless.
+        """
+        if cut.tier is Tier.LOG:
+            return self._way(cut, self.state.base, self._unchanged()[: cut.place])
+        kept = tuple(b for b in self.state.base if b.tier < cut.tier)
         there = {b.key for b in kept}
         rest = [doc for doc in self.parts.docs if doc.key not in there]
-        return self._way(tier, (*kept, *self._based(rest, tier)), ())
+        return self._way(cut, (*kept, *self._based(rest, cut.tier)), ())
 
     def _unchanged(self) -> tuple[Logged, ...]:
         """The beginning of the log that is still right: up to the first entry of the conversation
@@ -122,25 +156,41 @@ class Request:
             placed.append((rank, entry))
         return [entry for _, entry in sorted(placed, key=lambda pair: pair[0])]
 
-    def _way(self, tier: Tier | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
-        talk = self.parts.talk
+    def _way(self, cut: Cut | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
         earlier = [entry for i, entry in self.state.updates if i < len(kept)]
         said = len(kept) - len(earlier)
-        place = said + _before_prompt(talk[said:])
-        changes = self.changes.since(base, earlier, place)
+        head, rest = self.parts.talk[:said], self.parts.talk[said:]
+        thinking, changed = 0, {}
+        other = len(kept) < len(self.state.log) and not self.other_model
+        if cut is not None or other:
+            thinking = sum(thinking_tokens(item, self.changes.count) for item in rest)
+            anew = self.clock.anew
+            changed = {item.key: anew[item.key] for item in rest if item.key in anew}
+            rest = tuple(chain.from_iterable(rewritten(rest, changed)))
+        place = _before_prompt(rest)
+        changes = self.changes.since(base, earlier, (*head, *rest[:place]))
 
         def appended() -> tuple[Logged, ...]:
-            return (*map(self._said, talk[said:place]), *changes, *map(self._said, talk[place:]))
+            return (*map(self._said, rest[:place]), *changes, *map(self._said, rest[place:]))
 
         ended = self._ended(len(kept))
-        head = sum(item.tokens for item in self.head)
-        stays = sum(b.tokens for b in base if tier in (None, Tier.LOG) or b.tier < (tier or ""))
-        read = head + stays + sum(entry.tokens for entry in kept[:ended])
-        fresh = sum(entry.tokens for entry in changes) + sum(i.tokens for i in talk[said:])
-        rest = sum(entry.tokens for entry in kept[ended:])
-        total = head + sum(b.tokens for b in base) + fresh + (read - head - stays) + rest
-        news = (*earlier, *changes)
-        return Way(tier, base, kept, appended, news, ended, Layout(read, total - read))
+        front = sum(item.tokens for item in self.head)
+        stays = sum(b.tokens for b in base if cut is None or b.tier < cut.tier)
+        read = front + stays + sum(entry.tokens for entry in kept[:ended])
+        fresh = sum(entry.tokens for entry in changes) + sum(i.tokens for i in rest)
+        total = front + sum(b.tokens for b in base) + sum(e.tokens for e in kept) + fresh
+        return Way(
+            cut=cut,
+            base=base,
+            talk=(*head, *rest),
+            unchanged=kept,
+            appended=appended,
+            updates=(*earlier, *changes),
+            ended=ended,
+            layout=Layout(0, total) if self.cold else Layout(read, total - read),
+            thinking=thinking,
+            changed=changed,
+        )
 
     def _said(self, item: Item) -> Logged:
         return Logged(
@@ -178,7 +228,7 @@ class Request:
         have = self._have()
         current = {doc.key: doc.sha256 for doc in self.parts.docs}
         newest = {e.key: e for e in chosen.updates}
-        talk = iter(self.parts.talk)
+        talk = iter(chosen.talk)
         head = [piece_of(item, Tier.HEAD) for item in self.head]
         base = [
             based_piece(
@@ -201,7 +251,6 @@ class Request:
             )
             for e in chosen.log
         ]
-        tail = [piece_of(item, Tier.TAIL) for item in self.parts.tail]
         behind = len(head) + len(base)
         ends = (
             behind + len(log),
@@ -210,11 +259,25 @@ class Request:
             len(head) + sum(b.tier is Tier.L0 for b in chosen.base),
         )
         marks = tuple(dict.fromkeys(end - 1 for end in ends if end))
-        return [*head, *base, *log, *tail], marks
+        return [*head, *base, *log], marks
 
 
-def _before_prompt(talk: Sequence[Item]) -> int:
-    """Where updates go among the new items: before the newest prompt, else at the end."""
+def thinking_tokens(item: Item, count: Callable[[str], int]) -> int:
+    """Tokens of the thinking in an item that is bound to what stands before it."""
+    found: int | None = item.memo.get("thinking")
+    if found is None:
+        blocks = (b.block for m in item.messages for b in m.blocks)
+        found = sum(count(json.dumps(dict(b.data))) for b in blocks
+                    if isinstance(b, Reasoning) and bound(b))  # fmt: skip
+        item.memo["thinking"] = found
+    return found
+
+
+def _before_prompt(items: Sequence[Item]) -> int:
+    """Where updates go among the new items: before the newest prompt, else at the end, but before
+    what holds for this prompt alone.
+    """
+    talk = [item for item in items if not item.volatile]
     for place in reversed(range(len(talk))):
         last = place == len(talk) - 1
         if talk[place].required or (last and _is_prompt(talk[place])):

@@ -16,13 +16,12 @@ from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import Absent
-from tierline.context.prompt import PromptBlock, Thinking, ToolSpec
+from tierline.context.prompt import PromptBlock, ToolSpec
 from tierline.context.tiers.base import AppliedEdit, Sent, Signals
-from tierline.history.groups import KnownAtoms, atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.selection import Strategy, select
-from tierline.history.truncation import truncate
+from tierline.history.written import KnownForms, write
 from tierline.session.memory.levels import MemoryView
 from tierline.session.retrieval.meaning import Meaning
 from tierline.session.retrieval.service import Automatic
@@ -51,11 +50,6 @@ class Snapshot:
     absent: tuple[Absent, ...]
     maker: Maker = field(factory=Maker)
     """Who reads the request, and is given back its own thinking."""
-    reasoned: bool = False
-    """The service refuses calls without the thinking that led to them."""
-    refused: frozenset[str] = frozenset()
-    """Prefixes of thinking that the service did not take."""
-    thinking: Thinking = field(factory=Thinking)
     active_group: str = ""
     tail: tuple[PromptBlock, ...] = ()
     memos: tuple[Item, ...] = ()
@@ -98,7 +92,7 @@ class Known:
     same objects, they bring along what has been worked out from them (``Item.memo``).
     """
 
-    atoms: KnownAtoms = field(factory=dict)
+    atoms: KnownForms = field(factory=KnownForms)
     _items: dict[str, Item] = field(factory=dict)
     _fits: tuple[object, ...] = ()
 
@@ -125,7 +119,22 @@ class Known:
         self._items = {i.key: i for i in items if i.section is not Section.HISTORY}
 
 
-def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item]:
+@frozen
+class Candidates:
+    """Everything that may go into a request."""
+
+    items: tuple[Item, ...]
+    """What was sent before in the form in which it was sent, and what is new."""
+    anew: Mapping[str, Item | None] = field(factory=dict)
+    """By key, for items that a rewrite would change: what would stand for them; None: nothing."""
+
+    def rewritten(self) -> tuple[Item, ...]:
+        """The candidates if everything is written anew."""
+        found = (self.anew.get(item.key, item) for item in self.items)
+        return tuple(item for item in found if item is not None)
+
+
+def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> Candidates:
     """Everything that may go into the request. What has not changed since the last one is met as
     the same object.
     """
@@ -141,9 +150,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
     # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
     strategy = snapshot.strategy if snapshot.tools else "text"
     chosen = snapshot.messages if snapshot.memory is None else snapshot.memory.messages
-    messages: Sequence[Message] = isolate(
-        chosen, strategy, snapshot.maker, reasoned=snapshot.reasoned
-    )
+    messages: Sequence[Message] = isolate(chosen, strategy, snapshot.maker)
     if snapshot.meaning is not None and snapshot.selection == Strategy.RANKED:
         snapshot.meaning.warm(messages)
     messages = select(
@@ -154,11 +161,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
         search=snapshot.search.over(messages) if snapshot.search else None,
         semantic=snapshot.meaning.over(messages) if snapshot.meaning else None,
     )
-    messages = truncate(messages, active_group=snapshot.active_group)
-    history = atoms(
-        messages, count=counter.count, active_group=snapshot.active_group, known=known.atoms
-    )
-    tail = [
+    selected = [
         Item.of_text(
             block.key,
             Section.PROMPT,
@@ -176,8 +179,17 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> list[Item
     documents = (*snapshot.notes, *snapshot.urls, *snapshot.files)
     # What the prompt refers to comes before what may be of use: the mode takes only so much.
     found = (*recalled, *snapshot.automatic.items, *snapshot.memos)
+    conversation = write(
+        messages,
+        (*found, *selected),
+        snapshot.sent.transcript,
+        active_group=snapshot.active_group,
+        count=counter.count,
+        known=known.atoms,
+    )
     before = known.same((head, *definitions, *documents))
-    return [*before, *history, *known.same((*found, *tail))]
+    items = (*before, *conversation.items, *known.same(conversation.tail))
+    return Candidates(items, conversation.anew)
 
 
 def signals_of(snapshot: Snapshot) -> dict[str, Signals]:

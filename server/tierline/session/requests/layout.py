@@ -13,17 +13,21 @@ from attrs import evolve, frozen
 
 from tierline.context.assemble import assemble
 from tierline.context.counting import REQUEST_OVERHEAD, TokenCounter
-from tierline.context.enforce import FixedPartTooLarge
+from tierline.context.enforce import Code, FixedPartTooLarge
 from tierline.context.imagelimits import limit_images
 from tierline.context.items import Item
-from tierline.context.plan import ContextPlan, plan
+from tierline.context.plan import FRAME_KEY, ContextPlan, plan
 from tierline.context.prompt import Prompt
 from tierline.context.strict import strict
 from tierline.context.thinking import keep_valid
 from tierline.context.tiers.base import Arrangement, Moment, Sent, Tariff
-from tierline.session.requests.candidates import Snapshot, signals_of
+from tierline.context.tiers.rewrites import accounted
+from tierline.session.requests.candidates import Candidates, Snapshot, signals_of
 from tierline.session.requests.tiering import policy
 from tierline.session.tools.toolbox import tools_hash
+
+_FOR_ROOM = frozenset({Code.SHED, Code.TOO_LARGE, Code.LOW_PRIORITY, Code.TRUNCATED})
+"""Why something leaves that would be in if there was room."""
 
 
 @frozen
@@ -39,6 +43,8 @@ class Layout:
 
 @frozen
 class _Form:
+    items: tuple[Item, ...]
+    """What is in, in the form in which it is sent."""
     arrangement: Arrangement
     prompt: Prompt
     frame: int
@@ -46,7 +52,7 @@ class _Form:
     notices: tuple[str, ...]
 
 
-def lay_out(candidates: Sequence[Item], snapshot: Snapshot, counter: TokenCounter) -> Layout:
+def lay_out(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout:
     """The request made of these candidates.
 
     If it does not fit as a continuation of what was sent, it is first made anew, without what that
@@ -55,30 +61,52 @@ def lay_out(candidates: Sequence[Item], snapshot: Snapshot, counter: TokenCounte
     Raises:
         FixedPartTooLarge: what cannot be left out does not fit into the window.
     """
-    frame, sent = REQUEST_OVERHEAD, snapshot.sent
+    made = None
+    if snapshot.sent.at and not snapshot.after_overflow:
+        made = _continued(found, snapshot, counter)
+    return made or _anew(found, snapshot, counter)
+
+
+def _continued(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout | None:
+    """The request as a continuation; None if something that was sent would have to leave for it."""
+    try:
+        decided = _plan(found.items, snapshot, REQUEST_OVERHEAD)
+        if _pressed(decided, snapshot.sent):
+            return None
+        form = _form(decided.select(found.items), decided.tokens, snapshot, counter, found)
+        exact = _plan(form.items, snapshot, form.frame)
+    except FixedPartTooLarge:
+        return None
+    if _keys(exact) != [item.key for item in form.items]:
+        return None
+    return _layout(_with_figures(decided, exact), form)
+
+
+def _anew(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout:
+    """The request with everything written anew, as small as it can be."""
+    candidates, frame = found.rewritten(), REQUEST_OVERHEAD
     while True:
         decided = _plan(candidates, snapshot, frame)
-        form = _form(decided.select(candidates), decided.tokens, snapshot, sent, counter)
-        if form.frame == frame:
-            return _layout(decided, form)
-        if form.frame < frame:
-            return _layout(_exactly(decided, candidates, snapshot, form.frame), form)
-        try:
-            exact = _plan(candidates, snapshot, form.frame)
-        except FixedPartTooLarge:
-            if not sent.at:
-                raise
-        else:
-            if _keys(exact) == _keys(decided):
-                return _layout(exact, form)
-        if sent.at:
-            sent = Sent()
-        else:
-            frame = form.frame
+        form = _form(decided.select(candidates), decided.tokens, snapshot, counter)
+        if form.frame <= frame:
+            exact = _plan(form.items, snapshot, form.frame)
+            return _layout(_with_figures(decided, exact), form)
+        exact = _plan(candidates, snapshot, form.frame)
+        if _keys(exact) == _keys(decided):
+            return _layout(exact, form)
+        frame = form.frame
+
+
+def _pressed(decided: ContextPlan, sent: Sent) -> bool:
+    """True if something leaves that was sent, because there is no room."""
+    return any(
+        entry.code in _FOR_ROOM and (entry.key in sent.seen or entry.key in sent.talk)
+        for entry in decided.excluded
+    )
 
 
 def _keys(made: ContextPlan) -> list[str]:
-    return [entry.key for entry in made.included]
+    return [entry.key for entry in made.included if entry.key != FRAME_KEY]
 
 
 def _layout(decided: ContextPlan, form: _Form) -> Layout:
@@ -90,11 +118,8 @@ def _layout(decided: ContextPlan, form: _Form) -> Layout:
     )
 
 
-def _exactly(
-    decided: ContextPlan, candidates: Sequence[Item], snapshot: Snapshot, frame: int
-) -> ContextPlan:
-    """The same decision with the figures of a form that costs less than was assumed."""
-    exact = _plan(decided.select(candidates), snapshot, frame)
+def _with_figures(decided: ContextPlan, exact: ContextPlan) -> ContextPlan:
+    """A decision with the figures of the form that was made of it."""
     return evolve(
         decided,
         included=exact.included,
@@ -120,9 +145,16 @@ def _plan(candidates: Sequence[Item], snapshot: Snapshot, frame: int) -> Context
 
 
 def _form(
-    items: Sequence[Item], tokens: int, snapshot: Snapshot, sent: Sent, counter: TokenCounter
+    items: Sequence[Item],
+    tokens: int,
+    snapshot: Snapshot,
+    counter: TokenCounter,
+    found: Candidates | None = None,
 ) -> _Form:
-    """The order of bytes and the prompt."""
+    """The order of bytes and the prompt: as a continuation of what was sent where ``found`` says
+    what a rewrite would change, else with everything written anew.
+    """
+    sent = snapshot.sent
     arranged = policy(snapshot.cache, counter.count).arrange(
         items,
         sent,
@@ -133,6 +165,8 @@ def _form(
             signals=signals_of(snapshot),
             tools=tools_hash(snapshot.tools),
             edits=snapshot.edits,
+            anew=found.anew if found is not None else {},
+            forced=found is None and bool(sent.at),
         ),
         Tariff.of(snapshot.facts, min_tokens=snapshot.cache.min_tokens, input_tokens=tokens),
     )
@@ -146,8 +180,7 @@ def _form(
     messages, notices = limit_images(prompt.messages, sees=snapshot.facts.sees_images)
     prompt = evolve(prompt, messages=messages)
     if snapshot.active_group:
-        prompt, _lost = keep_valid(
-            strict(prompt, strategy=snapshot.strategy), snapshot.maker, snapshot.refused
-        )
-    frame = counter.count(prompt) - sum(item.tokens for item in items)
-    return _Form(arranged, prompt, max(frame, 1), tuple(notices))
+        prompt, _lost = keep_valid(strict(prompt, strategy=snapshot.strategy), snapshot.maker)
+    used = tuple(one for i in items if (one := arranged.changed.get(i.key, i)) is not None)
+    frame = counter.count(prompt) - sum(item.tokens for item in used)
+    return _Form(used, accounted(arranged, sent, prompt), prompt, max(frame, 1), tuple(notices))

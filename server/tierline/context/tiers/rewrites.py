@@ -1,0 +1,219 @@
+"""The one decision by which bytes that were sent are changed.
+
+Between two rewrites a request is the last one and an end. A rewrite loses what the provider has
+cached behind the first byte that changes, and the thinking that stands there: it was made behind
+bytes that are no longer sent. What it saves is the reading of dead text at every later request:
+updates that were replaced, tool results that could be shorter, cards and memos of earlier prompts.
+All of it is weighed here, whoever would like a rewrite (``cost.py`` has the rule).
+
+Some rewrites are no choice: another model, other tools or instructions, a conversation that was
+changed by undo, hiding or compaction, a request that would not fit. They have a name all the same.
+Within a turn nothing is rewritten unless there is no choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from tierline.context.prefix import continues, end_of
+from tierline.context.prompt import Prompt, Ttl
+from tierline.context.tiers.base import BASE_TIERS, Arrangement, Decision, Kind, Sent, Tier
+from tierline.context.tiers.cost import Account, Verdict, weigh
+from tierline.context.tiers.ways import ALL, Cut, Request, Way, thinking_tokens
+
+_OTHER_FRONT = frozenset({"first", "policy", "head", "tools"})
+"""Causes that leave nothing of what was sent: other bytes stand first."""
+_CAUSES = {
+    "first": "it is the first request",
+    "policy": "another policy arranged it",
+    "head": "the instructions changed",
+    "tools": "the tools changed",
+    "model": "another model is asked",
+    "expired": "it has expired",
+    "small": "the request was too small",
+}
+NAMES = frozenset({"cold", "consolidate", "history", "window", "form"})
+"""Codes of the decisions that name a rewrite."""
+
+
+@frozen
+class Choice:
+    """How a request is sent, and why."""
+
+    way: Way
+    verdicts: Mapping[Cut, Verdict]
+    """What was considered, with the accounts to keep."""
+    cause: str
+    """Why nothing can be read; empty if something can."""
+    rewrite: Decision | None
+    """The decision by which bytes that were sent change; None if none do."""
+
+
+def rents(verdicts: Mapping[Cut, Verdict], bought: Cut | None) -> dict[str, float]:
+    """The accounts to keep. Rewriting from a place on settles what its own account holds; before
+    that place everything is still carried, and the rest of those accounts stays.
+    """
+    if bought is None:
+        return {str(cut): verdict.account.rent for cut, verdict in verdicts.items()}
+    paid = verdicts[bought].rent
+    return {str(cut): max(v.rent - paid, 0.0) for cut, v in verdicts.items() if cut < bought}
+
+
+def choose(request: Request, ttl: Ttl, cause: str) -> Choice:
+    """The way to send a request. ``cause`` is a code of why nothing can be read, or empty."""
+    if cause in _OTHER_FRONT or request.clock.forced:
+        return _without_choice(request, cause)
+    request = evolve(request, cold=bool(cause), other_model=cause == "model")
+    keep = request.keep()
+    if not cause and keep.layout.read < request.prices.minimum and not _thinking(request):
+        cause, request = "small", evolve(request, cold=True)
+        keep = request.keep()
+    ways = {cut: request.rewrite(cut) for cut in _cuts(request, keep)}
+    verdicts = {
+        cut: weigh(
+            Account(request.state.rents.get(str(cut), 0.0)),
+            keep.layout,
+            way.layout,
+            request.prices,
+            ttl,
+            thinking=max(way.thinking - keep.thinking, 0),
+        )
+        for cut, way in ways.items()
+    }
+    if request.goes_on:
+        verdicts = {cut: _deferred(verdict) for cut, verdict in verdicts.items()}
+    chosen = _best(request, ttl, keep, ways, verdicts)
+    rewrite = _named(request, keep, chosen, verdicts, cause)
+    return Choice(chosen, verdicts, cause, rewrite)
+
+
+def accounted(arranged: Arrangement, sent: Sent, prompt: Prompt) -> Arrangement:
+    """The arrangement of a prompt that is about to be sent, with the place where it ends. A change
+    that no policy decided (pictures that have to leave, another order of tiers) gets its name here.
+    """
+    rewrite, decisions = arranged.rewrite, arranged.decisions
+    if rewrite is None and sent.end is not None and not continues(prompt, sent.end):
+        words = "Something that was sent before is sent in another form or at another place."
+        rewrite = Decision("form", words)
+        decisions = (rewrite, *decisions)
+    following = evolve(arranged.next, end=end_of(prompt))
+    return evolve(arranged, next=following, rewrite=rewrite, decisions=decisions)
+
+
+def _without_choice(request: Request, cause: str) -> Choice:
+    way = request.rewrite(ALL)
+    code = "window" if request.clock.forced else "cold"
+    verdicts = {ALL: Verdict(True, "forced" if request.clock.forced else "cold", 0, 0, Account())}
+    rewrite = None if cause == "first" else _decision(ALL, verdicts[ALL], cause, code)
+    if rewrite is not None:
+        rewrite = _with_losses(rewrite, 0 if cause else _cached(request), way.thinking)
+    return Choice(way, verdicts, cause, rewrite)
+
+
+def _best(
+    request: Request, ttl: Ttl, keep: Way, ways: Mapping[Cut, Way], verdicts: Mapping[Cut, Verdict]
+) -> Way:
+    """What is free goes before what has to be paid for; of that, what is due longest."""
+
+    def cost(way: Way) -> tuple[float, int]:
+        thinking = max(way.thinking - keep.thinking, 0) * request.prices.thinking
+        return way.layout.cost(request.prices, ttl) + thinking, way.layout.total
+
+    free = [cut for cut, v in verdicts.items() if v.code == "free"]
+    best = min(free, key=lambda cut: cost(ways[cut]), default=None)
+    if best is not None and (cost(ways[best]) < cost(keep) or (request.cold and best == ALL)):
+        return ways[best]
+    due = [cut for cut, v in verdicts.items() if v.code == "due"]
+    if due:
+        return ways[max(due, key=lambda cut: (verdicts[cut].ratio, cut))]
+    return keep
+
+
+def _deferred(verdict: Verdict) -> Verdict:
+    """Not now, whatever it says: the rent is paid on."""
+    return evolve(verdict, rewrite=False, code="wait", account=Account(verdict.rent))
+
+
+def _cuts(request: Request, keep: Way) -> tuple[Cut, ...]:
+    """Where rewriting may begin. With breakpoints only what a breakpoint stands behind can still be
+    read; with automatic caching any place will do. In the log: where a turn ended.
+    """
+    filled = {based.tier for based in request.state.base}
+    inner = (Tier.L1,) if request.prices.explicit else BASE_TIERS[1:]
+    tiers = [ALL, *(Cut(t) for t in inner if any(f >= t for f in filled)), Cut(Tier.LOG)]
+    dead = _dead(request)
+    ends = (end.length for end in request.state.ends if end.turn)
+    inside = dict.fromkeys(n for n in ends if 0 < n < keep.kept and n <= dead)
+    return (*tiers, *(Cut(Tier.LOG, n) for n in inside))
+
+
+def _dead(request: Request) -> int:
+    """Place of the last entry of the log that a rewrite would change."""
+    last = max((place for place, _ in request.state.updates), default=-1)
+    anew = request.clock.anew
+    if anew:
+        said = (n for n, entry in enumerate(request.state.log) if entry.kind is Kind.ITEM)
+        for place, item in zip(said, request.parts.talk, strict=False):
+            if item.key in anew:
+                last = max(last, place)
+    return last
+
+
+def _thinking(request: Request) -> int:
+    """Tokens of thinking that a rewrite of everything would lose."""
+    return sum(thinking_tokens(item, request.changes.count) for item in request.parts.talk)
+
+
+def _cached(request: Request) -> int:
+    """Tokens that could have been read."""
+    return request.keep().layout.read
+
+
+def _named(
+    request: Request, keep: Way, chosen: Way, verdicts: Mapping[Cut, Verdict], cause: str
+) -> Decision | None:
+    lost = max(keep.layout.read - chosen.layout.read, 0)
+    if chosen.cut is not None:
+        verdict = verdicts[chosen.cut]
+        code = "cold" if cause and chosen.cut == ALL else "consolidate"
+        return _with_losses(_decision(chosen.cut, verdict, cause, code), lost, chosen.thinking)
+    if chosen.kept < len(request.state.log):
+        words = (
+            "The conversation is no longer what was sent (undo, hiding, compaction, another "
+            "branch): it is written anew from there."
+        )
+        if request.other_model:
+            words = "Another model is asked: it is not sent the thinking of the one before."
+        return _with_losses(Decision("history", words), 0, chosen.thinking)
+    return None
+
+
+def _with_losses(decision: Decision, cached: int, thinking: int) -> Decision:
+    numbers = {**decision.numbers, "cached": float(cached), "thinking": float(thinking)}
+    return evolve(decision, numbers=numbers)
+
+
+def _decision(cut: Cut, verdict: Verdict, cause: str, code: str) -> Decision:
+    numbers = {"rent": verdict.rent, "price": verdict.price}
+    where = "the log" if cut.tier is Tier.LOG else f"everything from tier {cut.tier} on"
+    if cut.place:
+        where = "the log's end"
+    if code == "window":
+        return Decision(code, f"The request did not fit: {where} was written anew.", numbers)
+    if code == "cold":
+        why = _CAUSES.get(cause, cause)
+        return Decision(code, f"Nothing was cached ({why}): {where} was written anew.", numbers)
+    if verdict.rewrite:
+        return Decision(code, f"Rewriting {where} pays now ({verdict.code}).", numbers)
+    return Decision("defer", f"Rewriting {where} does not pay yet.", numbers)
+
+
+def deferred(choice: Choice) -> list[Decision]:
+    """What was considered and left for later, with the figures."""
+    return [
+        _decision(cut, verdict, choice.cause, "consolidate")
+        for cut, verdict in choice.verdicts.items()
+        if cut != choice.way.cut and not cut.place and not verdict.rewrite
+    ]
