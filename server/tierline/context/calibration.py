@@ -68,6 +68,10 @@ class Calibration:
             return self
         return Calibration((*self.samples, round(sample, 6))[-KEPT:])
 
+    def without_last(self) -> Calibration:
+        """Without the newest sample, which proved to be wrong."""
+        return Calibration(self.samples[:-1])
+
     def to_json(self) -> dict[str, Any]:
         """What to persist."""
         return {"log_ratios": list(self.samples)}

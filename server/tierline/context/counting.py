@@ -57,6 +57,8 @@ class Encoder(Protocol):
         ...
 
 
+_ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
 Countable: TypeAlias = Any
 """``str``, a block, ``PromptBlock``, ``PromptMessage``, ``ToolSpec``, ``Prompt``, any object with
 ``role`` and ``content``, a message or block as a mapping in Anthropic's or OpenAI's shape, None, or
@@ -331,8 +333,11 @@ class TokenCounter:
             if len(sound) <= MAX_CHUNK or not encoder.additive:
                 return self._chunk(encoder, sound)
             return sum(self._chunk(encoder, part) for part in chunks(sound))
-        except Exception as error:
-            # Whatever an encoder stumbles over, the turn goes on with an estimate.
+        except _ENDS:
+            raise
+        except BaseException as error:
+            # Whatever an encoder stumbles over, the turn goes on with an estimate. A panic in its
+            # native code is no Exception.
             if not self._failed and self._warn is not None:
                 self._warn(
                     f"Tokens are estimated at {CHARS_PER_TOKEN} characters each: the encoding "

@@ -17,12 +17,21 @@ from tierline.context.calibration import Calibration
 from tierline.context.counting import CountCache, TokenCounter
 from tierline.context.modellist import PublicList
 from tierline.context.models import ModelFacts, ModelTable
+from tierline.context.plausibility import Plausibility
 from tierline.disk.folder import make
 from tierline.tokenizers import encoder
 
 log = logging.getLogger(__name__)
 
 _MOST_BYTES = 10_000_000
+
+
+DOUBT = (
+    "The server says that {name} read {reported:,} tokens, but about {estimated:,} were sent: it "
+    "seems to cut prompts without a word. Give the model a larger context (in Ollama num_ctx or "
+    "OLLAMA_CONTEXT_LENGTH), or set context.max_input_tokens to what it has. The figure is not "
+    "used."
+)
 
 
 class Counters:
@@ -34,6 +43,10 @@ class Counters:
         self._file = state_file
         self._cache = CountCache()
         self._counters: dict[ModelFacts, TokenCounter] = {}
+        self._judges: dict[str, Plausibility] = {}
+        self._last: dict[str, int] = {}
+        """The figure that each model's counter learnt last."""
+        self._doubted: set[str] = set()
         self._calibrations = {
             str(name): Calibration.from_json(value) for name, value in _read(state_file).items()
         }
@@ -56,12 +69,40 @@ class Counters:
         found = self._counters.get(facts)
         return found if found is not None else await asyncio.to_thread(self.counter, facts)
 
-    def observe(self, facts: ModelFacts, estimated: int, reported: int) -> None:
-        """Learn from one request: our count and the provider's figure."""
+    def observe(self, facts: ModelFacts, estimated: int, reported: int) -> bool:
+        """Learn from one request: our count and the provider's figure. False if that figure cannot
+        be what was sent: the user is told then, and nothing is learnt.
+        """
         counter = self.counter(facts)
+        judge = self._judges.setdefault(facts.name, Plausibility())
+        verdict = judge.judge(estimated, reported)
+        if verdict in ("cut", "constant"):
+            self._doubt(facts, estimated, reported)
+            if verdict == "constant" and self._last.get(facts.name) == reported:
+                self._learn(facts, counter.calibration.without_last())
+            self._last.pop(facts.name, None)
+            return False
+        if verdict == "odd":
+            logs = judge.agreed(estimated / counter.ratio, reported)
+            if logs and not facts.native_encoding:
+                self._learn(facts, Calibration.from_json({"log_ratios": list(logs)}))
+            return True
         if counter.observe(estimated, reported):
-            self._calibrations[facts.name] = counter.calibration
-            self._write()
+            self._last[facts.name] = reported
+            self._learn(facts, counter.calibration)
+        return True
+
+    def _learn(self, facts: ModelFacts, calibration: Calibration) -> None:
+        self.counter(facts).calibration = calibration
+        self._calibrations[facts.name] = calibration
+        self._write()
+
+    def _doubt(self, facts: ModelFacts, estimated: int, reported: int) -> None:
+        """Say once for each model that its server seems not to read what it is sent."""
+        if facts.name in self._doubted:
+            return
+        self._doubted.add(facts.name)
+        self._say(DOUBT.format(name=facts.name, reported=reported, estimated=estimated))
 
     def _say(self, text: str) -> None:
         self.warn(text)

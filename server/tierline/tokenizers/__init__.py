@@ -34,8 +34,11 @@ def encoder(name: str) -> Encoder | None:
         if name not in _loaded:
             try:
                 _loaded[name] = _load(name)
-            except Exception as error:
-                # Whatever it is: a count is never worth a failed turn, the caller can estimate.
+            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException as error:
+                # Whatever it is, a panic in native code too: a count is never worth a failed turn,
+                # the caller can estimate.
                 _loaded[name] = None
                 log.warning(
                     "Tokens are estimated at 4 characters each, because the vocabulary %s cannot "

@@ -279,3 +279,34 @@ def test_an_edited_megabyte_is_counted_quickly() -> None:
     counter.count(edited)
     assert counted < 0.5
     assert time.process_time() - began < 0.01
+
+
+def test_a_panic_in_the_encoder_leaves_an_estimate_and_is_told_once() -> None:
+    """What native code raises when it panics is no Exception."""
+
+    class PanicException(BaseException):
+        pass
+
+    class Panics:
+        name, additive = "o200k_base", True
+
+        def __call__(self, text: str) -> int:
+            raise PanicException("index out of bounds")
+
+    told: list[str] = []
+    counter = TokenCounter(ModelFacts("m"), Panics(), warn=told.append)
+    assert counter.count("x" * 400) == counter.count("y" * 400) == 100
+    assert counter.accuracy is Accuracy.ESTIMATED
+    assert len(told) == 1 and "PanicException" in told[0]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_process_is_not_held_back(end: type[BaseException]) -> None:
+    class Ends:
+        name, additive = "o200k_base", True
+
+        def __call__(self, text: str) -> int:
+            raise end
+
+    with pytest.raises(end):
+        TokenCounter(ModelFacts("m"), Ends()).count("x")

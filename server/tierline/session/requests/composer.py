@@ -198,8 +198,10 @@ class Composer:
         counters = self._counters
         facts = self._models.facts()
         counter = counters.counter(facts)
-        if usage.input_tokens:
-            counters.observe(facts, composed.plan.tokens, usage.input_tokens)
+        if usage.input_tokens and not counters.observe(
+            facts, composed.plan.tokens, usage.input_tokens
+        ):
+            usage = evolve(usage, input_tokens=None)
         info = p.UsageInfo(
             input_tokens=usage.input_tokens or composed.plan.tokens,
             output_tokens=usage.output_tokens or counter.count(reply),
