@@ -11,6 +11,17 @@ from tierline.protocol.values import ImageInput, ProviderInfo
 
 
 @define
+class EditorPlace:
+    """Where the user is in the active editor. Lines count from 1; 0 where that is not known."""
+
+    uri: str
+    first_line: int = 0
+    last_line: int = 0
+    """The selected lines if there is a selection, otherwise those on the screen."""
+    cursor_line: int = 0
+
+
+@define
 class ChatSendParams:
     """A prompt. ``@path`` mentions in the text add files for this turn."""
 
@@ -19,7 +30,10 @@ class ChatSendParams:
     active_uri: str = ""
     """The document that the user looks at; only its name is used, unless it is in the context."""
     selection: str = ""
-    """Selected text, sent at the end of the prompt as volatile context."""
+    """Selected text; it goes with the prompt."""
+    editor: EditorPlace | None = None
+    """What the user looks at, and wants to go along: a small file whole, of a large one the part
+    around the cursor. Null if nothing is to."""
     force: bool = False
     """Write the prompt down again even if the same one was the last and got no reply."""
 

@@ -186,6 +186,22 @@ class EditInfo:
 
 
 @define
+class Attachment:
+    """Something that went along with a prompt because the user was looking at it."""
+
+    kind: Literal["file", "selection", "excerpt"]
+    label: str
+    """``src/a.py:10-14``"""
+    path: str
+    uri: str
+    first_line: int = 0
+    """Lines from 1; 0 for the whole file."""
+    last_line: int = 0
+    text: str = ""
+    """What was sent of it; empty for a whole file, which stands in the context."""
+
+
+@define
 class ChatMessage:
     """One message as a client shows it."""
 
@@ -201,6 +217,8 @@ class ChatMessage:
     images: list[str] = field(factory=list)
     """Data URIs."""
     files: list[str] = field(factory=list)
+    attached: list[Attachment] = field(factory=list)
+    """At a prompt: what went along from the editor."""
     note: str = ""
     """A line under the message: why it was interrupted or got no reply."""
     context_line: str = ""

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from attrs import asdict
+
 from tierline import protocol as p
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.errors import TierlineError
@@ -143,14 +145,23 @@ class Conversation:
     # --- writing ---------------------------------------------------------------------------------
 
     async def add_user(
-        self, content: tuple[Block, ...], *, files: Sequence[str]
+        self,
+        content: tuple[Block, ...],
+        *,
+        files: Sequence[str],
+        attached: Sequence[p.Attachment] = (),
+        looking: str = "",
     ) -> tuple[Message, str]:
         """Write a prompt durably before anything else happens with it.
 
+        ``attached`` and ``looking``: what went along from the editor, for clients and for a retry.
         Returns the message as it was stored and, if the log could not be written, a sentence for
         the user.
         """
-        message = self.store.make("user", content, files=tuple(files))
+        meta: dict[str, Any] = {"looking": looking} if looking else {}
+        if attached:
+            meta["attached"] = [asdict(one) for one in attached]
+        message = self.store.make("user", content, files=tuple(files), meta=meta)
         return await self._append(message)
 
     async def add_assistant(
@@ -264,7 +275,12 @@ class Conversation:
         if len(turn) == 1:
             return prompt
         await self.act(actions.remove(self.timeline(), wanted))
-        message, _ = await self.add_user(prompt.content, files=prompt.files)
+        message, _ = await self.add_user(
+            prompt.content,
+            files=prompt.files,
+            attached=_attached(prompt.meta),
+            looking=str(prompt.meta.get("looking", "")),
+        )
         return message
 
     async def act(self, action: Action) -> str:
@@ -347,10 +363,19 @@ class Conversation:
                 if isinstance(b, Image) and b.data
             ],
             files=list(message.files),
+            attached=_attached(message.meta),
             note=note,
             context_line=self._lines.get(message.group_id, "") if message.role == "user" else "",
             calls=call_rows(message, answers, self.title),
         )
+
+
+def _attached(meta: Mapping[str, Any]) -> list[p.Attachment]:
+    """What went along with a prompt. A record that is damaged has none."""
+    try:
+        return [p.Attachment(**one) for one in meta.get("attached", ())]
+    except TypeError:
+        return []
 
 
 def take_state(content: tuple[Block, ...]) -> tuple[tuple[Block, ...], str | None]:

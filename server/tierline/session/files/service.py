@@ -27,6 +27,9 @@ from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.secretfiles import secret_kind
 
+OPEN = "open in the editor"
+"""The origin of files that are listed because they were active when a prompt was sent."""
+MOST_OPEN = 8
 P = TypeVar("P")
 Request: TypeAlias = Callable[["FileService", P], Coroutine[Any, Any, p.FilesResult]]
 
@@ -133,6 +136,17 @@ class FileService:
         if self.context.get_files():
             notices += _cut((await self._changed()).files, new)
         return notices
+
+    async def open_in_editor(self, loaded: Loaded) -> None:
+        """List the file that is active in the editor. Of such files only a few stay: the one that
+        was listed first leaves.
+        """
+        self._put(loaded, OPEN)
+        opened = [e.key for e in self.context.entries() if e.origin == OPEN and e.pin is Pin.NONE]
+        for key in opened[:-MOST_OPEN]:
+            self.context.remove_file(key)
+        await asyncio.to_thread(self._sizes.measure, [loaded.key])
+        await self._changed()
 
     async def refused_mentions(self, text: str) -> list[Refusal]:
         """Why files that a prompt mentions cannot be sent; those that do not exist are prose."""

@@ -209,6 +209,8 @@ def selection_of(strategy: str, window: int) -> str:
 
 def tail_of(turn: Turn | None) -> tuple[PromptBlock, ...]:
     """The selection goes last: it is for this prompt only."""
+    if turn is not None and turn.looking:
+        return (PromptBlock(Text(turn.looking), "prompt:editor"),)
     if turn is None or not turn.selection.strip():
         return ()
     name = turn.active_uri.rsplit("/", 1)[-1] if turn.active_uri else "selection"

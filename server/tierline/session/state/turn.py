@@ -30,6 +30,8 @@ class Turn:
     text: str
     selection: str = ""
     active_uri: str = ""
+    looking: str = ""
+    """What the user is looking at, in words for the model."""
     required_files: frozenset[str] = frozenset()
     """Keys of files without which nothing is to be sent."""
     reply: list[str] = field(factory=list)

@@ -17,6 +17,7 @@ from tierline.session.compaction.service import CompactionService
 from tierline.session.conversation import Conversation, turncost
 from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
+from tierline.session.files.looking import Looking, look
 from tierline.session.files.service import FileService
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
@@ -92,7 +93,11 @@ class TurnRunner:
         text, notices = await redacted(params.text)
         selection, found = await redacted(params.selection)
         notices += [notice for notice in found if notice not in notices]
-        if selection and (withheld := await self._files.withheld(params.active_uri)):
+        if selection and (
+            withheld := await self._files.withheld(
+                params.editor.uri if params.editor else params.active_uri
+            )
+        ):
             raise TierlineError(
                 "not_sendable",
                 f"Nothing was sent, because the selection may not be. {withheld.message}",
@@ -108,13 +113,17 @@ class TurnRunner:
         await self._files.settled()
         notices += await self._files.mention(text)
         await self._workbench.refresh([self._files.loader.uri(k) for k in self._files.paths()])
+        seen = await self._look(params, selection)
+        notices += seen.notices
         again = None if params.force else self._conversation.unanswered(text)
         if again is not None and not self._queue.knows(again.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")
             message = again
         else:
             content: tuple[Block, ...] = (*images, *((Text(text),) if visible(Text(text)) else ()))
-            message, problem = await self._conversation.add_user(content, files=self._files.paths())
+            message, problem = await self._conversation.add_user(
+                content, files=self._files.paths(), attached=seen.attached, looking=seen.text
+            )
             if problem:
                 notices.append(problem)
         turn = Turn(
@@ -122,7 +131,8 @@ class TurnRunner:
             message_id=message.id,
             text=text,
             selection=selection,
-            active_uri=params.active_uri,
+            active_uri=params.active_uri or (params.editor.uri if params.editor else ""),
+            looking=seen.text,
             required_files=required_files,
         )
         queued = not self._queue.idle or self._compaction.running
@@ -131,6 +141,16 @@ class TurnRunner:
         return p.ChatSendResult(
             turn_id=turn.group_id, message_id=message.id, queued=queued, notices=notices
         )
+
+    async def _look(self, params: p.ChatSendParams, selection: str) -> Looking:
+        """What the user looks at. A client that says only what is selected is asked no more."""
+        place = params.editor
+        if place is None and selection and params.active_uri:
+            place = p.EditorPlace(params.active_uri)
+        if place is None or not place.uri:
+            return Looking()
+        await self._workbench.refresh([place.uri])
+        return await look(self._files, place, selection)
 
     async def cancel(self, params: p.ChatCancelParams) -> p.ChatCancelResult:
         """Stop a running or queued turn, the one whose turn it is when none is named. What has
@@ -161,7 +181,12 @@ class TurnRunner:
         """
         self._queue.require_idle()
         prompt = await self._conversation.prepare_retry(params.group_id)
-        turn = Turn(group_id=prompt.group_id, message_id=prompt.id, text=_text(prompt.content))
+        turn = Turn(
+            group_id=prompt.group_id,
+            message_id=prompt.id,
+            text=_text(prompt.content),
+            looking=str(prompt.meta.get("looking", "")),
+        )
         self._bus.publish(p.StateChanged(reason="retry"))
         self._queue.waiting.append(turn)
         self._wake()

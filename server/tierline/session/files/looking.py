@@ -1,0 +1,104 @@
+"""The editor's active file goes along with the prompt: the file in its tier, the place as words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from tierline import protocol as p
+from tierline.context.looking import WHOLE_CHARACTERS, Place, around, describe
+from tierline.context.refusals import Refusal
+from tierline.context.retrieval.symbol import Symbol
+from tierline.session.files.service import FileService
+from tierline.workspace.loader import Loaded
+from tierline.workspace.symbols.extract import extract
+from tierline.workspace.symbols.languages import syntax_of
+
+LONGEST_LABEL = 200
+
+
+@frozen
+class Looking:
+    """What goes along because the user looks at it."""
+
+    text: str = ""
+    """For the end of the prompt."""
+    attached: tuple[p.Attachment, ...] = ()
+    """For the conversation."""
+    notices: tuple[str, ...] = ()
+
+
+async def look(files: FileService, place: p.EditorPlace, selection: str) -> Looking:
+    """Take in what the user looks at. A file that may not be sent is left out, and said."""
+    await files.settled()
+    loaded = await asyncio.to_thread(files.loader.load, place.uri, confirm=_confirmed(files, place))
+    if isinstance(loaded, Refusal):
+        return await _elsewhere(files, place, selection, loaded)
+    lines = loaded.content.text.splitlines()
+    symbols = await asyncio.to_thread(_symbols, loaded)
+    where = Place(
+        loaded.key,
+        place.first_line,
+        min(place.last_line, len(lines)) if place.last_line else 0,
+        place.cursor_line,
+        selected=bool(selection),
+    )
+    listed = files.context.has_file(loaded.key)
+    excerpt, shown = selection, where
+    if len(loaded.content.text) <= WHOLE_CHARACTERS or listed:
+        if not listed:
+            await files.open_in_editor(loaded)
+    elif not selection:
+        first, last = around(where, symbols, len(lines))
+        excerpt = "\n".join(lines[first - 1 : last]) + "\n"
+        shown = Place(loaded.key, first, last, place.cursor_line)
+    whole = not selection and not excerpt
+    return Looking(
+        describe(where if whole or selection else shown, symbols, excerpt),
+        (_attachment(loaded.key, files.loader.uri(loaded.key), shown, excerpt, whole=whole),),
+    )
+
+
+async def _elsewhere(
+    files: FileService, place: p.EditorPlace, selection: str, refusal: Refusal
+) -> Looking:
+    """A document that is not of the workspace, or may not be sent: only what was selected goes."""
+    name = files.key(place.uri)
+    if not selection:
+        told = (f"{refusal.name} is open, but is not sent. {refusal.sentence}",)
+        return Looking(notices=told if refusal.confirmable else ())
+    where = Place(name, place.first_line, place.last_line, place.cursor_line, selected=True)
+    attached = _attachment(name, place.uri, where, selection, whole=False)
+    return Looking(describe(where, (), selection), (attached,))
+
+
+def _confirmed(files: FileService, place: p.EditorPlace) -> bool:
+    entry = files.context.get(files.key(place.uri))
+    return entry is not None and entry.confirmed
+
+
+def _attachment(path: str, uri: str, place: Place, text: str, *, whole: bool) -> p.Attachment:
+    first, last = (0, 0) if whole else (place.first_line, place.last_line)
+    lines = "" if not first else f":{first}" if last <= first else f":{first}-{last}"
+    return p.Attachment(
+        kind="selection" if place.selected else "file" if whole else "excerpt",
+        label=f"{path}{lines}"[-LONGEST_LABEL:],
+        path=path,
+        uri=uri,
+        first_line=first,
+        last_line=last,
+        text=text,
+    )
+
+
+def _symbols(loaded: Loaded) -> Sequence[Symbol]:
+    """The definitions of a file; none where its language is not known."""
+    syntax = syntax_of(loaded.key)
+    if syntax is None:
+        return ()
+    try:
+        return extract(loaded.key, loaded.content.text, syntax).symbols
+    except ImportError:
+        return ()
