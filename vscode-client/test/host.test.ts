@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, type Mock, vi } from 'vitest';
 import * as vscode from 'vscode';
+import { ActiveEditor } from '../src/extension/activeEditor';
 import { ChatView } from '../src/extension/chatView';
 import { Decorations } from '../src/extension/decorations';
 import type { VirtualDocuments } from '../src/extension/documents';
@@ -72,6 +73,15 @@ beforeEach(() => {
   server = new FakeServer({ 'tierline/state/get': () => state() });
   session = new Session(server.controller, log);
 });
+
+function memento(): vscode.Memento {
+  const values = new Map<string, unknown>();
+  return {
+    get: (key: string, fallback: unknown) => values.get(key) ?? fallback,
+    update: async (key: string, value: unknown) => void values.set(key, value),
+    keys: () => [...values.keys()],
+  } as unknown as vscode.Memento;
+}
 
 describe('the session', () => {
   it('fetches the state when the server is ready and follows the events', async () => {
@@ -427,14 +437,6 @@ describe('a model server that was found on this machine', () => {
     baseUrl: 'http://127.0.0.1:11434/v1',
     origin: 'found',
   };
-  function memento(): vscode.Memento {
-    const values = new Map<string, unknown>();
-    return {
-      get: (key: string, fallback: unknown) => values.get(key) ?? fallback,
-      update: async (key: string, value: unknown) => void values.set(key, value),
-      keys: () => [...values.keys()],
-    } as unknown as vscode.Memento;
-  }
   beforeEach(() => {
     server.answers['tierline/provider/list'] = () => ({ providers: [found] });
     server.answers['tierline/provider/select'] = () => found;
@@ -506,6 +508,12 @@ describe('the chat view', () => {
   let html: string;
   const turn = vi.fn(async () => {});
   const showTurn = vi.fn(async () => {});
+  const show = vi.fn(async (_name: string, _text: () => Promise<string>) => {});
+  let active: ActiveEditor;
+  beforeEach(() => {
+    active = new ActiveEditor(memento());
+    Object.assign(vscode.window, { activeTextEditor: undefined });
+  });
   const slash = {
     run: vi.fn(async (line: string) => `done ${line}`),
     complete: async (query: string) => [{ path: `/${query}x`, detail: 'what it does' }],
@@ -520,6 +528,8 @@ describe('the chat view', () => {
       { complete: async () => [{ path: 'a.py', detail: '' }] } as unknown as WorkspaceFiles,
       slash,
       { showTurn },
+      active,
+      { show },
       log,
     );
     posted = [];
@@ -581,8 +591,14 @@ describe('the chat view', () => {
     expect(posted).toEqual([]);
     receive({ type: 'ready' });
     await settle();
-    expect(posted.map((one) => one.type)).toEqual(['connection', 'state', 'selection', 'place']);
-    expect(posted[3]).toEqual({
+    expect(posted.map((one) => one.type)).toEqual([
+      'connection',
+      'state',
+      'selection',
+      'active',
+      'place',
+    ]);
+    expect(posted[4]).toEqual({
       type: 'place',
       place: { trusted: true, virtual: false, roots: [] },
     });
@@ -612,7 +628,13 @@ describe('the chat view', () => {
     });
     const chat = await open();
     receive({ type: 'ready' });
-    await chat.attach({ text: 'x = 1', label: 'a.py:1', uri: 'file:///ws/a.py' });
+    await chat.attach({
+      text: 'x = 1',
+      label: 'a.py:1',
+      uri: 'file:///ws/a.py',
+      firstLine: 1,
+      lastLine: 1,
+    });
     receive({ type: 'send', ticket: 3, text: 'why?', images: [] });
     await settle();
     expect(server.asked.at(-1)?.[1]).toEqual({
@@ -620,11 +642,67 @@ describe('the chat view', () => {
       images: [],
       activeUri: 'file:///ws/a.py',
       selection: 'x = 1',
+      editor: { uri: 'file:///ws/a.py', firstLine: 1, lastLine: 1, cursorLine: 1 },
     });
     expect(posted.at(-1)).toMatchObject({ type: 'sent', ticket: 3, messageId: 'u1' });
     receive({ type: 'send', ticket: 4, text: 'and now?', images: [] });
     await settle();
     expect(server.asked.at(-1)?.[1]).toMatchObject({ selection: '' });
+  });
+
+  it('sends what the user looks at until one click takes it off, and remembers that', async () => {
+    server.answers['tierline/chat/send'] = () => ({
+      turnId: 't1',
+      messageId: 'u1',
+      queued: false,
+      notices: [],
+    });
+    const selection = { isEmpty: true, start: { line: 4 }, end: { line: 4 }, active: { line: 4 } };
+    Object.assign(vscode.window, {
+      activeTextEditor: {
+        document: { uri: vscode.Uri.parse('file:///ws/src/a.py'), getText: () => '' },
+        selection,
+        visibleRanges: [{ start: { line: 0 }, end: { line: 40 } }],
+      },
+    });
+    await open();
+    receive({ type: 'ready' });
+    await settle();
+    expect(posted.find(({ type }) => type === 'active')).toMatchObject({
+      active: { label: 'a.py', selected: false, on: true },
+    });
+    receive({ type: 'send', ticket: 1, text: 'Explain this', images: [] });
+    await settle();
+    expect(server.asked.at(-1)?.[1]).toMatchObject({
+      editor: { uri: 'file:///ws/src/a.py', firstLine: 1, lastLine: 41, cursorLine: 5 },
+    });
+    receive({ type: 'toggleActive' });
+    await settle();
+    expect(posted.at(-1)).toMatchObject({ type: 'active', active: { on: false } });
+    receive({ type: 'send', ticket: 2, text: 'And now?', images: [] });
+    await settle();
+    expect(server.asked.at(-1)?.[1]).toMatchObject({ editor: null, selection: '' });
+  });
+
+  it('opens the very text that went along', async () => {
+    const attached = {
+      kind: 'selection' as const,
+      label: 'a.py:2',
+      path: 'a.py',
+      uri: 'file:///ws/a.py',
+      firstLine: 2,
+      lastLine: 2,
+      text: 'return 1',
+    };
+    server.answers['tierline/state/get'] = () =>
+      state({ messages: [message('u1', { attached: [attached] })] });
+    await server.connect();
+    await open();
+    receive({ type: 'ready' });
+    receive({ type: 'openAttached', messageId: 'u1', index: 0 });
+    await settle();
+    expect(show.mock.calls[0]?.[0]).toBe('a.py:2');
+    expect(await show.mock.calls[0]?.[1]()).toBe('return 1');
   });
 
   it('reports a refused prompt with what to do, and keeps the selection for the next attempt', async () => {
@@ -636,7 +714,13 @@ describe('the chat view', () => {
     };
     const chat = await open();
     receive({ type: 'ready' });
-    await chat.attach({ text: 'x = 1', label: 'a.py:1', uri: 'file:///ws/a.py' });
+    await chat.attach({
+      text: 'x = 1',
+      label: 'a.py:1',
+      uri: 'file:///ws/a.py',
+      firstLine: 1,
+      lastLine: 1,
+    });
     receive({ type: 'send', ticket: 1, text: 'why?', images: [] });
     await settle();
     expect(posted.at(-1)).toEqual({

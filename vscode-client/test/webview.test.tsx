@@ -707,6 +707,18 @@ describe('what surrounds the conversation', () => {
     expect(page.last('dropSelection')).toEqual({ type: 'dropSelection' });
   });
 
+  it('shows what the user looks at; one click takes it off', () => {
+    page.ready();
+    const active = { label: 'a.py', path: 'src/a.py', selected: false, on: true };
+    page.receive({ type: 'active', active });
+    expect(page.get('[data-testid=active-chip]').textContent).toBe('a.py');
+    expect(page.get('[data-testid=active-chip]').getAttribute('aria-pressed')).toBe('true');
+    page.click('[data-testid=active-chip]');
+    expect(page.last('toggleActive')).toEqual({ type: 'toggleActive' });
+    page.receive({ type: 'active', active: { ...active, on: false } });
+    expect(page.get('[data-testid=active-chip]').classList.contains('off')).toBe(true);
+  });
+
   it('says what is wrong with the server and what to do', () => {
     page.receive({
       type: 'connection',

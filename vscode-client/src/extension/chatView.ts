@@ -1,8 +1,11 @@
 /** The sidebar: carries messages between the webview and the session. */
 import * as vscode from 'vscode';
+import type { EditorPlace } from '../protocol';
 import { parseLink } from '../shared/links';
 import { type Connection, parseToHost, type ToHost, type ToWebview } from '../shared/messages';
+import type { ActiveEditor } from './activeEditor';
 import type { ContextViews } from './contextViews';
+import type { VirtualDocuments } from './documents';
 import type { Edits } from './edits';
 import { activeFile, type Files } from './files';
 import { openFileLink } from './openFile';
@@ -17,6 +20,8 @@ export interface Selection {
   text: string;
   label: string;
   uri: string;
+  firstLine: number;
+  lastLine: number;
 }
 
 export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
@@ -37,11 +42,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly workspaceFiles: WorkspaceFiles,
     private readonly slash: Pick<SlashCommands, 'run' | 'complete'>,
     private readonly views: Pick<ContextViews, 'showTurn'>,
+    private readonly active: ActiveEditor,
+    private readonly documents: Pick<VirtualDocuments, 'show'>,
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
       session.server.onConnection((connection) => this.post({ type: 'connection', connection })),
+      active.onDidChange(() => this.postActive()),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.postPlace()),
       vscode.workspace.onDidChangeWorkspaceFolders(() => this.postPlace()),
       session.onChange(({ event }) => {
@@ -143,6 +151,10 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     });
   }
 
+  private postActive(): void {
+    this.post({ type: 'active', active: this.active.chip() });
+  }
+
   private async handle(message: ToHost): Promise<void> {
     try {
       await this.dispatch(message);
@@ -161,6 +173,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.postConnection(server.connection);
         this.postState();
         this.postSelection();
+        this.postActive();
         this.postPlace();
         if (this.wantsFocus) this.post({ type: 'focusInput' });
         this.wantsFocus = false;
@@ -219,6 +232,12 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.selection = null;
         this.postSelection();
         return;
+      case 'toggleActive':
+        await this.active.toggle();
+        return;
+      case 'openAttached':
+        await this.openAttached(message.messageId, message.index);
+        return;
       case 'complete':
         this.post({
           type: 'completions',
@@ -252,13 +271,16 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private async send(message: Extract<ToHost, { type: 'send' }>): Promise<void> {
     const { ticket } = message;
     const selection = this.selection;
+    const active = selection === null ? this.active.taken() : null;
+    const chosen = selection === null ? null : editorPlace(selection);
     try {
       await this.session.server.whenReady();
       const result = await this.session.server.request('tierline/chat/send', {
         text: message.text,
         images: message.images,
         activeUri: selection?.uri || (activeFile()?.toString() ?? ''),
-        selection: selection?.text ?? '',
+        selection: selection?.text ?? active?.selection ?? '',
+        editor: chosen ?? active?.editor ?? null,
       });
       if (this.selection === selection) this.selection = null;
       this.postSelection();
@@ -299,6 +321,15 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     await this.files.apply(verb, [known === undefined ? { path } : { uri: known.uri }]);
   }
 
+  /** The very text that was sent; a whole file is opened itself. */
+  private async openAttached(messageId: string, index: number): Promise<void> {
+    const message = this.session.model?.messages.find(({ id }) => id === messageId);
+    const one = message?.attached[index];
+    if (one === undefined) return;
+    if (one.text !== '') await this.documents.show(one.label, () => Promise.resolve(one.text));
+    else await openFileLink({ kind: 'file', path: one.path, line: null, column: null });
+  }
+
   private async openLink(href: string): Promise<void> {
     const link = parseLink(href);
     if (link === null) {
@@ -317,6 +348,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       });
     }
   }
+}
+
+function editorPlace(selection: Selection): EditorPlace {
+  const { uri, firstLine, lastLine } = selection;
+  return { uri, firstLine, lastLine, cursorLine: firstLine };
 }
 
 /** At the cursor of the editor that was used last, or into a new document. */

@@ -26,5 +26,7 @@ export async function askAboutSelection(chat: ChatView): Promise<void> {
     text: document.getText(selection),
     label: first === last ? `${path}:${first}` : `${path}:${first}-${last}`,
     uri: document.uri.toString(),
+    firstLine: first,
+    lastLine: last,
   });
 }

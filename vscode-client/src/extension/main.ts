@@ -1,6 +1,7 @@
 /** The extension's entry: puts the parts together and registers the commands. */
 import * as vscode from 'vscode';
 import { speak } from '../shared/l10n';
+import { ActiveEditor } from './activeEditor';
 import { CacheView } from './cacheView';
 import { exportCharts } from './chartExport';
 import { ChatView } from './chatView';
@@ -47,6 +48,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const notes = new Notes(session, documents);
   const memos = new Memos(session);
   const tree = new ContextTree(session, documents);
+  const active = new ActiveEditor(context.workspaceState);
   const chat = new ChatView(
     context.extensionUri,
     session,
@@ -55,6 +57,8 @@ export function activate(context: vscode.ExtensionContext): void {
     new WorkspaceFiles(),
     new SlashCommands(session, sessions, notes, documents),
     views,
+    active,
+    documents,
     log,
   );
   controller.beforeReady = () => keys.sendAll();

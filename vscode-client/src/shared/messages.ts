@@ -76,6 +76,8 @@ const toHost = v.variant('type', [
   }),
   v.strictObject({ type: v.literal('dropped'), uris: v.pipe(v.array(name), v.maxLength(200)) }),
   v.strictObject({ type: v.literal('dropSelection') }),
+  v.strictObject({ type: v.literal('toggleActive') }),
+  v.strictObject({ type: v.literal('openAttached'), messageId: name, index: count }),
   v.strictObject({ type: v.literal('complete'), ticket: count, query: name }),
   v.strictObject({ type: v.literal('copy'), text }),
   v.strictObject({ type: v.literal('insert'), text }),
@@ -148,6 +150,16 @@ const place = v.strictObject({
 
 export type Place = v.InferOutput<typeof place>;
 
+/** The active editor as a chip: what it shows, and whether it goes along. */
+const activeChip = v.strictObject({
+  label: v.string(),
+  path: v.string(),
+  selected: v.boolean(),
+  on: v.boolean(),
+});
+
+export type ActiveChip = v.InferOutput<typeof activeChip>;
+
 const toWebview = v.variant('type', [
   v.strictObject({ type: v.literal('place'), place }),
   v.strictObject({ type: v.literal('connection'), connection }),
@@ -185,6 +197,7 @@ const toWebview = v.variant('type', [
     type: v.literal('selection'),
     selection: v.nullable(v.strictObject({ label: v.string(), characters: count })),
   }),
+  v.strictObject({ type: v.literal('active'), active: v.nullable(activeChip) }),
   v.strictObject({ type: v.literal('focusInput') }),
   /** Something that the user should read here, not in the server's stream. */
   v.strictObject({

@@ -273,6 +273,7 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     tokens: 0,
     images: [],
     files: [],
+    attached: [],
     note: '',
     contextLine: '',
     state: '',

@@ -1,6 +1,13 @@
 /** All that the chat shows, and what the user can do with it. Components only draw it. */
 import { EventStream } from '../shared/eventStream';
-import type { Completion, Connection, Place, ToHost, ToWebview } from '../shared/messages';
+import type {
+  ActiveChip,
+  Completion,
+  Connection,
+  Place,
+  ToHost,
+  ToWebview,
+} from '../shared/messages';
 import type { Model } from '../shared/model';
 import { isCommand } from '../shared/slash';
 import { complete, plain } from './announcer';
@@ -32,6 +39,7 @@ export interface View {
   draft: string;
   images: readonly string[];
   selection: { label: string; characters: number } | null;
+  active: ActiveChip | null;
   hints: readonly Hint[];
   completions: readonly Completion[];
   announcements: readonly { id: number; text: string }[];
@@ -70,6 +78,7 @@ export class Store {
       draft: saved.draft,
       images: saved.images.filter((image) => splitDataUri(image) !== null),
       selection: null,
+      active: null,
       hints: [],
       completions: [],
       announcements: [],
@@ -203,6 +212,9 @@ export class Store {
         return;
       case 'selection':
         this.set({ selection: message.selection });
+        return;
+      case 'active':
+        this.set({ active: message.active });
         return;
       case 'focusInput':
         this.set({ focusRequests: this.current.focusRequests + 1 });

@@ -73,6 +73,9 @@ export const texts = {
   unsaved: t('unsaved changes are included'),
   selection: (label: string, characters: number) =>
     t('Selection {0} ({1} characters) goes with the next prompt', label, characters),
+  activeOn: (path: string) => t('{0} goes along with what you send. Click to leave it out', path),
+  activeOff: (path: string) => t('{0} does not go along. Click to let it', path),
+  wentAlong: t('Went along'),
   removeSelection: t('Do not send the selection'),
   removeImage: t('Remove this picture'),
   attachedImage: t('Attached picture'),

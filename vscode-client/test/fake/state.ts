@@ -65,6 +65,7 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     tokens: 0,
     images: [],
     files: [],
+    attached: [],
     note: '',
     contextLine: '',
     state: '',

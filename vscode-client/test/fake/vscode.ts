@@ -165,6 +165,8 @@ export const window = {
   activeTextEditor: undefined as unknown,
   visibleTextEditors: [] as unknown[],
   tabGroups: { all: [] as unknown[], activeTabGroup: { activeTab: undefined as unknown } },
+  onDidChangeActiveTextEditor: new EventEmitter<unknown>().event,
+  onDidChangeTextEditorSelection: new EventEmitter<unknown>().event,
   createQuickPick: () => quickPick,
   createTreeView: vi.fn(() => ({ selection: [], dispose: () => {} })),
   createStatusBarItem: vi.fn(() => statusBarItem),

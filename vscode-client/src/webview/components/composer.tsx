@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { level, percent, summary } from '../../shared/budget';
+import type { ActiveChip } from '../../shared/messages';
 import type { Model } from '../../shared/model';
 import { typed } from '../../shared/slash';
 import { droppedUris } from '../attachments';
@@ -104,6 +105,9 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
   return (
     <Drop store={store}>
       {model !== null && <FileChips files={model.files} roots={view.place.roots} store={store} />}
+      {view.selection === null && view.active !== null && (
+        <ActiveEditorChip active={view.active} store={store} />
+      )}
       {view.selection !== null && (
         <div class="chip selection" data-testid="selection-chip">
           <Icon name="selection" />
@@ -223,6 +227,24 @@ function StatusLine({ model, store }: { model: Model; store: Store }): JSX.Eleme
         <span class="meter-percent">{percent(budget.percent)}</span>
       </button>
     </div>
+  );
+}
+
+/** The file that the user looks at, or what is selected in it: one click takes it off. */
+function ActiveEditorChip({ active, store }: { active: ActiveChip; store: Store }): JSX.Element {
+  const { label, path, selected, on } = active;
+  return (
+    <button
+      type="button"
+      class={on ? 'chip active-editor' : 'chip active-editor off'}
+      data-testid="active-chip"
+      aria-pressed={on}
+      title={on ? texts.activeOn(path) : texts.activeOff(path)}
+      onClick={() => store.post({ type: 'toggleActive' })}
+    >
+      <Icon name={on ? (selected ? 'selection' : 'eye') : 'eye-closed'} />
+      <span class="chip-name">{label}</span>
+    </button>
   );
 }
 

@@ -73,6 +73,7 @@ function Prompt({
       <div class="bubble">
         <Images images={message.images} />
         <div class="prompt-text">{message.text}</div>
+        <Attached message={message} store={store} />
       </div>
       <div class="actions">
         {message.status === 'dropped' && <span class="note">{texts.dropped}</span>}
@@ -97,6 +98,30 @@ function Prompt({
         </div>
       )}
     </article>
+  );
+}
+
+/** What went along with a prompt; each opens what was sent of it. */
+function Attached({ message, store }: Pick<MessageProps, 'message' | 'store'>): JSX.Element | null {
+  const attached = message.attached ?? []; // an older server does not say
+  if (attached.length === 0) return null;
+  return (
+    <ul class="chips went-along" aria-label={texts.wentAlong}>
+      {attached.map((one, index) => (
+        <li key={one.label}>
+          <button
+            type="button"
+            class="chip"
+            data-testid="attached-chip"
+            title={texts.open(one.label)}
+            onClick={() => store.post({ type: 'openAttached', messageId: message.id, index })}
+          >
+            <Icon name={one.kind === 'selection' ? 'selection' : 'eye'} />
+            <span class="chip-name">{one.label}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }
 
