@@ -271,14 +271,25 @@ export interface RequestStatsResult {
   leftOut: number;
 }
 
+/** Where the user is in the active editor. Lines count from 1; 0 where that is not known. */
+export interface EditorPlace {
+  uri: string;
+  firstLine?: number;
+  /** The selected lines if there is a selection, otherwise those on the screen. */
+  lastLine?: number;
+  cursorLine?: number;
+}
+
 /** A prompt. ``@path`` mentions in the text add files for this turn. */
 export interface ChatSendParams {
   text: string;
   images?: ImageInput[];
   /** The document that the user looks at; only its name is used, unless it is in the context. */
   activeUri?: string;
-  /** Selected text, sent at the end of the prompt as volatile context. */
+  /** Selected text; it goes with the prompt. */
   selection?: string;
+  /** What the user looks at, and wants to go along: a small file whole, of a large one the part around the cursor. Null if nothing is to. */
+  editor?: EditorPlace | null;
   /** Write the prompt down again even if the same one was the last and got no reply. */
   force?: boolean;
 }
@@ -1451,6 +1462,20 @@ export interface EditInfo {
   reason: string;
 }
 
+/** Something that went along with a prompt because the user was looking at it. */
+export interface Attachment {
+  kind: 'file' | 'selection' | 'excerpt';
+  /** ``src/a.py:10-14`` */
+  label: string;
+  path: string;
+  uri: string;
+  /** Lines from 1; 0 for the whole file. */
+  firstLine: number;
+  lastLine: number;
+  /** What was sent of it; empty for a whole file, which stands in the context. */
+  text: string;
+}
+
 /** One message as a client shows it. */
 export interface ChatMessage {
   id: string;
@@ -1465,6 +1490,8 @@ export interface ChatMessage {
   /** Data URIs. */
   images: string[];
   files: string[];
+  /** At a prompt: what went along from the editor. */
+  attached: Attachment[];
   /** A line under the message: why it was interrupted or got no reply. */
   note: string;
   /** Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``. */
