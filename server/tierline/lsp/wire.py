@@ -1,4 +1,8 @@
-"""The JSON-RPC layer: pygls' protocol with our types, and with answers to malformed requests."""
+"""The JSON-RPC layer: pygls' protocol with our types, and with answers to malformed requests.
+
+Which private parts of pygls are replaced here, and why, stands in
+``tests/unit/lsp/test_pygls_private.py``, which fails when a release changes one of them.
+"""
 
 from __future__ import annotations
 
