@@ -391,7 +391,7 @@ class Session:
             mode=self.mode,
             provider=self.models.info(),
             busy_turn=turn.group_id if turn else "",
-            partial_text="".join(turn.shown) if turn else "",
+            partial_text="".join(turn.round.shown) if turn else "",
             version=__version__,
             root=str(self.home.parent),
             compacting=self.compaction.running,

@@ -18,22 +18,9 @@ from tierline.session.longtext import both_ends
 
 
 @define
-class Turn:
-    """One prompt on its way. ``group_id`` is the turn's id everywhere.
+class Round:
+    """One request of a turn, its reply as far as it has come, and the calls in it."""
 
-    A turn takes several requests if the model calls tools; ``reply`` to ``malformed`` are those of
-    the present request, ``begin_round`` forgets them.
-    """
-
-    group_id: str
-    message_id: str
-    text: str
-    selection: str = ""
-    active_uri: str = ""
-    looking: str = ""
-    """What the user is looking at, in words for the model."""
-    required_files: frozenset[str] = frozenset()
-    """Keys of files without which nothing is to be sent."""
     reply: list[str] = field(factory=list)
     """Pieces of the reply's text."""
     blocks: list[Block] = field(factory=list)
@@ -47,22 +34,15 @@ class Turn:
     calls: list[ToolCall] = field(factory=list)
     usage: Usage = field(factory=Usage)
     call_ids: set[str] = field(factory=set)
-    """Ids of the calls of all rounds."""
+    """Ids of the calls of all the turn's rounds."""
     stop: Stop | None = None
     malformed: int = 0
-    cancelled: bool = False
-    finished: bool = False
-    """True once clients were told of its end."""
-    rounds: int = 0
-    """Requests so far, the present one included."""
     recorded: bool = False
-    """True once the present round's reply is in the history."""
+    """True once the round's reply is in the history."""
     reply_id: str = ""
-    """The id that the present round's reply gets in the history."""
+    """The id that the round's reply gets in the history."""
     message: Message | None = None
     """The reply as it was recorded."""
-    newest_id: str = ""
-    """The newest of the turn's replies in the history, of earlier rounds too."""
     open: list[ToolCall] = field(factory=list)
     """Recorded calls whose results are not in the history yet."""
     shown: list[str] = field(factory=list)
@@ -70,25 +50,13 @@ class Turn:
     screen: StreamFilter | None = None
     """Hides the STATE block while the reply streams; None if none is asked for."""
     cache: p.CacheReport | None = None
-    """What the provider's cache gave the present request."""
-    trace: list[dict[str, Any]] = field(factory=list)
-    """What was called, in order, as JSON values."""
-    requests: list[dict[str, Any]] = field(factory=list)
-    """The requests that have been answered, wholly or in part, as JSON values."""
-    retrieval: str = ""
-    """Id of the turn's retrieval set."""
-    began: float = field(factory=time.time)
+    """What the provider's cache gave the request."""
     asked: float = 0.0
-    """When the turn, and its present request, began; seconds since the epoch."""
-
-    @property
-    def searched(self) -> str:
-        """What of the prompt says what it is about."""
-        return both_ends(self.text)
+    """When the request went out, in seconds since the epoch."""
 
     @property
     def partial(self) -> str:
-        """What has streamed so far of the present reply."""
+        """What has streamed so far of the reply."""
         return "".join(self.reply)
 
     def show(self, piece: str) -> str:
@@ -102,19 +70,6 @@ class Turn:
         text = self.screen.close() if self.screen is not None else ""
         self.shown.append(text)
         return text
-
-    def begin_round(self) -> None:
-        """The next request of the turn."""
-        self.rounds += 1
-        self.recorded, self.message = False, None
-        self.reply.clear()
-        self.shown.clear()
-        self.blocks.clear()
-        self.thought.clear()
-        self.closed = 0
-        self.calls.clear()
-        self.open.clear()
-        self.usage, self.stop, self.malformed, self.cache = Usage(), None, 0, None
 
     def add_call(self, call: ToolCall, strategy: str) -> None:
         """A whole call came. Ids are made unique within the turn: results are found by them, and
@@ -155,6 +110,53 @@ class Turn:
         text, self.closed = "".join(self.reply[self.closed :]), len(self.reply)
         if text:
             _insert(self.blocks, text)
+
+
+@define
+class Turn:
+    """One prompt on its way. ``group_id`` is the turn's id everywhere.
+
+    It takes several requests if the model calls tools: ``round`` is the present one.
+    """
+
+    group_id: str
+    message_id: str
+    text: str
+    selection: str = ""
+    active_uri: str = ""
+    looking: str = ""
+    """What the user is looking at, in words for the model."""
+    required_files: frozenset[str] = frozenset()
+    """Keys of files without which nothing is to be sent."""
+    cancelled: bool = False
+    finished: bool = False
+    """True once clients were told of its end."""
+    rounds: int = 0
+    """Requests so far, the present one included."""
+    newest_id: str = ""
+    """The newest of the turn's replies in the history, of earlier rounds too."""
+    trace: list[dict[str, Any]] = field(factory=list)
+    """What was called, in order, as JSON values."""
+    requests: list[dict[str, Any]] = field(factory=list)
+    """The requests that have been answered, wholly or in part, as JSON values."""
+    retrieval: str = ""
+    """Id of the turn's retrieval set."""
+    began: float = field(factory=time.time)
+    """Seconds since the epoch."""
+    call_ids: set[str] = field(factory=set)
+    """Ids of the calls of all rounds."""
+    round: Round = field(factory=Round)
+    """The present request; ``begin_round`` takes another."""
+
+    @property
+    def searched(self) -> str:
+        """What of the prompt says what it is about."""
+        return both_ends(self.text)
+
+    def begin_round(self) -> None:
+        """The next request of the turn."""
+        self.rounds += 1
+        self.round = Round(call_ids=self.call_ids)
 
 
 def reply_content(text: str, blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -47,10 +47,10 @@ class DraftService:
     def begin(self, turn: Turn, plan_id: str, strategy: str) -> None:
         """A request goes out: its reply will have a draft as soon as there is anything of it."""
         conversation = self._conversation
-        turn.reply_id = conversation.store.new_id()
+        turn.round.reply_id = conversation.store.new_id()
         self._draft = None
         self._origin = Origin(
-            message_id=turn.reply_id,
+            message_id=turn.round.reply_id,
             session_id=conversation.session_id,
             group_id=turn.group_id,
             branch_id=conversation.branch,
@@ -75,7 +75,7 @@ class DraftService:
         # Somebody who took the draft for a dead one's has used its id: both are kept then.
         ours = draft is None or await asyncio.to_thread(draft.ours)
         message, problem = await self._conversation.add_assistant(
-            turn.group_id, content, identifier=turn.reply_id if ours else "", **facts
+            turn.group_id, content, identifier=turn.round.reply_id if ours else "", **facts
         )
         if not problem:
             await self.drop(turn)
@@ -85,7 +85,7 @@ class DraftService:
         """The reply needs no draft any more. One that could not be recorded stays."""
         await self._stop()
         draft, self._draft = self._draft, None
-        if draft is not None and not turn.recorded:
+        if draft is not None and not turn.round.recorded:
             await asyncio.to_thread(draft.discard)
 
     async def _stop(self) -> None:
@@ -99,7 +99,7 @@ class DraftService:
         while self._grown:
             self._grown = False
             began = time.monotonic()
-            come = turn.partial, turn.opaque
+            come = turn.round.partial, turn.round.opaque
             self._writing = asyncio.ensure_future(asyncio.to_thread(self._write, origin, *come))
             await asyncio.shield(self._writing)
             await asyncio.sleep(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))

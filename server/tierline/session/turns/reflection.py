@@ -104,8 +104,8 @@ def _request_data(provider: str, model: str, turn: Turn, usage: p.UsageInfo) -> 
     return {
         "provider": provider,
         "model": model,
-        "began": round(turn.asked, 3),
-        "seconds": round(time.time() - turn.asked, 3),
+        "began": round(turn.round.asked, 3),
+        "seconds": round(time.time() - turn.round.asked, 3),
         "input": usage.input_tokens,
         "output": usage.output_tokens,
         "read": usage.cache_read_tokens,
@@ -113,8 +113,8 @@ def _request_data(provider: str, model: str, turn: Turn, usage: p.UsageInfo) -> 
         "reported": not usage.estimated,
         "cost": round(usage.cost, 8),
         "saved": round(usage.saved, 8),
-        "cache": turn.cache.outcome if turn.cache is not None else "",
-        "stop": turn.stop.reason if turn.stop else "incomplete",
+        "cache": turn.round.cache.outcome if turn.round.cache is not None else "",
+        "stop": turn.round.stop.reason if turn.round.stop else "incomplete",
     }
 
 

@@ -130,7 +130,7 @@ class Rounds:
         Raises:
             TierlineError, ProviderError: the request could not be made or failed.
             EmptyReplyError: the model said nothing.
-            asyncio.CancelledError: the turn was stopped. ``turn.open`` may hold calls then.
+            asyncio.CancelledError: the turn was stopped. ``turn.round.open`` may hold calls then.
         """
         await self.complete_earlier(turn.group_id)
         await self._servers.settled()
@@ -140,8 +140,8 @@ class Rounds:
             turn.begin_round()
             composed, strategy = await self._ask(turn)
             message = await shield(self._record(turn, composed, strategy))
-            stop = turn.stop or Stop("incomplete")
-            if not turn.calls:
+            stop = turn.round.stop or Stop("incomplete")
+            if not turn.round.calls:
                 return self.finished(turn, message)
             if not await self._answer_calls(turn, message, stop):
                 return self.finished(turn, message)
@@ -185,7 +185,7 @@ class Rounds:
                 await self._stream(turn, composed)
                 break
             except ProviderError as error:
-                if error.code != "overflow" or turn.reply or len(sent) > MOST_CUTS:
+                if error.code != "overflow" or turn.round.reply or len(sent) > MOST_CUTS:
                     raise
                 composed = await self._smaller(turn, composed, error)
                 if composed.request.sha256 in sent:
@@ -230,9 +230,9 @@ class Rounds:
 
     async def _stream(self, turn: Turn, composed: Composed) -> None:
         provider = await self._models.provider()
-        turn.asked = time.time()
-        turn.binding = Binding(composed.prompt, self._models.maker)
-        turn.screen = StreamFilter() if self._anchor.enabled else None
+        turn.round.asked = time.time()
+        turn.round.binding = Binding(composed.prompt, self._models.maker)
+        turn.round.screen = StreamFilter() if self._anchor.enabled else None
         self._drafts.begin(turn, composed.plan.plan_id, provider.strategy)
         await self._composer.sending(composed, turn.group_id)
         async with aclosing(self._cache.watched(provider, composed, turn.group_id)) as events:
@@ -243,28 +243,28 @@ class Rounds:
                     await self._composer.accepted(composed)
                 match event:
                     case TextDelta(text=text):
-                        turn.reply.append(text)
+                        turn.round.reply.append(text)
                         self._drafts.grown(turn)
-                        if shown := turn.show(text):
+                        if shown := turn.round.show(text):
                             self._bus.publish(p.TextDelta(turn.group_id, shown))
                     case ReasoningDelta(text=text):
-                        turn.thought.append(text)
+                        turn.round.thought.append(text)
                         self._bus.publish(p.ReasoningDelta(turn.group_id, text))
                     case ReasoningDone(data=data):
-                        turn.add_reasoning(provider.strategy, data)
+                        turn.round.add_reasoning(provider.strategy, data)
                         self._drafts.grown(turn)
                     case ToolCall():
-                        turn.add_call(self._tools.understood(event), provider.strategy)
+                        turn.round.add_call(self._tools.understood(event), provider.strategy)
                         self._drafts.grown(turn)
                     case Usage():
-                        turn.usage = event
+                        turn.round.usage = event
                     case Adapted() | Retrying():
                         composed = await self._again(turn, composed, event)
                     case Malformed():
-                        turn.malformed += 1
+                        turn.round.malformed += 1
                     case Stop():
-                        turn.stop = event
-        if rest := turn.show_rest():
+                        turn.round.stop = event
+        if rest := turn.round.show_rest():
             self._bus.publish(p.TextDelta(turn.group_id, rest))
 
     async def _again(self, turn: Turn, composed: Composed, event: Adapted | Retrying) -> Composed:
@@ -282,16 +282,16 @@ class Rounds:
     # --- one reply -------------------------------------------------------------------------------
 
     async def _record(self, turn: Turn, composed: Composed, strategy: str) -> Message:
-        stop = turn.stop or Stop("incomplete")
+        stop = turn.round.stop or Stop("incomplete")
         incomplete = stop.reason == "incomplete"
         self._notices(turn, composed, stop)
-        content = turn.content()
+        content = turn.round.content()
         if not content:
             raise EmptyReplyError
-        usage = self._composer.settle(composed, turn.usage, turn.partial)
-        turn.cache = await self._cache.report(turn.group_id)
-        if turn.cache is not None:
-            usage.cost, usage.saved = turn.cache.cost, turn.cache.saved
+        usage = self._composer.settle(composed, turn.round.usage, turn.round.partial)
+        turn.round.cache = await self._cache.report(turn.group_id)
+        if turn.round.cache is not None:
+            usage.cost, usage.saved = turn.round.cache.cost, turn.round.cache.saved
         message, problem = await self._drafts.record(
             turn,
             content,
@@ -302,7 +302,11 @@ class Rounds:
             note=INCOMPLETE_NOTICE if incomplete else "",
             cut=stop.reason == "output_limit",
         )
-        turn.recorded, turn.message, turn.open = True, message, list(turn.calls)
+        turn.round.recorded, turn.round.message, turn.round.open = (
+            True,
+            message,
+            list(turn.round.calls),
+        )
         turn.newest_id = message.id
         turn.requests.append(request_data(composed, turn, usage))
         if problem:
@@ -316,9 +320,9 @@ class Rounds:
             notice = p.Notice("info" if level == "info" else "warning", text, code, turn.group_id)
             self._bus.publish(notice)
 
-        if turn.malformed:
-            one = turn.malformed == 1
-            what = "One damaged piece" if one else f"{turn.malformed} damaged pieces"
+        if turn.round.malformed:
+            one = turn.round.malformed == 1
+            what = "One damaged piece" if one else f"{turn.round.malformed} damaged pieces"
             tell("warning", f"{what} of the reply was skipped.", "malformed")
         if stop.reason == "output_limit":
             limit = composed.prompt.max_output_tokens
@@ -337,7 +341,7 @@ class Rounds:
             "interrupted" if incomplete else "ok",
             self._conversation.show(message.id),
             turn.requests,
-            turn.cache,
+            turn.round.cache,
         )
 
     # --- its calls -------------------------------------------------------------------------------
@@ -363,8 +367,8 @@ class Rounds:
 
     async def _run_calls(self, turn: Turn, message: Message) -> None:
         """Run calls in order; neighbours that only read run together. Results keep the order."""
-        while turn.open:
-            batch = self._batch(turn.open)
+        while turn.round.open:
+            batch = self._batch(turn.round.open)
             names = ", ".join(dict.fromkeys(call.name[:50] for call in batch))
             self._bus.publish(p.Waiting(turn.group_id, f"Running {names}…"))
             tasks: list[asyncio.Task[tuple[Output, int]]] = []
@@ -405,7 +409,7 @@ class Rounds:
     async def close_calls(self, turn: Turn, code: str) -> None:
         """Complete every call that has no result yet; ``code`` is one of ``NOT_RUN``."""
         words = NOT_RUN[code].format(rounds=self._preferences.settings.tools.max_rounds)
-        for call in list(turn.open):
+        for call in list(turn.round.open):
             await self._close(turn, call, words)
 
     async def _close(self, turn: Turn, call: ToolCall, words: str) -> None:
@@ -420,7 +424,7 @@ class Rounds:
         status: p.CallStatus | None = None,
     ) -> None:
         """Write a result down, then tell the clients."""
-        message = turn.message
+        message = turn.round.message
         assert message is not None, "only recorded calls are answered"
         state: p.CallStatus = status or ("error" if output.error else "ok")
         result = ToolResult(call.id, (Text(output.text), *output.images), output.error)
@@ -430,7 +434,7 @@ class Rounds:
             **({"note": output.note} if output.note else {}),
             **({"interrupted": True} if state == "interrupted" else {}),
         }
-        turn.open.remove(call)
+        turn.round.open.remove(call)
         _, problem = await self._conversation.add_result(
             turn.group_id,
             result,

@@ -257,9 +257,9 @@ class TurnRunner:
     async def _interrupted(self, turn: Turn) -> None:
         if turn.finished:
             return
-        if turn.recorded and turn.message is not None and not turn.calls:
+        if turn.round.recorded and turn.round.message is not None and not turn.round.calls:
             # The reply was whole before it could be stopped.
-            await self._ended(turn, self._rounds.finished(turn, turn.message))
+            await self._ended(turn, self._rounds.finished(turn, turn.round.message))
         else:
             await self._finish(turn, "interrupted", "Stopped.")
 
@@ -282,8 +282,8 @@ class TurnRunner:
         await self._paid(turn)
         why = "error" if outcome == "error" else "cancelled"
         shown = None
-        if not turn.recorded and (content := turn.content()):
-            turn.message, _ = await self._drafts.record(
+        if not turn.round.recorded and (content := turn.round.content()):
+            turn.round.message, _ = await self._drafts.record(
                 turn,
                 content,
                 status=Status.INTERRUPTED,
@@ -292,25 +292,25 @@ class TurnRunner:
                 plan_id="",
                 note=note,
             )
-            turn.recorded, turn.open = True, list(turn.calls)
-            turn.newest_id = turn.message.id
+            turn.round.recorded, turn.round.open = True, list(turn.round.calls)
+            turn.newest_id = turn.round.message.id
             await self._rounds.close_calls(turn, why)
-            shown = self._conversation.show(turn.message.id)
+            shown = self._conversation.show(turn.round.message.id)
         else:
             await self._rounds.close_calls(turn, why)
             await self._drafts.drop(turn)
             self._conversation.no_reply(turn.group_id, note)
-        finished = turncost.finished(turn.group_id, outcome, shown, turn.requests, turn.cache)
+        finished = turncost.finished(turn.group_id, outcome, shown, turn.requests, turn.round.cache)
         finished.code, finished.error, finished.advice = code, error, advice
         await self._ended(turn, finished, code)
 
     async def _paid(self, turn: Turn) -> None:
         """A request that was cut off is paid for: in the turn's sum and its reflection."""
-        found = None if turn.recorded else await self._cache.report(turn.group_id)
+        found = None if turn.round.recorded else await self._cache.report(turn.group_id)
         if found is None:
             return
-        turn.cache = found
-        usage = turncost.cut_off(found, reported=bool(turn.usage.input_tokens))
+        turn.round.cache = found
+        usage = turncost.cut_off(found, reported=bool(turn.round.usage.input_tokens))
         turn.requests.append(cut_data(found, turn, usage))
 
 
