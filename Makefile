@@ -96,6 +96,7 @@ audit: setup ## ask npm and PyPI for known vulnerabilities of what is installed
 docs-gen: setup ## write vscode-client/src/protocol.ts, docs/protocol.md, configuration.md and cli.md
 	$(PY) -m tierline.lsp.generate
 	$(PY) -m tierline.cli.reference
+	$(PY) tools/house.py --draw
 
 docs: setup ## build the documentation site into dist/docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet -f tools/site/mkdocs.yml

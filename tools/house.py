@@ -139,14 +139,22 @@ class House:
     def arrows(self, layers: list[list[str]]) -> tuple[int, list[str]]:
         """Arrows between parts of `session/`: how many there are, and those that run up."""
         height = {part: n for n, row in enumerate(layers) for part in row}
-        seen = {
+        seen, _ = self.parts()
+        up = [f"{a} → {b}" for a, b in sorted(seen) if height.get(a, 0) > height.get(b, 99)]
+        return len(seen), up
+
+    def parts(self) -> tuple[set[tuple[str, str]], dict[str, set[str]]]:
+        """Arrows between parts of `session/`: as pairs, and by the part that they leave."""
+        pairs = {
             (part(a), part(b))
             for a in (m.name for m in self.within(SESSION))
             for b in self.imports[a]
             if b.startswith(f"{SESSION}.") and a != SESSION and part(a) != part(b)
         }
-        up = [f"{a} → {b}" for a, b in sorted(seen) if height.get(a, 0) > height.get(b, 99)]
-        return len(seen), up
+        below: dict[str, set[str]] = {name: set() for pair in pairs for name in pair}
+        for a, b in pairs:
+            below[a].add(b)
+        return pairs, below
 
     def touched(self, pattern: str) -> list[str]:
         found = re.compile(pattern)
@@ -248,6 +256,39 @@ def details(house: House) -> Iterator[str]:
     yield f"functions over {LONG} lines: {', '.join(house.long_functions()) or 'none'}"
 
 
+def drawing(house: House) -> str:
+    """The parts of `session/` as a mermaid graph. What a longer way says too is left out."""
+    _, below = house.parts()
+    rows = layering()
+    lines = ["```mermaid", "graph TD"]
+    for row in rows:
+        lines += [f"  {name}" for name in row if name in below]
+
+    def reach(start: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [*below[start]]
+        while waiting:
+            if (one := waiting.pop()) not in found:
+                found.add(one)
+                waiting += below[one]
+        return found
+
+    for name in (name for row in rows for name in row):
+        direct = below.get(name, set())
+        further = set().union(*(reach(other) for other in direct)) if direct else set()
+        lines += [f"  {name} --> {other}" for other in sorted(direct - further)]
+    return "\n".join([*lines, "```"])
+
+
+def draw(house: House) -> None:
+    """Put the drawing between its marks in the page on architecture."""
+    page = ROOT / "docs" / "architecture.md"
+    begin, end = "<!-- drawing: make docs-gen -->\n", "\n<!-- end of drawing -->"
+    head, rest = page.read_text(encoding="utf-8").split(begin)
+    tail = rest.split(end)[1]
+    page.write_text(f"{head}{begin}{drawing(house)}{end}{tail}", encoding="utf-8")
+
+
 SOURCES = ("server/tierline", "vscode-client/src", "vscode-client/package.json")
 
 
@@ -287,8 +328,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("before", nargs="?", help="a revision to compare with")
     parser.add_argument("--details", action="store_true", help="say which, not only how many")
+    parser.add_argument("--draw", action="store_true", help="only draw docs/architecture.md anew")
     arguments = parser.parse_args()
     house = now()
+    if arguments.draw:
+        draw(house)
+        return 0
     figures = measure(house)
     before = measure(at(arguments.before)) if arguments.before else {}
     if before:
