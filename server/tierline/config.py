@@ -43,6 +43,9 @@ class ProviderConfig:
     """Address of an OpenAI-compatible (or Anthropic-compatible) server."""
     local_model_path: str = ""
     """A GGUF file for the embedded model; empty for the one that the package brings."""
+    effort: Literal["auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"] = "auto"
+    """How much the model is to think before it answers, if it can be told; auto leaves it to the
+    model. Thinking is paid for as output."""
     use_local_server: bool = False
     """Use an Ollama or LM Studio server found on this machine without asking."""
     stall_seconds: float = field(default=60.0, validator=_POSITIVE)

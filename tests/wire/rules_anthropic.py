@@ -90,6 +90,8 @@ class Messages:
     """See ``Rules``."""
 
     minimum: int = 1024
+    epoch: int = 0
+    """Raise it, and what was signed before is bound to something else."""
     cache: CacheSimulator = field(init=False)
     outcomes: list[Outcome] = field(factory=list)
     _state: _State | None = None
@@ -132,6 +134,7 @@ class Messages:
     def _bound(self, body: Any, model: Model) -> Report:
         """Check every thinking block against what stands before it."""
         chain = hmac.new(SECRET, digestmod=hashlib.sha256)
+        _add(chain, self.epoch)
         for part in ("system", "tools"):
             _add(chain, [part, [_unmarked(block) for block in body.get(part, ())]])
         binding = (body.get("thinking") or {}).get("block_binding") or {}

@@ -48,16 +48,20 @@ class Limits:
         *,
         margin: float = 0.0,
         max_output_tokens: int = 0,
+        thinking_tokens: int = 0,
         shed_at: float = SHED_AT,
         compaction_trigger_tokens: int = COMPACTION_TRIGGER_TOKENS,
         compaction_enabled: bool = True,
     ) -> Limits:
         """The limits of a model. ``max_output_tokens`` 0 takes a quarter of the window or 8,192,
-        whichever is less; the model's own limit holds in any case.
+        whichever is less; the model's own limit holds in any case. ``thinking_tokens`` come on top,
+        since thinking counts into the reply's limit, as far as a quarter of the window allows.
         """
         # Where nobody knows the model's limit, what the user asks for is asked for.
         most = facts.max_output_tokens if facts.output_known else facts.window
         wanted = max_output_tokens or min(DEFAULT_OUTPUT_TOKENS, facts.window // _OUTPUT_SHARE)
+        share = max(wanted, facts.window // _OUTPUT_SHARE)
+        wanted = min(wanted + thinking_tokens, share)
         return cls(
             window=facts.window,
             max_input_tokens=facts.max_input_tokens,

@@ -69,6 +69,14 @@ class ModelFacts:
     caching: Caching = "none"
     min_cacheable_tokens: int = 1_024
     """Shorter prefixes are not cached."""
+    efforts: tuple[str, ...] = ()
+    """How much it can be told to think, in the service's words; ``none``: not at all."""
+    thinks: bool = False
+    """It thinks where nothing is said."""
+    adaptive: bool = False
+    """It takes Anthropic's ``thinking: adaptive``."""
+    thinking_off: str = ""
+    """The ``thinking.type`` that switches thinking off where leaving it out does not."""
     max_marks: int = 0
     """Markers that one request may carry."""
     lookback_blocks: int = 0
@@ -328,6 +336,10 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "tools_overhead_tokens": _whole(0),
     "caching": _one_of(get_args(Caching)),
     "min_cacheable_tokens": _whole(0),
+    "efforts": _words,
+    "thinks": _flag,
+    "adaptive": _flag,
+    "thinking_off": str,
     "max_marks": _whole(0),
     "lookback_blocks": _whole(0),
     "ttls": _words,

@@ -63,6 +63,20 @@ class ToolSpec:
 
 
 @frozen
+class Thinking:
+    """How the model is asked to think. What is empty is not said: the service's default holds."""
+
+    mode: str = ""
+    """``thinking.type`` of Anthropic's API."""
+    effort: str = ""
+    """In the service's own word."""
+    shown: bool = False
+    """What can be read of the thinking is to come with the reply."""
+    drop: bool = False
+    """The service is to leave out thinking that is bound to another beginning, not to refuse."""
+
+
+@frozen
 class Prompt:
     """A whole request in neutral form. Block order is the order of bytes in the cached prefix:
     tools, then system, then messages.
@@ -78,3 +92,4 @@ class Prompt:
     """Stable routing key for providers with automatic prefix caching (one per session)."""
     form: Mapping[str, Any] = field(factory=dict)
     """How the server takes it, in the words of the adapter that rendered it; empty for plainly."""
+    thinking: Thinking = field(factory=Thinking)

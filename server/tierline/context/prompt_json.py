@@ -10,8 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from attrs import astuple
+
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Thinking, ToolSpec
 
 Reference: TypeAlias = Any
 """Whatever stands for a block in the frame: a JSON value."""
@@ -67,6 +69,7 @@ def take_apart(prompt: Prompt, refer: Callable[[Block], Reference]) -> dict[str,
         "max_output_tokens": prompt.max_output_tokens,
         "cache_key": prompt.cache_key,
         **({"form": dict(prompt.form)} if prompt.form else {}),
+        "thinking": list(astuple(prompt.thinking)),
     }
 
 
@@ -83,6 +86,7 @@ def put_together(frame: Mapping[str, Any], fetch: Callable[[Reference], Block]) 
         max_output_tokens=frame["max_output_tokens"],
         cache_key=frame["cache_key"],
         form=frame.get("form", {}),
+        thinking=Thinking(*frame.get("thinking", ())),
     )
 
 

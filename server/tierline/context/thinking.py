@@ -8,7 +8,7 @@ keeps it, since an undone change can make it valid again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import define, evolve, field
@@ -39,9 +39,12 @@ class Binding:
         return Reasoning(strategy, data, self.maker, self._prefix.behind(before))
 
 
-def keep_valid(prompt: Prompt, maker: Maker | None) -> tuple[Prompt, int]:
+def keep_valid(
+    prompt: Prompt, maker: Maker | None, refused: Collection[str] = ()
+) -> tuple[Prompt, int]:
     """The prompt, in its strict form, without the thinking that its reader would not take back, and
-    how many pieces were left out. Without a ``maker`` all of it is.
+    how many pieces were left out. Without a ``maker`` all of it is. ``refused`` are the prefixes of
+    thinking that the service did not take.
     """
     if not any(_reasons(message) for message in prompt.messages):
         return prompt, 0
@@ -50,7 +53,7 @@ def keep_valid(prompt: Prompt, maker: Maker | None) -> tuple[Prompt, int]:
     lost = 0
     for message in prompt.messages:
         if _reasons(message):
-            blocks = _valid(message, prefix, maker)
+            blocks = _valid(message, prefix, maker, refused)
             lost += len(message.blocks) - len(blocks)
             if len(blocks) < len(message.blocks):
                 message = PromptMessage(message.role, blocks)  # noqa: PLW2901
@@ -59,12 +62,14 @@ def keep_valid(prompt: Prompt, maker: Maker | None) -> tuple[Prompt, int]:
     return evolve(prompt, messages=tuple(messages)), lost
 
 
-def _valid(message: PromptMessage, prefix: Prefix, maker: Maker | None) -> tuple[PromptBlock, ...]:
+def _valid(
+    message: PromptMessage, prefix: Prefix, maker: Maker | None, refused: Collection[str]
+) -> tuple[PromptBlock, ...]:
     kept: list[PromptBlock] = []
     for entry in message.blocks:
         block = entry.block
         if isinstance(block, Reasoning):
-            if block.maker != maker:
+            if block.maker != maker or block.prefix in refused:
                 continue
             if bound(block) and block.prefix != prefix.behind([before.block for before in kept]):
                 continue

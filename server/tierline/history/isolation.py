@@ -21,10 +21,14 @@ def compatible(made_by: str, active: str) -> bool:
 
 
 def isolate(
-    messages: Iterable[Message], active: str, maker: Maker | None = None
+    messages: Iterable[Message],
+    active: str,
+    maker: Maker | None = None,
+    *,
+    reasoned: bool = False,
 ) -> tuple[Message, ...]:
     """The history as the active strategy may see it; of thinking only what ``maker`` made, if one
-    is named.
+    is named. ``reasoned``: calls that its own thinking did not lead to are foreign as well.
 
     Of a foreign message its plain text stays (in a ``tool`` message there is none); a message of
     which nothing stays is left out. A result of our own whose call was foreign goes with the call.
@@ -36,6 +40,8 @@ def isolate(
             kept.append(message)
             continue
         ours = compatible(message.parsing_strategy, active)
+        if reasoned and message.role == "assistant":
+            ours = ours and any(_made_by(block, maker) for block in message.content)
         gone = foreign_calls.setdefault(message.session_id, set())
         for block in message.content:
             if isinstance(block, ToolUse):
@@ -59,6 +65,10 @@ def _may_cross(block: Block, ours: bool, gone: set[str], active: str, maker: Mak
             return ours and block.tool_use_id not in gone
         case Reasoning():
             return compatible(block.strategy, active) and maker in (None, block.maker)
+
+
+def _made_by(block: Block, maker: Maker | None) -> bool:
+    return isinstance(block, Reasoning) and block.maker == maker
 
 
 def _is_result(block: Block) -> bool:

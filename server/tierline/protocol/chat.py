@@ -86,6 +86,25 @@ class ModeResult:
 
 
 @define
+class EffortParams:
+    """How much the model is to think, in this run; empty only asks, auto is the model's default."""
+
+    effort: Literal["", "auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"] = ""
+
+
+@define
+class EffortResult:
+    """How much the model is to think."""
+
+    effort: str
+    """As it was chosen or set."""
+    in_force: str
+    """What this model is told: the nearest that it has. auto: nothing."""
+    choices: list[str]
+    """What can be chosen for this model; empty if it cannot be told."""
+
+
+@define
 class ProviderListResult:
     """All providers, the active one marked."""
 

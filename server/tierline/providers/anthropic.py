@@ -25,7 +25,8 @@ from tierline.providers.transport import Endpoint, checked, http_options, send
 
 _SERVICE = "Anthropic"
 _ADDRESS = "https://api.anthropic.com"
-_COUNTED = ("model", "tools", "system", "messages")
+_COUNTED = ("model", "tools", "system", "messages", "thinking", "output_config")
+_BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
 BODIES = (render_anthropic.body,)
 
@@ -54,7 +55,7 @@ class AnthropicProvider:
 
     async def stream(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
         """See ``Provider.stream``."""
-        client = await self._connected()
+        client = _speaking(await self._connected(), request)
 
         endpoint = self._endpoint
 
@@ -78,7 +79,7 @@ class AnthropicProvider:
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """See ``Provider.count_tokens``. Tried once: a count is never worth a wait."""
-        client = await self._connected()
+        client = _speaking(await self._connected(), request)
         body = {key: request.body[key] for key in _COUNTED if key in request.body}
         try:
             answer = await client.post(
@@ -137,3 +138,10 @@ class AnthropicProvider:
             timeout=options["timeout"],
             http_client=DefaultAsyncHttpxClient(**options),
         )
+
+
+def _speaking(client: Any, request: RenderedRequest) -> Any:
+    """The client with the beta header that the request's fields need."""
+    if not request.body.get("thinking", {}).get("block_binding"):
+        return client
+    return client.with_options(default_headers={"anthropic-beta": _BINDING_BETA})

@@ -15,6 +15,7 @@ from tierline.providers.profile import Profile, Profiles, corrected, sentence
 from tierline.providers.refusals import refusal
 
 MOST_CORRECTIONS = 8
+_CORRECTABLE = frozenset({"bad_request", "unavailable", "thinking_unknown"})
 
 
 @define
@@ -40,8 +41,10 @@ class Corrections:
     def after(self, error: RequestFailed) -> Adapted | None:
         """The request as it may be taken after this refusal; None if nothing can be done."""
         prompt, said = self.request.prompt, error.said
-        if prompt is None or said is None or error.code not in ("bad_request", "unavailable"):
+        if prompt is None or said is None or error.code not in _CORRECTABLE:
             return None
+        if error.code == "thinking_unknown" and prompt.thinking.drop:
+            return None  # of what is said about thinking only that goes, see ``Recall``
         found = refusal(said, self.request.body) if len(self._sent) <= MOST_CORRECTIONS else None
         changed = corrected(self._profile, found) if found is not None else {}
         if found is None or not changed:

@@ -15,6 +15,7 @@ from typing import Any
 from tierline.providers.base import ProviderError
 from tierline.providers.overflows import Overflow, overflow
 from tierline.providers.refusals import Said
+from tierline.providers.thinking_refusals import about_thinking
 
 _KEYS = re.compile(
     r"\b(?:sk|pk|key|token|bearer)[-_ ][A-Za-z0-9_\-.*]{6,}|\bBearer\s+\S+|[?&]key=[^\s&]+", re.I
@@ -94,6 +95,13 @@ def _from_status(  # noqa: PLR0911 (one return for each kind of answer)
         )
         failed.overflow = found
         return failed
+    if refused := about_thinking(status, text):
+        return RequestFailed(
+            refused,
+            f"{service} refused the request because of the model's thinking{said}",
+            "Retry, or choose another effort or model.",
+            http_status=status,
+        )
     if status in (401, 403) or kind == "authentication_error":
         # Providers repeat parts of the key in this text, so it is not shown.
         what = "did not accept the key" if status != 403 else "does not let this key do that"

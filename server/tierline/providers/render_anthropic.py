@@ -42,7 +42,18 @@ def front(prompt: Prompt) -> dict[str, Any]:
 
 def back(prompt: Prompt) -> dict[str, Any]:
     """What stands behind the texts."""
-    return {"max_tokens": prompt.max_output_tokens, "stream": True}
+    asked = prompt.thinking
+    shape: dict[str, Any] = {"max_tokens": prompt.max_output_tokens}
+    if asked.mode:
+        thinking: dict[str, Any] = {"type": asked.mode}
+        if asked.shown:
+            thinking["display"] = "summarized"
+        if asked.drop:
+            thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+        shape["thinking"] = thinking
+    if asked.effort:
+        shape["output_config"] = {"effort": asked.effort}
+    return {**shape, "stream": True}
 
 
 def tools(specs: Iterable[ToolSpec], mark: Ttl | None) -> list[dict[str, Any]]:

@@ -59,6 +59,8 @@ def back(prompt: Prompt, *, official: bool) -> dict[str, Any]:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+    if prompt.thinking.effort:
+        shape["reasoning_effort"] = prompt.thinking.effort
     if official and prompt.cache_key:
         shape["prompt_cache_key"] = prompt.cache_key
     return shape

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from attrs import evolve
 
 from tierline.context.blocks import Text
+from tierline.context.effort import room
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
@@ -44,7 +45,8 @@ class Asker:
             model=facts.name,
             system=(),
             messages=(PromptMessage("user", (PromptBlock(Text(question), "ask"),)),),
-            max_output_tokens=max_output_tokens,
+            max_output_tokens=max_output_tokens + room(facts, "none"),
+            thinking=self._models.thinking(facts, "none"),
         )
         request = provider.render(strict(prompt, strategy=provider.strategy))
         said, usage = [], Usage()

@@ -33,6 +33,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/provider/list": lambda session, params: session.models.listed(params),
     "tierline/provider/select": lambda session, params: session.models.select(params),
     "tierline/provider/setKey": lambda session, params: session.models.set_key(params),
+    "tierline/model/effort": lambda session, params: session.models.effort(params),
     "tierline/plan/get": lambda session, params: session.plans.get(params),
     "tierline/plan/list": lambda session, params: session.plans.listed(params),
     "tierline/plan/explain": lambda session, params: session.plans.explain(params),

@@ -15,8 +15,10 @@ from tierline.config import Settings
 from tierline.context import modelwords
 from tierline.context.blocks import Maker
 from tierline.context.counting import TokenCounter
+from tierline.context.effort import Effort, choices, nearest, thinking
 from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts
+from tierline.context.prompt import Thinking
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError, RenderedRequest
 from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
@@ -29,6 +31,10 @@ from tierline.session.events import EventBus
 from tierline.session.profiles import ServerProfiles, profiled
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
+from tierline.session.state.recall import Recall
+
+_OWN = ("", "api.anthropic.com", "api.openai.com")
+"""Hosts of the providers themselves."""
 
 MOST_BODY_BYTES = 32_000_000
 """Anthropic takes so much, and others that much or more; a refusal teaches less."""
@@ -68,6 +74,7 @@ class ModelService:
         self._held: Choice | None = None
         self._told: set[str] = set()
         """Unknown models that the user has been told of."""
+        self.recall = Recall()
 
     async def start(self) -> None:
         """Ask the editor for its models if the settings want one of them."""
@@ -168,6 +175,26 @@ class ModelService:
             self._secrets.pop(params.provider, None)
         return await self._changed()
 
+    async def effort(self, params: p.EffortParams) -> p.EffortResult:
+        """How much the model is to think; counts from the next request on.
+
+        Raises:
+            TierlineError: ``invalid_params`` if this model cannot be told so.
+        """
+        facts = self.facts()
+        known = choices(facts)
+        if params.effort and params.effort not in (*known, "auto"):
+            raise TierlineError(
+                "invalid_params",
+                f"{facts.name} cannot be told to think with the effort {params.effort}.",
+                f"Choose {', '.join(known)}." if known else "Choose a model that thinks.",
+            )
+        if params.effort:
+            self._preferences.effort_now = params.effort
+            await self._changed()
+        wanted = self._preferences.effort
+        return p.EffortResult(wanted, nearest(facts, wanted), list(known))
+
     # --- for the turn ----------------------------------------------------------------------------
 
     @contextmanager
@@ -224,7 +251,16 @@ class ModelService:
         choice = self._choice_or_none()
         if choice is None:
             return Maker()
-        return Maker(urlsplit(choice.base_url).netloc or choice.kind, choice.model)
+        host = urlsplit(choice.base_url).netloc
+        return Maker(choice.kind if host in _OWN else host, choice.model)
+
+    def thinking(self, facts: ModelFacts, wanted: Effort | None = None) -> Thinking:
+        """How a model is asked to think: as the user set it, unless another effort is wanted."""
+        maker = self.maker
+        if not self.recall.speaks(maker):
+            return Thinking()
+        drop = maker.service == "anthropic" and self.recall.drops(maker)
+        return thinking(facts, wanted or self._preferences.effort, drop=drop)
 
     def choice(self) -> Choice | None:
         """What would be used now."""

@@ -8,6 +8,7 @@ import { t } from '../shared/l10n';
 export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>> = {
   provider: ['provider', 'name'],
   model: ['provider', 'model'],
+  effort: ['provider', 'effort'],
   baseUrl: ['provider', 'baseUrl'],
   localModelPath: ['provider', 'localModelPath'],
   useLocalServer: ['provider', 'useLocalServer'],

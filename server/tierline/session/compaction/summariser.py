@@ -138,6 +138,7 @@ class Summariser:
             system=(PromptBlock(Text(system), "system:compaction"),),
             messages=(PromptMessage("user", (PromptBlock(Text(text), "prompt"),)),),
             max_output_tokens=min(self._room(tokens, facts.window), facts.max_output_tokens),
+            thinking=self.models.thinking(facts, "none"),
         )
         request = provider.render(strict(prompt, strategy=provider.strategy))
         answer: list[str] = []

@@ -16,7 +16,7 @@ from tierline.context.limits import Limits
 from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import Absent
-from tierline.context.prompt import PromptBlock, ToolSpec
+from tierline.context.prompt import PromptBlock, Thinking, ToolSpec
 from tierline.context.tiers.base import AppliedEdit, Sent, Signals
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
@@ -50,6 +50,11 @@ class Snapshot:
     absent: tuple[Absent, ...]
     maker: Maker = field(factory=Maker)
     """Who reads the request, and is given back its own thinking."""
+    reasoned: bool = False
+    """The service refuses calls without the thinking that led to them."""
+    refused: frozenset[str] = frozenset()
+    """Prefixes of thinking that the service did not take."""
+    thinking: Thinking = field(factory=Thinking)
     active_group: str = ""
     tail: tuple[PromptBlock, ...] = ()
     memos: tuple[Item, ...] = ()
@@ -150,7 +155,9 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> Candidate
     # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
     strategy = snapshot.strategy if snapshot.tools else "text"
     chosen = snapshot.messages if snapshot.memory is None else snapshot.memory.messages
-    messages: Sequence[Message] = isolate(chosen, strategy, snapshot.maker)
+    messages: Sequence[Message] = isolate(
+        chosen, strategy, snapshot.maker, reasoned=snapshot.reasoned
+    )
     if snapshot.meaning is not None and snapshot.selection == Strategy.RANKED:
         snapshot.meaning.warm(messages)
     messages = select(

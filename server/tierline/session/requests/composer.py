@@ -11,6 +11,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from tierline import protocol as p
+from tierline.context import effort
 from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.items import Item
@@ -234,6 +235,7 @@ class Composer:
             facts,
             margin=counter.margin,
             max_output_tokens=settings.context.max_output_tokens,
+            thinking_tokens=effort.room(facts, self._preferences.effort),
             shed_at=settings.context.shed_at_percent / 100,
             compaction_trigger_tokens=settings.compaction.compaction_trigger_tokens,
             compaction_enabled=settings.compaction.enabled,
@@ -263,6 +265,7 @@ class Composer:
     ) -> Snapshot:
         settings = self._preferences.settings
         facts = self._models.facts()
+        maker, recall = self._models.maker, self._models.recall
         counter = await self._counters.loaded(facts)
         self._sources.files.context.unshed()
         limits = self.limits(facts, counter)
@@ -277,13 +280,16 @@ class Composer:
         selection = selection_of(self._conversation.strategy, self._conversation.window)
         memory = None
         if selection == Strategy.LEVELS:
-            isolated = isolate(messages, self._models.strategy, self._models.maker)
+            isolated = isolate(messages, self._models.strategy, maker)
             memory = await self._sources.memory.view(isolated, turn, limits.max_input_tokens)
         read = await asyncio.to_thread(self._read, turn, counter)
         return Snapshot(
             facts=facts,
             strategy=self._models.strategy,
-            maker=self._models.maker,
+            maker=maker,
+            reasoned=recall.demands(maker),
+            refused=frozenset(recall.refused),
+            thinking=self._models.thinking(facts),
             mode=self._preferences.mode,
             limits=limits,
             messages=tuple(messages),
@@ -364,14 +370,15 @@ class Composer:
         candidates = gather(snapshot, counter, self._known)
         self._known.keep(candidates.items)
         made = lay_out(candidates, snapshot, counter)
+        prompt = evolve(made.prompt, thinking=snapshot.thinking)
         return Composed(
             plan=made.plan,
-            prompt=made.prompt,
+            prompt=prompt,
             budget=self._budget(made.plan, snapshot, counter),
             context_line=context_line(made.plan, snapshot.mode),
             notices=made.notices,
             arrangement=made.arrangement,
-            rendered=provider.render(made.prompt) if provider is not None else None,
+            rendered=provider.render(prompt) if provider is not None else None,
         )
 
     def _budget(self, decided: ContextPlan, snapshot: Snapshot, counter: TokenCounter) -> p.Budget:

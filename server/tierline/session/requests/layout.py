@@ -180,7 +180,9 @@ def _form(
     messages, notices = limit_images(prompt.messages, sees=snapshot.facts.sees_images)
     prompt = evolve(prompt, messages=messages)
     if snapshot.active_group:
-        prompt, _lost = keep_valid(strict(prompt, strategy=snapshot.strategy), snapshot.maker)
+        prompt, _lost = keep_valid(
+            strict(prompt, strategy=snapshot.strategy), snapshot.maker, snapshot.refused
+        )
     used = tuple(one for i in items if (one := arranged.changed.get(i.key, i)) is not None)
     frame = counter.count(prompt) - sum(item.tokens for item in used)
     return _Form(used, accounted(arranged, sent, prompt), prompt, max(frame, 1), tuple(notices))

@@ -230,6 +230,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("why", "<file>", "Say why something was sent or left out.", slash_context.why),
     Command("cost", "", "Show what this conversation has cost.", slash_context.cost),
     Command("model", "[name]", "List the models, or choose one.", slash_context.model),
+    Command("effort", "[level]", "Say or choose how much the model thinks.", slash_context.effort),
     Command("compact", "", "Summarise the older part of the history now.", slash_context.compact),
     Command("files", "", "List the files in the context.", slash_context.files),
     Command("add", "<file>", "Put a file or folder into the context.", slash_context.add),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tierline import protocol as p
+from tierline.context.effort import EFFORTS
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -147,6 +148,23 @@ async def model(session: Session, rest: str) -> p.CommandResult:
         provider, name = rest, ""
     chosen = await session.models.select(p.ProviderSelectParams(provider or owner, name))
     return p.CommandResult("Model", f"{chosen.model} answers from now on. {chosen.why}".strip())
+
+
+async def effort(session: Session, rest: str) -> p.CommandResult:
+    """How much the model thinks, or another effort."""
+    params = p.EffortParams()
+    if rest:
+        wanted = next((effort for effort in EFFORTS if effort == rest.lower()), None)
+        if wanted is None:
+            raise _usage(f"/effort <{'|'.join(EFFORTS)}>")
+        params = p.EffortParams(wanted)
+    found = await session.models.effort(params)
+    model = session.models.facts().name
+    if not found.choices:
+        return p.CommandResult("Effort", f"{model} cannot be told how much to think.")
+    told = "is not told how much" if found.in_force == "auto" else f"thinks: {found.in_force}"
+    choices = ", ".join(found.choices)
+    return p.CommandResult("Effort", f"{model} {told}. It can be told: {choices}.")
 
 
 async def compact(session: Session, _rest: str) -> p.CommandResult:

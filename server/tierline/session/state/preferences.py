@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import define, field
 
 from tierline.config import Settings
+from tierline.context.effort import Effort
 from tierline.context.mode import ContextMode
 
 
@@ -16,5 +17,12 @@ class Preferences:
     mode: ContextMode = ContextMode.LIGHT
     strategy_now: str = ""
     """A history selection for this run alone (``tierline build --strategy``)."""
+    effort_now: Effort | None = None
+    """How much the model is to think, in this run alone."""
     read_only: bool = False
     """Nothing is written, no unfinished reply is taken up, nothing is indexed."""
+
+    @property
+    def effort(self) -> Effort:
+        """How much the model is to think."""
+        return self.effort_now or self.settings.provider.effort

@@ -185,14 +185,29 @@ class Rounds:
                 await self._stream(turn, composed)
                 break
             except ProviderError as error:
-                if error.code != "overflow" or turn.round.reply or len(sent) > MOST_CUTS:
+                if turn.round.reply or len(sent) > MOST_CUTS:
                     raise
-                composed = await self._smaller(turn, composed, error)
+                composed = await self._mended(turn, composed, error)
                 if composed.request.sha256 in sent:
                     raise
                 sent.add(composed.request.sha256)
                 self._tell(turn, composed)
         return composed, provider.strategy
+
+    async def _mended(self, turn: Turn, composed: Composed, error: ProviderError) -> Composed:
+        """The request as it may be taken after this refusal.
+
+        Raises:
+            ProviderError: nothing can be done about it.
+        """
+        if error.code == "overflow":
+            return await self._smaller(turn, composed, error)
+        models = self._models
+        said = models.recall.learn(error.code, composed.prompt, models.maker)
+        if not said:
+            raise error
+        self._bus.publish(p.Notice("info", said, error.code, turn.group_id))
+        return await self._composer.compose(turn)
 
     async def _smaller(self, turn: Turn, composed: Composed, error: ProviderError) -> Composed:
         """The request cut to what the provider says that it takes, or by a quarter.
