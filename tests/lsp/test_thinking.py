@@ -17,8 +17,8 @@ from tierline import protocol as p
 from wire.agents import Use
 from wire.enforcing import Answer, Family, enforcing
 from wire.rules_anthropic import Messages
-from wire.scripts import a_error, a_reply, o_error
-from wire.servers import wire_server
+from wire.scripts import a_end, a_error, a_reply, a_start, a_texts, a_thinking, o_error
+from wire.servers import Pause, Reply, wire_server
 
 LOOK = Use("list_files", {"pattern": "*.py"})
 READ = Use("read_file", {"path": "src/a.py"})
@@ -246,3 +246,35 @@ async def test_the_effort_can_be_chosen_in_the_chat_and_by_any_client(start: Sta
         assert "output_config" not in model.bodies[2]
         assert model.refused == []
         assert [r.reasoning for r in model.reports] == [0, 1, 2], "effort is no part of the prefix"
+
+
+# --- shown ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["anthropic", "deepseek"])
+async def test_thinking_is_shown_while_it_comes_and_kept_after_a_reload(
+    start: Start, family: Family
+) -> None:
+    with enforcing(family, [Answer("Yes.", "Let me think about that for a while.")]) as model:
+        editor = await start(model)
+        finished = await editor.chat("One")
+        streamed = "".join(b.text for b in editor.bodies(p.ReasoningDelta))
+        assert streamed == "Let me think about that for a while."
+        assert finished.message is not None
+        assert finished.message.thinking == streamed
+        assert finished.message.text == "Yes."
+        again = await start(model)
+        state = await again.ask("state/get")
+        assert [m.thinking for m in state.messages] == ["", streamed]
+
+
+async def test_how_long_the_model_thought_is_kept(start: Start) -> None:
+    parts = [*a_thinking(0, "Hm.")[:-1], Pause(1.2), *a_texts(1, "Yes.")]
+    with wire_server("anthropic", Reply([a_start(), *parts, *a_end()])) as model:
+        editor = await start(model)
+        finished = await editor.chat("One")
+        assert finished.message is not None
+        assert 1.0 <= finished.message.thinking_seconds <= 10
+        again = await start(model)
+        state = await again.ask("state/get")
+        assert state.messages[1].thinking_seconds == finished.message.thinking_seconds

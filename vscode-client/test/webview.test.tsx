@@ -324,6 +324,18 @@ describe('a conversation', () => {
     );
     expect(page.get('[data-testid=turn-status]').textContent).toBe('Next attempt in 4 s');
     expect(page.get('.reasoning').textContent).toContain('Hm.');
+    expect(page.get('.reasoning summary').textContent).toBe('Thinking');
+  });
+
+  it('keeps what the model thought, folded to one line, after the reply and a reload', () => {
+    const thought = { role: 'assistant', thinking: 'Hm.\n\nWell.' } as const;
+    page.ready({ messages: [message('u0'), message('a0', { ...thought, thinkingSeconds: 12.4 })] });
+    const details = page.get('[data-testid=thinking]');
+    expect(details.hasAttribute('open')).toBe(false);
+    expect(details.querySelector('summary')?.textContent).toBe('Thought for 12 s');
+    expect(details.textContent).toContain('Well.');
+    page.ready({ messages: [message('u0'), message('a1', { ...thought, thinkingSeconds: 0.3 })] });
+    expect(page.get('[data-testid=thinking] summary').textContent).toBe('Thought');
   });
 
   it('offers to try again after a failure, and only on the last message', () => {

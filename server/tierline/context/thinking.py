@@ -81,7 +81,7 @@ def _reasons(message: PromptMessage) -> bool:
     return not message.plain and any(isinstance(b.block, Reasoning) for b in message.blocks)
 
 
-def text_of(block: Reasoning) -> str:
+def readable(block: Reasoning) -> str:
     """What of a piece of thinking can be read; empty if it is sealed."""
     summary = block.data.get("summary")
     if isinstance(summary, list):

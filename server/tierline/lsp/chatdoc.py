@@ -37,6 +37,20 @@ class _Talk:
     pending: list[str] = field(factory=list)
     arrived: asyncio.Event = field(factory=asyncio.Event)
     ended: bool = False
+    thinking: bool = False
+    """A folded section is open."""
+
+    def fold(self) -> None:
+        """Thinking comes."""
+        if not self.thinking:
+            self.pending.append("\n\n<details><summary>Thinking</summary>\n\n")
+        self.thinking = True
+
+    def unfold(self) -> None:
+        """Something else comes."""
+        if self.thinking:
+            self.pending.append("\n\n</details>\n\n")
+        self.thinking = False
 
 
 class ChatDocuments:
@@ -100,11 +114,17 @@ class ChatDocuments:
         if talk is None:
             return
         match body:
+            case p.ReasoningDelta():
+                talk.fold()
+                talk.pending.append(body.text)
             case p.TextDelta():
+                talk.unfold()
                 talk.pending.append(body.text)
             case p.Notice():
+                talk.unfold()
                 talk.pending.append(f"\n\n*{body.text}*\n\n")
             case p.TurnFinished():
+                talk.unfold()
                 if body.outcome != "ok":
                     why = f"{body.error} {body.advice}".strip() or "Stopped."
                     talk.pending.append(f"\n\n*{why}*")

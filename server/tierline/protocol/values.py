@@ -225,6 +225,10 @@ class ChatMessage:
     """Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``."""
     state: str = ""
     """The STATE block that a reply ended with, without its heading; not part of ``text``."""
+    thinking: str = ""
+    """What can be read of the model's thinking before this reply."""
+    thinking_seconds: float = 0.0
+    """How long it thought; 0 if that is not known."""
     calls: list[ToolCallInfo] = field(factory=list)
     """The tools that an assistant's message calls, with what came of them. Messages with the role
     ``tool`` hold the results; a client that shows these rows need not show them."""

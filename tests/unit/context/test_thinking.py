@@ -6,7 +6,7 @@ from attrs import evolve
 
 from tierline.context.blocks import Block, Maker, Reasoning, Role, Text, ToolUse
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
-from tierline.context.thinking import SHOWN, Binding, keep_valid, text_of
+from tierline.context.thinking import SHOWN, Binding, keep_valid, readable
 
 ME = Maker("anthropic", "claude-sonnet-5-5")
 
@@ -32,7 +32,7 @@ def reply(prompt: Prompt, number: int, maker: Maker = ME, strategy: str = "anthr
 
 def numbers(prompt: Prompt) -> list[str]:
     blocks = (entry.block for message in prompt.messages for entry in message.blocks)
-    return [text_of(block) for block in blocks if isinstance(block, Reasoning)]
+    return [readable(block) for block in blocks if isinstance(block, Reasoning)]
 
 
 def test_thinking_behind_its_own_prefix_stays() -> None:
@@ -94,8 +94,8 @@ def test_marks_do_not_matter() -> None:
 
 
 def test_thinking_can_be_read_where_it_is_not_sealed() -> None:
-    assert text_of(Reasoning(SHOWN, {"text": "hm"})) == "hm"
-    assert text_of(Reasoning("openai", {"reasoning_content": "hm"})) == "hm"
+    assert readable(Reasoning(SHOWN, {"text": "hm"})) == "hm"
+    assert readable(Reasoning("openai", {"reasoning_content": "hm"})) == "hm"
     parts = [{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"}]
-    assert text_of(Reasoning("openai", {"type": "reasoning", "summary": parts})) == "a\n\nb"
-    assert text_of(Reasoning("anthropic", {"type": "redacted_thinking", "data": "x"})) == ""
+    assert readable(Reasoning("openai", {"type": "reasoning", "summary": parts})) == "a\n\nb"
+    assert readable(Reasoning("anthropic", {"type": "redacted_thinking", "data": "x"})) == ""

@@ -277,6 +277,8 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     note: '',
     contextLine: '',
     state: '',
+    thinking: turn?.reasoning ?? '',
+    thinkingSeconds: 0,
     calls: [],
     covered: '',
     compaction: '',

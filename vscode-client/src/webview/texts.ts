@@ -35,6 +35,8 @@ export const texts = {
   table: t('Table'),
   codeIn: (language: string) => (language === '' ? t('Code') : t('Code: {0}', language)),
   thinking: t('Thinking'),
+  thought: t('Thought'),
+  thoughtFor: (seconds: string) => t('Thought for {0} s', seconds),
   writing: t('Writing…'),
   preparing: t('Preparing…'),
   waiting: t('Waiting for the first words…'),

@@ -69,6 +69,8 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     note: '',
     contextLine: '',
     state: '',
+    thinking: '',
+    thinkingSeconds: 0,
     covered: '',
     compaction: '',
     calls: [],

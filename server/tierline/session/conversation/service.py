@@ -10,6 +10,7 @@ from attrs import asdict
 
 from tierline import protocol as p
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
+from tierline.context.thinking import readable
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action
@@ -176,6 +177,7 @@ class Conversation:
         note: str = "",
         cut: bool = False,
         identifier: str = "",
+        thinking_seconds: float = 0.0,
     ) -> tuple[Message, str]:
         """Write a reply durably, whole or as far as it came. Returns as ``add_user`` does.
 
@@ -206,6 +208,7 @@ class Conversation:
                     ("plan_id", plan_id),
                     ("note", note),
                     ("unfinished_state", unfinished),
+                    ("thinking_seconds", round(thinking_seconds, 1)),
                 )
                 if value
             },
@@ -354,6 +357,12 @@ class Conversation:
             role=message.role,
             text=text,
             state=state,
+            thinking="\n\n".join(
+                thought
+                for b in message.content
+                if isinstance(b, Reasoning) and (thought := readable(b).strip())
+            ),
+            thinking_seconds=_seconds(message.meta.get("thinking_seconds")),
             status=message.status,
             timestamp=message.timestamp,
             tokens=weight,
@@ -394,6 +403,10 @@ def take_state(content: tuple[Block, ...]) -> tuple[tuple[Block, ...], str | Non
     without = (*content[:last], *rest, *content[last + 1 :])
     kept = any(visible(b) for b in without if not isinstance(b, Reasoning))
     return (without if kept else content), found.state
+
+
+def _seconds(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and value > 0 else 0.0
 
 
 def _figures(usage: p.UsageInfo | None) -> dict[str, Any]:

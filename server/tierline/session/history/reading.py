@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.fences import fence
+from tierline.context.thinking import readable
 from tierline.history.messages import Message
 from tierline.history.state import anchor
 
@@ -64,8 +65,14 @@ def _block(block: object) -> str:
             inner = "\n".join(_block(part) for part in block.content) or "(no output)"
             return f"**Result**{' (error)' if block.is_error else ''}\n\n{fence(inner, '')}"
         case Reasoning():
-            return "*[the model's thinking]*"
+            return _folded(readable(block).strip())
     return str(block)
+
+
+def _folded(thinking: str) -> str:
+    if not thinking:
+        return "*[the model's thinking]*"
+    return f"<details><summary>Thinking</summary>\n\n{thinking}\n\n</details>"
 
 
 def _first(text: str) -> str:

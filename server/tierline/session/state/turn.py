@@ -10,7 +10,7 @@ from attrs import define, field
 
 from tierline import protocol as p
 from tierline.context.blocks import Block, Reasoning, Text, ToolUse, visible
-from tierline.context.thinking import SHOWN, Binding, text_of
+from tierline.context.thinking import SHOWN, Binding, readable
 from tierline.history.messages import Message
 from tierline.history.state import StreamFilter
 from tierline.providers.base import Stop, ToolCall, Usage
@@ -29,6 +29,9 @@ class Round:
     """What the reply's thinking is bound to."""
     thought: list[str] = field(factory=list)
     """Pieces of thinking that no whole block has held yet."""
+    thinking_since: float = 0.0
+    """When the thinking that comes now began, by the monotonic clock; 0 while none comes."""
+    thinking_seconds: float = 0.0
     closed: int = 0
     """Pieces of ``reply`` that are in ``blocks``."""
     calls: list[ToolCall] = field(factory=list)
@@ -86,13 +89,24 @@ class Round:
         self._close_text()
         self.blocks.append(ToolUse(unique, call.name, call.input))
 
+    def think(self, text: str) -> None:
+        """More of the thinking came."""
+        self.thought.append(text)
+        self.thinking_since = self.thinking_since or time.monotonic()
+
+    def stop_thinking(self) -> None:
+        """Something else came."""
+        if self.thinking_since:
+            self.thinking_seconds += time.monotonic() - self.thinking_since
+            self.thinking_since = 0.0
+
     def add_reasoning(self, strategy: str, data: Mapping[str, Any]) -> None:
         """A whole piece of thinking came, which is to be sent back."""
         self._close_text()
         if self.binding is not None:
             block = self.binding.bind(strategy, data, self.blocks)
             self.blocks.append(block)
-            if text_of(block):
+            if readable(block):
                 self.thought.clear()
 
     @property

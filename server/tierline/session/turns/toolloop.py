@@ -16,7 +16,7 @@ from contextlib import aclosing
 from attrs import evolve
 
 from tierline import protocol as p
-from tierline.context.blocks import Text, ToolResult
+from tierline.context.blocks import Reasoning, Text, ToolResult
 from tierline.context.thinking import Binding
 from tierline.errors import TierlineError
 from tierline.history.groups import calls
@@ -258,14 +258,16 @@ class Rounds:
                     await self._composer.accepted(composed)
                 match event:
                     case TextDelta(text=text):
+                        turn.round.stop_thinking()
                         turn.round.reply.append(text)
                         self._drafts.grown(turn)
                         if shown := turn.round.show(text):
                             self._bus.publish(p.TextDelta(turn.group_id, shown))
                     case ReasoningDelta(text=text):
-                        turn.round.thought.append(text)
+                        turn.round.think(text)
                         self._bus.publish(p.ReasoningDelta(turn.group_id, text))
                     case ReasoningDone(data=data):
+                        turn.round.stop_thinking()
                         turn.round.add_reasoning(provider.strategy, data)
                         self._drafts.grown(turn)
                     case ToolCall():
@@ -301,7 +303,8 @@ class Rounds:
         incomplete = stop.reason == "incomplete"
         self._notices(turn, composed, stop)
         content = turn.round.content()
-        if not content:
+        silent = all(isinstance(block, Reasoning) for block in content)
+        if not content or (silent and stop.reason in ("end", "other")):
             raise EmptyReplyError
         usage = self._composer.settle(composed, turn.round.usage, turn.round.partial)
         turn.round.cache = await self._cache.report(turn.group_id)
@@ -316,6 +319,7 @@ class Rounds:
             plan_id=composed.plan.plan_id,
             note=INCOMPLETE_NOTICE if incomplete else "",
             cut=stop.reason == "output_limit",
+            thinking_seconds=turn.round.thinking_seconds,
         )
         turn.round.recorded, turn.round.message, turn.round.open = (
             True,

@@ -138,6 +138,7 @@ function Reply(props: MessageProps): JSX.Element {
       data-id={message.id}
       aria-label={texts.tierline}
     >
+      <Thinking text={message.thinking} seconds={message.thinkingSeconds} />
       <Markdown text={message.text} final store={store} />
       {message.state !== '' && <StateBlock text={message.state} />}
       <Calls calls={message.calls} edits={edits} consents={consents} store={store} />
@@ -222,6 +223,23 @@ function Tools({ message, store }: { message: ShownMessage; store: Store }): JSX
         onClick={() => act(store, 'remove', message)}
       />
     </span>
+  );
+}
+
+/** What the model thought before it answered, folded to one line. */
+function Thinking(props: {
+  text: string;
+  seconds?: number;
+  running?: boolean;
+}): JSX.Element | null {
+  const { text, seconds = 0, running = false } = props;
+  if (text === '') return null;
+  const done = seconds >= 1 ? texts.thoughtFor(String(Math.round(seconds))) : texts.thought;
+  return (
+    <details class="reasoning" data-testid="thinking">
+      <summary>{running ? texts.thinking : done}</summary>
+      <div class="reasoning-text">{text}</div>
+    </details>
   );
 }
 
@@ -314,12 +332,7 @@ export function Streaming({ turn, store }: { turn: RunningTurn; store: Store }):
       aria-label={texts.tierline}
       aria-busy="true"
     >
-      {turn.reasoning !== '' && (
-        <details class="reasoning">
-          <summary>{texts.thinking}</summary>
-          <div class="reasoning-text">{turn.reasoning}</div>
-        </details>
-      )}
+      <Thinking text={turn.reasoning} running={turn.text === ''} />
       <Markdown text={turn.text} final={false} store={store} />
       <div class="turn-status" data-testid="turn-status">
         <span class="pulse" aria-hidden="true" />
