@@ -18,7 +18,7 @@ from wire.agents import Use
 from wire.enforcing import Answer, Family, enforcing
 from wire.rules_anthropic import Messages
 from wire.scripts import a_end, a_error, a_reply, a_start, a_texts, a_thinking, o_error
-from wire.servers import Pause, Reply, wire_server
+from wire.servers import Act, Pause, Reply, wire_server
 
 LOOK = Use("list_files", {"pattern": "*.py"})
 READ = Use("read_file", {"path": "src/a.py"})
@@ -269,7 +269,7 @@ async def test_thinking_is_shown_while_it_comes_and_kept_after_a_reload(
 
 
 async def test_how_long_the_model_thought_is_kept(start: Start) -> None:
-    parts = [*a_thinking(0, "Hm.")[:-1], Pause(1.2), *a_texts(1, "Yes.")]
+    parts: list[bytes | Act] = [*a_thinking(0, "Hm.")[:-1], Pause(1.2), *a_texts(1, "Yes.")]
     with wire_server("anthropic", Reply([a_start(), *parts, *a_end()])) as model:
         editor = await start(model)
         finished = await editor.chat("One")
