@@ -329,6 +329,21 @@ export interface ModeResult {
   mode: 'off' | 'light' | 'heavy';
 }
 
+/** How much the model is to think, in this run; empty only asks, auto is the model's default. */
+export interface EffortParams {
+  effort?: '' | 'auto' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+}
+
+/** How much the model is to think. */
+export interface EffortResult {
+  /** As it was chosen or set. */
+  effort: string;
+  /** What this model is told: the nearest that it has. auto: nothing. */
+  inForce: string;
+  /** What can be chosen for this model; empty if it cannot be told. */
+  choices: string[];
+}
+
 /** All providers, the active one marked. */
 export interface ProviderListResult {
   providers: ProviderInfo[];
@@ -1498,6 +1513,10 @@ export interface ChatMessage {
   contextLine: string;
   /** The STATE block that a reply ended with, without its heading; not part of ``text``. */
   state: string;
+  /** What can be read of the model's thinking before this reply. */
+  thinking: string;
+  /** How long it thought; 0 if that is not known. */
+  thinkingSeconds: number;
   /** The tools that an assistant's message calls, with what came of them. Messages with the role ``tool`` hold the results; a client that shows these rows need not show them. */
   calls: ToolCallInfo[];
   /** What the turn took, sums over all its requests: at the turn's last reply, or at its prompt if the provider answered without a reply coming of it. Null at the other messages, while the turn runs, and where it is not known. */
@@ -1603,6 +1622,8 @@ export interface Requests {
   'tierline/provider/select': [ProviderSelectParams, ProviderInfo];
   /** Hand over a key. */
   'tierline/provider/setKey': [ProviderKeyParams, ProviderInfo];
+  /** How much the model thinks. */
+  'tierline/model/effort': [EffortParams, EffortResult];
   /** A stored plan with all its entries. */
   'tierline/plan/get': [PlanParams, PlanInfo];
   /** Stored plans, newest first. */
