@@ -25,11 +25,11 @@ from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
     AppliedEdit,
     Arrangement,
-    Moment,
-    Sent,
+    CacheState,
+    Pricing,
+    RequestContext,
     Signals,
     StabilityPolicy,
-    Tariff,
 )
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
@@ -126,7 +126,7 @@ class World:
     files: dict[str, str] = field(factory=dict)
     turns: list[Turn] = field(factory=list)
     summary: str = ""
-    sent: Sent = field(factory=Sent)
+    sent: CacheState = field(factory=CacheState)
     now: float = 1_000_000.0
     system: str = "You are a programming assistant. " * 200
     extra: list[Item] = field(factory=list)
@@ -199,7 +199,7 @@ class World:
         )
 
     def restart(self) -> None:
-        self.sent = Sent.from_json(json.loads(json.dumps(self.sent.to_json())))
+        self.sent = CacheState.from_json(json.loads(json.dumps(self.sent.to_json())))
 
     # --- a request -------------------------------------------------------------------------------
 
@@ -229,8 +229,8 @@ class World:
                     role: HistoryRole = "tool" if place else said.role
                     yield message(identifier, turn.id, role, *(b.block for b in said.blocks))
 
-    def moment(self) -> Moment:
-        return Moment(
+    def moment(self) -> RequestContext:
+        return RequestContext(
             self.now,
             self.facts.name,
             json.dumps([t.name for t in self.tools]),
@@ -242,7 +242,7 @@ class World:
 
     def arrange(self) -> Arrangement:
         items = self.items()
-        return self.policy.arrange(items, self.sent, self.moment(), Tariff.of(self.facts))
+        return self.policy.arrange(items, self.sent, self.moment(), Pricing.of(self.facts))
 
     def prompt(self, arrangement: Arrangement) -> Prompt:
         return assemble(arrangement, facts=self.facts, tools=self.tools)

@@ -27,13 +27,13 @@ from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
     AppliedEdit,
     Arrangement,
+    CacheState,
     Kind,
-    Moment,
     Parts,
-    Sent,
+    Pricing,
+    RequestContext,
     Signals,
     StabilityPolicy,
-    Tariff,
     Tier,
     advance,
     piece_of,
@@ -76,7 +76,7 @@ class AppendOnly:
     name: str = field(default="append_only", init=False)
 
     def arrange(
-        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+        self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         parts = Parts.of(items)
         parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
@@ -108,7 +108,7 @@ class AppendOnly:
         following = advance(sent, clock, parts, self.name, ttl="5m", state=state.to_json())
         return Arrangement(self.name, tuple(pieces), marks, "5m", following)
 
-    def purge(self, sent: Sent, prefix: str) -> Sent:
+    def purge(self, sent: CacheState, prefix: str) -> CacheState:
         return sent
 
 
@@ -130,14 +130,14 @@ class NotesLeave:
     name = "log_structured"
 
     def arrange(
-        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+        self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         tail = [piece_of(item, Tier.TAIL) for item in items if item.volatile]
         stays = [item for item in items if not item.volatile]
         arranged = LogStructured().arrange(stays, sent, clock, prices)
         return evolve(arranged, pieces=(*arranged.pieces, *tail))
 
-    def purge(self, sent: Sent, prefix: str) -> Sent:
+    def purge(self, sent: CacheState, prefix: str) -> CacheState:
         return sent
 
 

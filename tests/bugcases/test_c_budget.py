@@ -18,7 +18,7 @@ from tierline.context.items import Item, Section
 from tierline.context.limits import Limits, compaction_trigger, should_compact
 from tierline.context.plan import Absent, ContextPlan, explain, plan
 from tierline.context.strict import strict
-from tierline.context.tiers.base import Moment, Sent, Tariff
+from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.history.groups import atoms
 from tierline.history.messages import Message
@@ -50,9 +50,9 @@ def message(number: int, role: Any, *blocks: Any, group: str = "g") -> Message:
 def send(made: ContextPlan, items: list[Item], group: str) -> RenderedRequest:
     items = list(made.select(items))
     facts = COUNTER.model
-    moment = Moment(now=1_700_000_000.0, model=facts.name, active_group=group)
+    moment = RequestContext(now=1_700_000_000.0, model=facts.name, active_group=group)
     policy = LogStructured(count=COUNTER.count)
-    arranged = policy.arrange(items, Sent(), moment, Tariff.of(facts))
+    arranged = policy.arrange(items, CacheState(), moment, Pricing.of(facts))
     prompt = assemble(
         arranged, facts=facts, count=COUNTER.count, max_output_tokens=made.max_output_tokens
     )

@@ -14,7 +14,7 @@ from benchmarks.cache_simulator import CacheSimulator
 from tierline.context.blocks import Text
 from tierline.context.strict import strict
 from tierline.context.tiers.attribution import Cause, Figures, attribute
-from tierline.context.tiers.base import Tariff, Tier
+from tierline.context.tiers.base import Pricing, Tier
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Shape, overlap, shape
 from tierworld import FACTS, POLICIES, World
@@ -87,7 +87,7 @@ def test_a_provider_that_keeps_its_promise_is_never_blamed(
         assert now.tokens == quarters[2]
         found = attribute(before, now, figures, QUARTERS)
         if before is not None:
-            seen = overlap(before, now, Tariff.of(QUARTERS))
+            seen = overlap(before, now, Pricing.of(QUARTERS))
             alive = found.cause is not Cause.EXPIRED and world.now - before.at <= 300
             if alive:
                 assert seen.readable <= quarters[0], "what can be read is read"

@@ -26,7 +26,7 @@ from tierline.context.items import Item
 from tierline.context.plan import plan
 from tierline.context.prompt import PromptMessage
 from tierline.context.strict import strict
-from tierline.context.tiers.base import Moment, Sent, Tariff
+from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.history.groups import KnownAtoms, atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
@@ -70,9 +70,9 @@ class Side:
         made = plan(items, limits(200_000), model="m", frame_tokens=9, turn="t")
         sent = world.sent
         if not self.hot:
-            sent = Sent.from_json(json.loads(json.dumps(sent.to_json())))
-        moment = Moment(world.now, world.facts.name, "", world.turns[-1].id, {}, ())
-        tariff = Tariff.of(world.facts)
+            sent = CacheState.from_json(json.loads(json.dumps(sent.to_json())))
+        moment = RequestContext(world.now, world.facts.name, "", world.turns[-1].id, {}, ())
+        tariff = Pricing.of(world.facts)
         arranged = world.policy.arrange(made.select(items), sent, moment, tariff)
         if accepted:
             world.sent = arranged.next

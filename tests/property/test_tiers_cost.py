@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tierline.context.prompt import Ttl
 from tierline.context.tiers import log_structured
-from tierline.context.tiers.base import Tariff, Tier
+from tierline.context.tiers.base import Pricing, Tier
 from tierline.context.tiers.cost import Account, Layout, weigh
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.rewrites import Choice, choose
@@ -24,17 +24,17 @@ from tierworld import World
 
 PRICES = st.sampled_from(
     [
-        Tariff(),
-        Tariff(input=5, read=0.5, write_5m=6.25, write_1h=10),
-        Tariff(read=0.5, write_5m=1.0, write_1h=1.0),
-        Tariff(read=0.02, write_5m=1.0, write_1h=1.0),
+        Pricing(),
+        Pricing(input=5, read=0.5, write_5m=6.25, write_1h=10),
+        Pricing(read=0.5, write_5m=1.0, write_1h=1.0),
+        Pricing(read=0.02, write_5m=1.0, write_1h=1.0),
     ]
 )
 ARRIVALS = st.lists(st.integers(0, 3000), min_size=1, max_size=25)
 """Tokens of overhead (stale text, differences) that each request adds."""
 
 
-def online(arrivals: list[int], bases: list[int], prices: Tariff) -> float:
+def online(arrivals: list[int], bases: list[int], prices: Pricing) -> float:
     """What the rule pays beyond reading a tidy prompt."""
     account = Account()
     overhead = 0
@@ -52,7 +52,7 @@ def online(arrivals: list[int], bases: list[int], prices: Tariff) -> float:
     return paid
 
 
-def clairvoyant(arrivals: list[int], bases: list[int], prices: Tariff) -> float:
+def clairvoyant(arrivals: list[int], bases: list[int], prices: Pricing) -> float:
     """The least that can be paid: the best request for the next rewrite, from the last one on."""
     end = len(arrivals)
 
@@ -71,14 +71,14 @@ def clairvoyant(arrivals: list[int], bases: list[int], prices: Tariff) -> float:
     return least(0)
 
 
-def price(base: int, prices: Tariff) -> float:
+def price(base: int, prices: Pricing) -> float:
     """A rewrite instead of reading the same tokens from the cache."""
     return base * (prices.write("5m") - prices.read)
 
 
 @given(ARRIVALS, st.integers(0, 20_000), PRICES)
 @settings(max_examples=400, deadline=None)
-def test_at_most_twice_the_clairvoyant(arrivals: list[int], base: int, prices: Tariff) -> None:
+def test_at_most_twice_the_clairvoyant(arrivals: list[int], base: int, prices: Pricing) -> None:
     bases = [base] * len(arrivals)
     ours, best = online(arrivals, bases, prices), clairvoyant(arrivals, bases, prices)
     assert best - 1e-6 <= ours <= 2 * best + 1e-6
@@ -87,7 +87,7 @@ def test_at_most_twice_the_clairvoyant(arrivals: list[int], base: int, prices: T
 @given(ARRIVALS, st.lists(st.integers(2_000, 6_000), min_size=25, max_size=25), PRICES)
 @settings(max_examples=400, deadline=None)
 def test_a_price_that_moves_costs_at_most_its_movement(
-    arrivals: list[int], bases: list[int], prices: Tariff
+    arrivals: list[int], bases: list[int], prices: Pricing
 ) -> None:
     """Nobody knows what a rewrite will cost later; twice the ratio of dearest to cheapest."""
     bases = bases[: len(arrivals)]
@@ -97,7 +97,7 @@ def test_a_price_that_moves_costs_at_most_its_movement(
 
 def test_the_bound_is_nearly_reached() -> None:
     """Whoever ends right after the purchase pays twice: the factor is not a loose one."""
-    prices = Tariff()
+    prices = Pricing()
     base = 10_000
     rents = int(price(base, prices) / prices.read / 50)
     arrivals = [rents] + [0] * 49
@@ -112,7 +112,7 @@ def test_the_bound_is_nearly_reached() -> None:
 
 @given(st.integers(1, 3000), st.integers(0, 9000), st.floats(0, 500), PRICES)
 def test_the_figures_that_are_shown_are_those_that_decide(
-    stale: int, behind: int, paid: float, prices: Tariff
+    stale: int, behind: int, paid: float, prices: Pricing
 ) -> None:
     """The breakdown shows the rent until now, this request included, beside the price."""
     account = Account(paid)
@@ -135,7 +135,7 @@ def test_the_figures_that_are_shown_are_those_that_decide(
 
 # --- the policy itself ---------------------------------------------------------------------------
 
-_DEAR = Tariff(read=0.5, minimum=0)
+_DEAR = Pricing(read=0.5, minimum=0)
 """Reading is dear, so that rewriting pays within a few requests."""
 _CHOICES: tuple[Cut | None, ...] = (None, ALL, Cut(Tier.LOG))
 

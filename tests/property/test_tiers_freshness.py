@@ -25,7 +25,7 @@ from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
 from tierline.context.strict import strict
-from tierline.context.tiers.base import Arrangement, Sent, Signals, Tariff
+from tierline.context.tiers.base import Arrangement, CacheState, Pricing, Signals
 from tierline.providers import render_anthropic, render_openai
 from tierline.session.requests.tiering import SentState
 from tierworld import FACTS, POLICIES, Turn, World, blocks, marks_of, prefix, text_item
@@ -278,7 +278,7 @@ class Freshness(RuleBasedStateMachine):
             else item
             for item in world.items()
         ]
-        return world.policy.arrange(items, world.sent, world.moment(), Tariff.of(world.facts))
+        return world.policy.arrange(items, world.sent, world.moment(), Pricing.of(world.facts))
 
     def _check(self, body: dict[str, Any], arranged: Arrangement, chain: tuple[str, str]) -> None:
         found = read(body)
@@ -327,5 +327,7 @@ def test_state_that_makes_no_sense_is_as_none() -> None:
     for broken in (
         {}, {"base": 3}, {"base": [], "log": [["x"]], "ends": [], "head": "", "rents": {}},
     ):  # fmt: skip
-        world.sent = Sent(policy="log_structured", model="claude-test", at=world.now, state=broken)
+        world.sent = CacheState(
+            policy="log_structured", model="claude-test", at=world.now, state=broken
+        )
         assert read(world.request()).files == {"a.py": LONG}

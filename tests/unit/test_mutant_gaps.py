@@ -22,7 +22,7 @@ from tierline.context.prompt_json import encode
 from tierline.context.retrieval.corpus import Corpus, document
 from tierline.context.retrieval.holdings import Holdings
 from tierline.context.retrieval.symbol import SourceFile, Symbol
-from tierline.context.tiers.base import Arrangement, Piece, Sent, Tier
+from tierline.context.tiers.base import Arrangement, CacheState, Piece, Tier
 from tierline.history.actions import rename, window
 from tierline.history.extract import Kind, digest
 from tierline.history.state import closes, extract
@@ -176,7 +176,7 @@ def test_a_breakpoint_stands_behind_all_tokens_up_to_it() -> None:
         Piece(f"p{n}", Tier.HEAD, Section.SYSTEM, tokens, f"text {n}")
         for n, tokens in enumerate((100, 200, 400, 800))
     )
-    arrangement = Arrangement("x", pieces, (3, 0, 1), "5m", Sent())
+    arrangement = Arrangement("x", pieces, (3, 0, 1), "5m", CacheState())
     assert _totals(50, arrangement) == {0: 150, 1: 350, 3: 1550}
 
 

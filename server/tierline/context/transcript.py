@@ -3,7 +3,7 @@
 The log has every message whole; what is sent of it may be shorter, and other texts stand between.
 Bytes that were sent stay as they are until a rewrite (``context/tiers/rewrites.py``), so the form
 has to be remembered: how far each tool result was cut, which messages go without their thinking,
-and what was sent for one prompt alone. It is kept with ``Sent``, across restarts.
+and what was sent for one prompt alone. It is kept with ``CacheState``, across restarts.
 """
 
 from __future__ import annotations

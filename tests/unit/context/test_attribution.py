@@ -11,7 +11,7 @@ from tierline.context.blocks import Reasoning, Text
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.context.tiers.attribution import Cause, Figures, attribute, duration, title
-from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Part, Shape, first_break, overlap, shape
@@ -176,7 +176,7 @@ def test_our_counts_are_brought_to_the_providers() -> None:
     assert found.outcome is Outcome.HIT
     assert found.offered == pytest.approx(1429, abs=1)
     dear = evolve(BEFORE, parts=tuple(evolve(p, tokens=900) for p in BEFORE.parts))
-    assert overlap(dear, now, Tariff.of(EXPLICIT)).readable == 2000
+    assert overlap(dear, now, Pricing.of(EXPLICIT)).readable == 2000
 
 
 def test_a_shape_has_hashes_marks_and_no_text() -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.lifetime import MARGIN, choose_ttl, keep_alive, survival
 
-PRICES = Tariff(input=3, read=0.3, write_5m=3.75, write_1h=6)
+PRICES = Pricing(input=3, read=0.3, write_5m=3.75, write_1h=6)
 
 
 def ask(**changes: Any) -> Any:
@@ -34,7 +34,7 @@ def test_the_lifetime_follows_the_pauses(gaps: list[float], ttl: str) -> None:
 def test_the_users_choice_and_the_providers_offer_come_first() -> None:
     assert choose_ttl([30.0] * 20, 50_000, 500, PRICES, "1h").ttl == "1h"
     assert choose_ttl([900.0] * 20, 50_000, 500, PRICES, "5m").ttl == "5m"
-    only = Tariff(ttls=("5m",))
+    only = Pricing(ttls=("5m",))
     assert choose_ttl([900.0] * 20, 50_000, 500, only, "1h").ttl == "5m"
 
 

@@ -6,7 +6,7 @@ from attrs import evolve
 
 from tierline.context.assemble import assemble
 from tierline.context.models import ModelFacts
-from tierline.context.tiers.base import Arrangement, Kind, Tariff
+from tierline.context.tiers.base import Arrangement, Kind, Pricing
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.shape import Part, Shape, overlap, shape
@@ -70,7 +70,7 @@ def test_only_what_lies_in_the_readable_part_is_cached() -> None:
     found = {i.key: i.cached for row in tier_rows(arranged, sent, place) for i in row.items}
     assert found["file:a.py"]
     assert not found["file:b.py"]
-    assert overlap(sent, sent, Tariff.of(FACTS)).end == len(sent.parts)
+    assert overlap(sent, sent, Pricing.of(FACTS)).end == len(sent.parts)
 
 
 def test_damaged_rows_are_left_out() -> None:

@@ -16,7 +16,7 @@ import attrs
 import pytest
 
 from histories import event, four_characters, msg, tool_turn, turn
-from tierline.context.tiers.base import Moment, Sent, Tariff
+from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.counter import Counter
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.boundaries.local import detect
@@ -277,7 +277,7 @@ def test_compaction_purges_stability_history_items() -> None:
     """Seed 004:380 and 004:284: "all `history:*` entries are purged"."""
     policy = Counter()
     items = atoms(history(3), count=four_characters)
-    sent = policy.arrange(items, Sent(), Moment(now=1.0), Tariff()).next
+    sent = policy.arrange(items, CacheState(), RequestContext(now=1.0), Pricing()).next
     assert "history:" in json.dumps(sent.to_json())
     assert "history:" not in json.dumps(policy.purge(sent, "history:").state)
 

@@ -18,7 +18,7 @@ from tierline.context.counting import TokenCounter
 from tierline.context.items import Item, Section
 from tierline.context.prompt import Prompt
 from tierline.context.strict import strict
-from tierline.context.tiers.base import Moment, Sent, Tariff
+from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.fixed import Fixed
 from tierline.providers import render_anthropic, render_openai
 from tierworld import FACTS, file_item, say, talk_item, text_item
@@ -45,7 +45,9 @@ def items(*, image: bool = False) -> list[Item]:
 
 
 def prompt(given: list[Item]) -> Prompt:
-    arranged = Fixed().arrange(given, Sent(), Moment(1.0, FACTS.name), Tariff.of(FACTS))
+    arranged = Fixed().arrange(
+        given, CacheState(), RequestContext(1.0, FACTS.name), Pricing.of(FACTS)
+    )
     return assemble(arranged, facts=FACTS)
 
 

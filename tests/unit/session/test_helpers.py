@@ -11,7 +11,7 @@ from attrs import evolve
 
 from tierline import protocol as p
 from tierline.config import CacheConfig, Settings
-from tierline.context.tiers.base import Sent
+from tierline.context.tiers.base import CacheState
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
@@ -85,10 +85,10 @@ def test_settings_name_the_policy(name: Any, kind: type) -> None:
 def test_what_was_sent_is_remembered_for_its_session_only(tmp_path: Path) -> None:
     """BR-044: a restart sends the same prefix."""
     path = tmp_path / "cache-state.json"
-    sent = evolve(Sent(), model="m")
+    sent = evolve(CacheState(), model="m")
     SentState(path).keep("one", sent)
     assert SentState(path).get("one") == sent
-    assert SentState(path).get("two") == Sent()
+    assert SentState(path).get("two") == CacheState()
     assert not list(tmp_path.glob("*.partial"))
 
 
@@ -96,13 +96,13 @@ def test_what_was_sent_is_remembered_for_its_session_only(tmp_path: Path) -> Non
 def test_a_damaged_state_file_costs_a_cold_cache_only(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "cache-state.json"
     path.write_text(damage, encoding="utf-8")
-    assert SentState(path).get("one") == Sent()
+    assert SentState(path).get("one") == CacheState()
     path.write_text(json.dumps({"session": "one", "sent": damage}), encoding="utf-8")
-    assert SentState(path).get("one") == Sent()
+    assert SentState(path).get("one") == CacheState()
 
 
 def test_a_state_that_cannot_be_written_is_used_all_the_same(tmp_path: Path) -> None:
     state = SentState(tmp_path / "no" / "such" / "folder" / "state.json")
-    sent = evolve(Sent(), model="m")
+    sent = evolve(CacheState(), model="m")
     state.keep("one", sent)
     assert state.get("one") == sent

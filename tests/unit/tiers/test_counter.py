@@ -11,7 +11,14 @@ from tierline.context.blocks import Text
 from tierline.context.items import Item, Section
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.tiers import counter
-from tierline.context.tiers.base import Arrangement, Moment, Sent, Signals, Tariff, Tier
+from tierline.context.tiers.base import (
+    Arrangement,
+    CacheState,
+    Pricing,
+    RequestContext,
+    Signals,
+    Tier,
+)
 from tierline.context.tiers.counter import ENTRY_N, MAX_ROUNDS, Counter
 
 TARGET = 100
@@ -35,7 +42,7 @@ def said(number: int, tokens: int = 150, group: str = "") -> Item:
 class Requests:
     """Requests in a row, each accepted."""
 
-    sent: Sent = field(factory=Sent)
+    sent: CacheState = field(factory=CacheState)
     target: int = TARGET
     head: int = 500
     signals: dict[str, Signals] = field(factory=dict)
@@ -43,8 +50,8 @@ class Requests:
 
     def send(self, *items: Item, active: str = "now") -> dict[str, Tier]:
         head = Item("system:head", Section.SYSTEM, "head", self.head, "You help.", required=True)
-        moment = Moment(1000.0 + self.sent.requests, "m", "", active, self.signals)
-        tariff = Tariff(minimum=0, target=self.target)
+        moment = RequestContext(1000.0 + self.sent.requests, "m", "", active, self.signals)
+        tariff = Pricing(minimum=0, target=self.target)
         self.last = Counter().arrange([head, *items], self.sent, moment, tariff)
         self.sent = self.last.next
         return self.tiers()
@@ -104,7 +111,7 @@ def test_an_item_that_enters_a_tier_gets_that_tiers_n() -> None:
     assert requests.n("b") == 3
 
 
-def _with_n(sent: Sent, key: str, n: int) -> Sent:
+def _with_n(sent: CacheState, key: str, n: int) -> CacheState:
     rows = [[*row[:4], n, *row[5:]] if row[0] == key else row for row in sent.state["entries"]]
     return evolve(sent, state={"entries": rows})
 
@@ -201,7 +208,7 @@ def test_items_of_an_underfilled_tier_fall_one_tier() -> None:
     assert requests.n("a") == 3
 
 
-def _placed(sent: Sent, key: str, tier: Tier, n: int) -> Sent:
+def _placed(sent: CacheState, key: str, tier: Tier, n: int) -> CacheState:
     rows = [
         [*row[:3], str(tier), n, *row[5:]] if row[0] == key else row
         for row in sent.state["entries"]
@@ -219,9 +226,9 @@ def test_target_is_the_larger_of_the_users_minimum_and_the_models_times_1_1() ->
     """Seed 004:30; 6a: max of user minimum and model minimum × 1.1."""
     from tierworld import FACTS
 
-    assert Tariff.of(FACTS).target == round(FACTS.min_cacheable_tokens * 1.1)
-    assert Tariff.of(FACTS, min_tokens=5000).target == 5000
-    assert Tariff.of(FACTS, min_tokens=10).target == round(FACTS.min_cacheable_tokens * 1.1)
+    assert Pricing.of(FACTS).target == round(FACTS.min_cacheable_tokens * 1.1)
+    assert Pricing.of(FACTS, min_tokens=5000).target == 5000
+    assert Pricing.of(FACTS, min_tokens=10).target == round(FACTS.min_cacheable_tokens * 1.1)
 
 
 # --- the first request ---------------------------------------------------------------------------
@@ -314,7 +321,7 @@ def test_compaction_purges_history() -> None:
 
 
 def test_purging_another_policys_state_changes_nothing() -> None:
-    sent = Sent(policy="log_structured", state={"base": []})
+    sent = CacheState(policy="log_structured", state={"base": []})
     assert Counter().purge(sent, "history:") == sent
 
 
@@ -331,13 +338,13 @@ def test_clearing_history_leaves_files_alone() -> None:
 
 @pytest.mark.parametrize("broken", [{}, {"entries": 7}, {"entries": [["x"]]}, {"entries": "xy"}])
 def test_a_state_that_makes_no_sense_begins_afresh(broken: dict[str, object]) -> None:
-    requests = Requests(sent=Sent(policy="counter", state=broken))
+    requests = Requests(sent=CacheState(policy="counter", state=broken))
     assert requests.send(file("a"))["a"] is Tier.ACTIVE
 
 
 def test_a_restart_keeps_every_n() -> None:
     requests = Requests()
     requests.until(Tier.L3, file("a"), said(1))
-    requests.sent = Sent.from_json(requests.sent.to_json())
+    requests.sent = CacheState.from_json(requests.sent.to_json())
     requests.send(file("a"), said(1))
     assert requests.n("a") == 4

@@ -10,12 +10,12 @@ from attrs import evolve
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.tiers.base import (
+    CacheState,
     Evidence,
-    Moment,
     Parts,
-    Sent,
+    Pricing,
+    RequestContext,
     Signals,
-    Tariff,
     advance,
     is_cold,
 )
@@ -65,7 +65,7 @@ def test_a_new_item_says_nothing_and_one_that_is_gone_is_forgotten() -> None:
 
 # --- lifetimes -----------------------------------------------------------------------------------
 
-ONE_HOUR = Tariff()
+ONE_HOUR = Pricing()
 
 
 def test_survival_is_a_share_of_the_pauses() -> None:
@@ -93,7 +93,7 @@ def test_the_users_setting_and_the_providers_offer_decide_first() -> None:
 def kept(idle: float = 280, since_use: float = 285, spent: float = 0.0, **facts: float) -> bool:
     return keep_alive(
         idle=idle, since_use=since_use, ttl="5m", prefix=int(facts.get("prefix", 30_000)),
-        spent=spent, gaps=[400.0] * 20, prices=Tariff(),
+        spent=spent, gaps=[400.0] * 20, prices=Pricing(),
         since_activity=facts.get("since_activity"),
     ).send  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_keep_alive_never_costs_more_than_what_it_insures() -> None:
 
 def test_keep_alive_says_when_to_ask_again() -> None:
     early = keep_alive(
-        idle=10, since_use=10, ttl="5m", prefix=30_000, spent=0, gaps=[], prices=Tariff()
+        idle=10, since_use=10, ttl="5m", prefix=30_000, spent=0, gaps=[], prices=Pricing()
     )
     assert early.wait == 290 - MARGIN
     assert early.numbers["loss"] == pytest.approx(1.15 * 30_000)
@@ -127,49 +127,49 @@ def test_keep_alive_says_when_to_ask_again() -> None:
 
 
 def test_tariffs_of_the_kinds_of_provider() -> None:
-    explicit = Tariff.of(FACTS)
+    explicit = Pricing.of(FACTS)
     assert (explicit.input, explicit.read, explicit.write("5m"), explicit.write("1h")) == (
         5.0, 0.5, 6.25, 10.0,
     )  # fmt: skip
-    openai = Tariff.of(
+    openai = Pricing.of(
         ModelFacts("g", family="openai", caching="automatic", prices=Prices(2.0, 8.0, 0, 0, 0.5))
     )
     assert (openai.explicit, openai.max_marks, openai.read, openai.write("1h")) == (
         False, 0, 0.5, 2.0,
     )  # fmt: skip
-    local = Tariff.of(ModelFacts("l", family="local", caching="automatic"))
+    local = Pricing.of(ModelFacts("l", family="local", caching="automatic"))
     assert local.read < 0.1 * local.input
     assert local.alive(1e9, "5m"), "the embedded model forgets nothing while it runs"
 
 
 def test_why_nothing_is_cached() -> None:
-    sent = Sent(model="m", tools="t", at=1000.0, ttl="5m")
-    now = Moment(1200.0, "m", "t")
-    assert is_cold(sent, now, Tariff()) == ""
-    assert is_cold(Sent(), now, Tariff()) == "first"
-    assert is_cold(sent, evolve(now, model="other"), Tariff()) == "model"
-    assert is_cold(sent, evolve(now, tools="other"), Tariff()) == "tools"
-    assert is_cold(sent, evolve(now, now=1301.0), Tariff()) == "expired"
-    assert is_cold(evolve(sent, ttl="1h"), evolve(now, now=1301.0), Tariff()) == ""
+    sent = CacheState(model="m", tools="t", at=1000.0, ttl="5m")
+    now = RequestContext(1200.0, "m", "t")
+    assert is_cold(sent, now, Pricing()) == ""
+    assert is_cold(CacheState(), now, Pricing()) == "first"
+    assert is_cold(sent, evolve(now, model="other"), Pricing()) == "model"
+    assert is_cold(sent, evolve(now, tools="other"), Pricing()) == "tools"
+    assert is_cold(sent, evolve(now, now=1301.0), Pricing()) == "expired"
+    assert is_cold(evolve(sent, ttl="1h"), evolve(now, now=1301.0), Pricing()) == ""
 
 
 def test_only_pauses_before_a_turn_count() -> None:
     """Requests within one turn (after tool calls) say nothing about the user."""
     parts = Parts.of([])
-    sent = advance(Sent(), Moment(100.0, active_group="a"), parts, "p")
-    sent = advance(sent, Moment(105.0, active_group="a"), parts, "p")
-    sent = advance(sent, Moment(165.0, active_group="b"), parts, "p")
-    sent = advance(sent, Moment(10.0, active_group="c"), parts, "p")
+    sent = advance(CacheState(), RequestContext(100.0, active_group="a"), parts, "p")
+    sent = advance(sent, RequestContext(105.0, active_group="a"), parts, "p")
+    sent = advance(sent, RequestContext(165.0, active_group="b"), parts, "p")
+    sent = advance(sent, RequestContext(10.0, active_group="c"), parts, "p")
     assert sent.gaps == (60.0,), "nor does a clock that was set back"
 
 
 def test_the_state_survives_json() -> None:
     item = text_item("memo:1", Section.MEMOS, "Use tabs.")
     sent = advance(
-        Sent(), Moment(100.0, "m", "t", "g"), Parts.of([item]), "counter",
+        CacheState(), RequestContext(100.0, "m", "t", "g"), Parts.of([item]), "counter",
         hazards={"a": Evidence(1.5, 2.0)}, state={"entries": [["k", 1]]},
     )  # fmt: skip
-    assert Sent.from_json(json.loads(json.dumps(sent.to_json()))) == sent
+    assert CacheState.from_json(json.loads(json.dumps(sent.to_json()))) == sent
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,6 @@ def test_the_state_survives_json() -> None:
     [None, 3, [], {}, {"hazards": 1}, {"ttl": "9d"}, {"at": "noon"}, {"gaps": ["x"]}, {"seen": 1}],
 )
 def test_a_broken_state_is_as_none(broken: object) -> None:
-    whole = Sent(at=5.0).to_json()
+    whole = CacheState(at=5.0).to_json()
     value = whole | broken if isinstance(broken, dict) and broken else broken
-    assert Sent.from_json(value) == Sent()
+    assert CacheState.from_json(value) == CacheState()

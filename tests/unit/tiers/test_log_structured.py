@@ -12,7 +12,7 @@ from benchmarks.cache_simulator import CacheSimulator
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
-from tierline.context.tiers.base import Arrangement, Decision, Kind, Piece, Signals, Tariff, Tier
+from tierline.context.tiers.base import Arrangement, Decision, Kind, Piece, Pricing, Signals, Tier
 from tierline.context.tiers.cost import Account, Verdict
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.rewrites import rents
@@ -59,7 +59,7 @@ def piece(arranged: Arrangement, key: str) -> Piece:
 
 def test_a_change_is_appended_before_the_prompt_and_the_base_stays() -> None:
     made = world()
-    was = made.body(made.policy.arrange(made.items(), made.sent, made.moment(), Tariff.of(FACTS)))
+    was = made.body(made.policy.arrange(made.items(), made.sent, made.moment(), Pricing.of(FACTS)))
     made.files["a.py"] = BIG.replace("compute(7)", "compute(77)")
     arranged = ask(made)
     assert updates_of(arranged) == [("file:a.py", Kind.DELTA)]

@@ -12,7 +12,7 @@ from enum import StrEnum
 from attrs import evolve, frozen
 
 from tierline.context.models import ModelFacts
-from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import (
     TOOL_PREFIX,
@@ -95,7 +95,7 @@ def attribute(before: Shape | None, now: Shape, figures: Figures, facts: ModelFa
     """Explain a request. ``before`` is the last one of the session that a provider accepted, with
     the moment at which its cache was used last.
     """
-    prices = Tariff.of(facts)
+    prices = Pricing.of(facts)
     total = figures.input or now.tokens
     scale = total / now.tokens if now.tokens else 1.0
     seen = overlap(before, now, prices) if before is not None else Overlap(0, 0, 0, 0, False)
@@ -156,7 +156,7 @@ def _unreported(why: _Verdict, seen: Overlap) -> _Verdict:
     return _Verdict(Outcome.UNKNOWN, Cause.UNREPORTED, f"{words} {_same(seen.readable)}")
 
 
-def _small(before: Shape, prices: Tariff) -> _Verdict:
+def _small(before: Shape, prices: Pricing) -> _Verdict:
     words = "The request before left nothing in the cache."
     if prices.minimum > sum(part.tokens for part in before.parts[: before.stable]):
         words = (
@@ -166,7 +166,7 @@ def _small(before: Shape, prices: Tariff) -> _Verdict:
     return _Verdict(Outcome.UNCACHED, Cause.SMALL, words)
 
 
-def _judge(why: _Verdict, seen: Overlap, read: int, total: int, prices: Tariff) -> _Verdict:
+def _judge(why: _Verdict, seen: Overlap, read: int, total: int, prices: Pricing) -> _Verdict:
     """What the provider read against what it could have read."""
     slack = _SLACK * seen.readable + (_STEP if prices.minimum else _GRAIN)
     short = read + slack < seen.readable
@@ -189,7 +189,7 @@ _WHOLE = frozenset({Cause.PROVIDER, Cause.MODEL, Cause.EXPIRED, Cause.RESTARTED}
 """What takes away the whole cache, whatever the bytes."""
 
 
-def _cause(before: Shape, now: Shape, seen: Overlap, prices: Tariff) -> _Verdict:
+def _cause(before: Shape, now: Shape, seen: Overlap, prices: Pricing) -> _Verdict:
     """The first thing that explains why not everything can be read; its outcome means nothing."""
     found = _whole(before, now, prices)
     if found is None and seen.broken and (broke := first_break(before, now, seen.common)):
@@ -204,7 +204,7 @@ def _cause(before: Shape, now: Shape, seen: Overlap, prices: Tariff) -> _Verdict
     return _Verdict(Outcome.UNKNOWN, cause, words, item)
 
 
-def _whole(before: Shape, now: Shape, prices: Tariff) -> tuple[Cause, str, str] | None:
+def _whole(before: Shape, now: Shape, prices: Pricing) -> tuple[Cause, str, str] | None:
     """Why nothing at all of it can be there."""
     if before.provider != now.provider:
         words = f"The request went to another provider: {before.provider} became {now.provider}."

@@ -95,7 +95,7 @@ class AppliedEdit:
 
 
 @frozen
-class Moment:
+class RequestContext:
     """The time of a request and what is true at it."""
 
     now: float
@@ -117,7 +117,7 @@ class Moment:
 
 
 @frozen
-class Tariff:
+class Pricing:
     """Prices and cache rules as the policies need them. Prices are per token in one unit; only
     their ratios matter to a decision.
     """
@@ -143,7 +143,7 @@ class Tariff:
     Measured (docs/tiers.md): with less it is lost more often, with more sessions get dearer."""
 
     @classmethod
-    def of(cls, facts: ModelFacts, *, min_tokens: int = 0, input_tokens: int = 0) -> Tariff:
+    def of(cls, facts: ModelFacts, *, min_tokens: int = 0, input_tokens: int = 0) -> Pricing:
         """The tariff of a model. ``min_tokens`` is the user's own minimum for a tier;
         ``input_tokens`` the expected size, which decides between normal and long-prompt prices.
 
@@ -203,7 +203,7 @@ class Evidence:
 
 
 @frozen
-class Sent:
+class CacheState:
     """What was sent before, as far as the next arrangement depends on it. JSON both ways."""
 
     policy: str = ""
@@ -243,7 +243,7 @@ class Sent:
         return value
 
     @classmethod
-    def from_json(cls, value: Any) -> Sent:
+    def from_json(cls, value: Any) -> CacheState:
         """The state again. What makes no sense is forgotten as a whole: the next request then
         begins afresh, which costs money and nothing else.
         """
@@ -315,14 +315,14 @@ class Arrangement:
     marks: tuple[int, ...]
     """Places in ``pieces`` after which a breakpoint belongs, the most useful first."""
     ttl: Ttl
-    next: Sent
+    next: CacheState
     """The state to keep if, and only if, the provider accepts the request."""
     decisions: tuple[Decision, ...] = ()
     rewrite: Decision | None = None
     """The decision by which bytes that were sent are changed; None if the request is the last one
     and an end."""
     changed: Mapping[str, Item | None] = field(factory=dict)
-    """Items that are written anew, as ``Moment.anew`` has them."""
+    """Items that are written anew, as ``RequestContext.anew`` has them."""
 
     def tiers(self) -> dict[str, str]:
         """The tier of every item by key, for the plan (``ContextPlan.with_tiers``).
@@ -341,7 +341,7 @@ class StabilityPolicy(Protocol):
         ...
 
     def arrange(
-        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+        self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         """Order the items of a plan. The same arguments give the same arrangement.
 
@@ -349,7 +349,7 @@ class StabilityPolicy(Protocol):
         """
         ...
 
-    def purge(self, sent: Sent, prefix: str) -> Sent:
+    def purge(self, sent: CacheState, prefix: str) -> CacheState:
         """Forget what is known of items whose key begins so (compaction: ``history:``)."""
         ...
 
@@ -447,7 +447,7 @@ def common_length(before: Sequence[str], now: Sequence[str]) -> int:
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(before), len(now)))
 
 
-def is_cold(sent: Sent, clock: Moment, prices: Tariff) -> str:
+def is_cold(sent: CacheState, clock: RequestContext, prices: Pricing) -> str:
     """Why nothing of what was sent can be in the provider's cache; empty if it can.
 
     Codes: ``first``, ``model``, ``tools``, ``expired``.
@@ -463,7 +463,9 @@ def is_cold(sent: Sent, clock: Moment, prices: Tariff) -> str:
     return ""
 
 
-def advance(sent: Sent, clock: Moment, parts: Parts, policy: str, **facts: Any) -> Sent:
+def advance(
+    sent: CacheState, clock: RequestContext, parts: Parts, policy: str, **facts: Any
+) -> CacheState:
     """The next state as far as it is the same for every policy."""
     gap = clock.now - sent.at
     new_turn = (

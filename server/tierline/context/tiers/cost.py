@@ -13,7 +13,7 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from tierline.context.prompt import Ttl
-from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.base import Pricing
 
 
 @frozen
@@ -46,7 +46,7 @@ class Layout:
         """All tokens."""
         return self.read + self.written
 
-    def cost(self, prices: Tariff, ttl: Ttl) -> float:
+    def cost(self, prices: Pricing, ttl: Ttl) -> float:
         """Price of this request's input."""
         return self.read * prices.read + self.written * prices.write(ttl)
 
@@ -76,7 +76,7 @@ def weigh(
     account: Account,
     keep: Layout,
     rewritten: Layout,
-    prices: Tariff,
+    prices: Pricing,
     ttl: Ttl,
     *,
     thinking: int = 0,

@@ -17,13 +17,13 @@ from tierline.context.items import Item, Section
 from tierline.context.tiers.base import (
     TREE_PREFIX,
     Arrangement,
+    CacheState,
     Decision,
-    Moment,
     Parts,
     Piece,
-    Sent,
+    Pricing,
+    RequestContext,
     Signals,
-    Tariff,
     Tier,
     advance,
     is_cold,
@@ -61,7 +61,7 @@ class Counter:
     name: str = field(default="counter", init=False)
 
     def arrange(
-        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+        self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         """Count, demote what changed, promote into broken tiers, then write the tiers out."""
         parts = Parts.of(items)
@@ -96,13 +96,13 @@ class Counter:
             decisions=tuple(tracker.decisions),
         )
 
-    def purge(self, sent: Sent, prefix: str) -> Sent:
+    def purge(self, sent: CacheState, prefix: str) -> CacheState:
         """Forget the items whose key begins so; they register anew with N = 0."""
         kept = [_row(e) for e in _read(sent.state).values() if not e.key.startswith(prefix)]
         return evolve(sent, state={"entries": kept}) if sent.policy == self.name else sent
 
 
-def _is_prompt(item: Item, clock: Moment) -> bool:
+def _is_prompt(item: Item, clock: RequestContext) -> bool:
     """The request that is being answered, with all of its turn, is not tracked yet."""
     return item.section is Section.PROMPT or (
         bool(clock.active_group) and item.group == clock.active_group

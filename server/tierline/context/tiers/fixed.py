@@ -14,11 +14,11 @@ from attrs import evolve
 from tierline.context.items import Item, Section
 from tierline.context.tiers.base import (
     Arrangement,
-    Moment,
+    CacheState,
     Parts,
     Piece,
-    Sent,
-    Tariff,
+    Pricing,
+    RequestContext,
     Tier,
     advance,
     common_length,
@@ -36,7 +36,7 @@ class Fixed:
     name = "fixed"
 
     def arrange(
-        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+        self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         """Every item as it is, by kind, then in the plan's order. Prices decide nothing here."""
         parts = Parts.of(items)
@@ -67,6 +67,6 @@ class Fixed:
             ),
         )
 
-    def purge(self, sent: Sent, prefix: str) -> Sent:  # noqa: ARG002
+    def purge(self, sent: CacheState, prefix: str) -> CacheState:  # noqa: ARG002
         """There is nothing to forget: no place depends on the past."""
         return sent

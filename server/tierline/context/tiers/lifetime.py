@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from tierline.context.prompt import Ttl
-from tierline.context.tiers.base import LIFETIMES, Tariff
+from tierline.context.tiers.base import LIFETIMES, Pricing
 
 # What is assumed before any pause was seen, as if so many pauses of each length had been.
 _PRIOR = ((60.0, 4.0), (900.0, 0.6), (7200.0, 0.4))
@@ -55,7 +55,7 @@ def survival(gaps: Sequence[float], idle: float, until: float) -> float:
 
 
 def choose_ttl(
-    gaps: Sequence[float], prefix: int, growth: int, prices: Tariff, setting: str = "auto"
+    gaps: Sequence[float], prefix: int, growth: int, prices: Pricing, setting: str = "auto"
 ) -> TtlChoice:
     """The cheaper lifetime for a prefix of ``prefix`` tokens that grows by ``growth`` per request.
 
@@ -84,7 +84,7 @@ def keep_alive(
     prefix: int,
     spent: float,
     gaps: Sequence[float],
-    prices: Tariff,
+    prices: Pricing,
     since_activity: float | None = None,
 ) -> KeepAlive:
     """Whether to read the prefix once more so that it stays cached.

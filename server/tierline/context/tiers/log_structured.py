@@ -19,13 +19,13 @@ from tierline.context.text import sha256
 from tierline.context.tiers import updates
 from tierline.context.tiers.base import (
     Arrangement,
+    CacheState,
     Decision,
     Evidence,
-    Moment,
     Parts,
-    Sent,
+    Pricing,
+    RequestContext,
     Signals,
-    Tariff,
     advance,
     is_cold,
 )
@@ -55,7 +55,7 @@ class LogStructured:
     name: str = field(default="log_structured", init=False)
 
     def arrange(
-        self, items: Sequence[Item], sent: Sent, clock: Moment, prices: Tariff
+        self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
         """Keep what was sent, append what is new, consolidate where that pays."""
         parts = Parts.of(items)
@@ -123,11 +123,13 @@ class LogStructured:
             changed=way.changed,
         )
 
-    def purge(self, sent: Sent, prefix: str) -> Sent:  # noqa: ARG002
+    def purge(self, sent: CacheState, prefix: str) -> CacheState:  # noqa: ARG002
         """Nothing to do: a conversation that was rewritten differs from the log by itself."""
         return sent
 
-    def _lifetime(self, sent: Sent, request: Request, cold: str) -> tuple[Ttl, list[Decision]]:
+    def _lifetime(
+        self, sent: CacheState, request: Request, cold: str
+    ) -> tuple[Ttl, list[Decision]]:
         """A lifetime is chosen when everything is written anew: what is cached keeps its own."""
         if not cold:
             return sent.ttl, []

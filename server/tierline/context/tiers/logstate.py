@@ -128,7 +128,7 @@ class LogState:
 
 
 class Kept(Mapping[str, Any]):
-    """A state in the place of its JSON (``Sent.state``), which is made when somebody asks for it.
+    """A state in the place of its JSON (``CacheState.state``), made when somebody asks for it.
 
     The log has thousands of entries: writing and reading them at every request would take longer
     than everything else that is done with them.

@@ -19,7 +19,7 @@ from attrs import evolve, frozen
 
 from tierline.context.prefix import continues, end_of
 from tierline.context.prompt import Prompt, Ttl
-from tierline.context.tiers.base import BASE_TIERS, Arrangement, Decision, Kind, Sent, Tier
+from tierline.context.tiers.base import BASE_TIERS, Arrangement, CacheState, Decision, Kind, Tier
 from tierline.context.tiers.cost import Account, Verdict, weigh
 from tierline.context.tiers.ways import ALL, Cut, Request, Way, thinking_tokens
 
@@ -89,7 +89,7 @@ def choose(request: Request, ttl: Ttl, cause: str) -> Choice:
     return Choice(chosen, verdicts, cause, rewrite)
 
 
-def accounted(arranged: Arrangement, sent: Sent, prompt: Prompt) -> Arrangement:
+def accounted(arranged: Arrangement, sent: CacheState, prompt: Prompt) -> Arrangement:
     """The arrangement of a prompt that is about to be sent, with the place where it ends. A change
     that no policy decided (pictures that have to leave, another order of tiers) gets its name here.
     """

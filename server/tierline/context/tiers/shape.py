@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 from tierline.context.blocks import Reasoning, visible
 from tierline.context.prompt import Prompt, PromptBlock
 from tierline.context.prompt_json import block_to_json, encode
-from tierline.context.tiers.base import AUTOMATIC_LIFETIME, LIFETIMES, Tariff
+from tierline.context.tiers.base import AUTOMATIC_LIFETIME, LIFETIMES, Pricing
 
 TOOL_PREFIX = "tool:"
 _HASH = 16
@@ -143,7 +143,7 @@ class Overlap:
     """True if a breakpoint would be needed nearer to what is cached."""
 
 
-def overlap(before: Shape, now: Shape, prices: Tariff) -> Overlap:
+def overlap(before: Shape, now: Shape, prices: Pricing) -> Overlap:
     """Compare two requests to one provider, the older first."""
     pairs = zip(before.parts, now.parts, strict=False)
     common = next(
@@ -183,7 +183,7 @@ def _totals(shape: Shape) -> list[int]:
     return totals
 
 
-def lifetime(shape: Shape, prices: Tariff) -> float:
+def lifetime(shape: Shape, prices: Pricing) -> float:
     """Seconds that what was sent lives without being used."""
     if prices.explicit:
         return LIFETIMES.get(shape.ttl, LIFETIMES["5m"])

@@ -17,10 +17,10 @@ from tierline.context.prefix import bound
 from tierline.context.prompt import Ttl
 from tierline.context.tiers.base import (
     Kind,
-    Moment,
     Parts,
     Piece,
-    Tariff,
+    Pricing,
+    RequestContext,
     Tier,
     piece_of,
     place_of,
@@ -81,7 +81,7 @@ class Way:
     thinking: int
     """Tokens of thinking behind the first byte that changes."""
     changed: Mapping[str, Item | None]
-    """Items that are written anew, as ``Moment.anew`` has them."""
+    """Items that are written anew, as ``RequestContext.anew`` has them."""
 
     @property
     def kept(self) -> int:
@@ -102,8 +102,8 @@ class Request:
     parts: Parts
     state: LogState
     number: int
-    clock: Moment
-    prices: Tariff
+    clock: RequestContext
+    prices: Pricing
     ttl: Ttl
     """Lifetime of what is cached."""
     hazards: Mapping[str, float]

@@ -17,7 +17,7 @@ from attrs import define, evolve
 
 from tierline import protocol as p
 from tierline.context.prompt import Prompt, PromptMessage
-from tierline.context.tiers.base import Tariff
+from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.lifetime import KeepAlive, keep_alive
 from tierline.errors import TierlineError
 from tierline.providers.base import ProviderError, RenderedRequest, Usage
@@ -136,7 +136,7 @@ class KeepAliveService:
             prefix=self._cache.marked_tokens(last.session_id),
             spent=last.spent,
             gaps=arranged.next.gaps,
-            prices=Tariff.of(facts, input_tokens=last.composed.plan.tokens),
+            prices=Pricing.of(facts, input_tokens=last.composed.plan.tokens),
             since_activity=None if self._activity is None else now - self._activity,
         )
 
@@ -152,7 +152,7 @@ class KeepAliveService:
                 if isinstance(event, Usage):
                     usage = event
         last.used = self.clock()
-        prices = Tariff.of(self._models.facts())
+        prices = Pricing.of(self._models.facts())
         last.spent += prices.read * self._cache.marked_tokens(last.session_id)
         await asyncio.to_thread(
             self._cache.pinged, last.session_id, provider.name, usage, last.used

@@ -15,7 +15,7 @@ from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.strict import strict
 from tierline.context.tiers.attribution import Attribution, Cause, Figures, attribute
-from tierline.context.tiers.base import Tariff, Tier
+from tierline.context.tiers.base import Pricing, Tier
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap, shape
@@ -361,7 +361,7 @@ def _seen(before: Shape | None, now: Shape, facts: ModelFacts) -> Overlap:
     nothing = Overlap(0, 0, 0, 0, broken=False)
     if before is None or facts.caching == "none":
         return nothing
-    prices = Tariff.of(facts)
+    prices = Pricing.of(facts)
     same = (before.provider, before.model, before.instance) == (
         now.provider, now.model, now.instance,
     )  # fmt: skip
@@ -373,4 +373,4 @@ def _seen(before: Shape | None, now: Shape, facts: ModelFacts) -> Overlap:
 def _seconds_left(before: Shape | None, facts: ModelFacts, now: float) -> float:
     if before is None or facts.caching == "none" or facts.family == "local":
         return -1.0
-    return round(max(lifetime(before, Tariff.of(facts)) - (now - before.at), 0.0), 1)
+    return round(max(lifetime(before, Pricing.of(facts)) - (now - before.at), 0.0), 1)

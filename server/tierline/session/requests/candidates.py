@@ -17,7 +17,7 @@ from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import Absent
 from tierline.context.prompt import PromptBlock, Thinking, ToolSpec
-from tierline.context.tiers.base import AppliedEdit, Sent, Signals
+from tierline.context.tiers.base import AppliedEdit, CacheState, Signals
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.selection import Strategy, select
@@ -72,7 +72,7 @@ class Snapshot:
     search: GroupSearch | None = None
     meaning: Meaning | None = None
     cache: CacheConfig = field(factory=CacheConfig)
-    sent: Sent = field(factory=Sent)
+    sent: CacheState = field(factory=CacheState)
     now: float = 0.0
     """Seconds since the epoch."""
     dirty: tuple[str, ...] = ()

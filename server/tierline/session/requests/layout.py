@@ -20,7 +20,7 @@ from tierline.context.plan import FRAME_KEY, ContextPlan, plan
 from tierline.context.prompt import Prompt
 from tierline.context.strict import strict
 from tierline.context.thinking import keep_valid
-from tierline.context.tiers.base import Arrangement, Moment, Sent, Tariff
+from tierline.context.tiers.base import Arrangement, CacheState, Pricing, RequestContext
 from tierline.context.tiers.rewrites import accounted
 from tierline.session.requests.candidates import Candidates, Snapshot, signals_of
 from tierline.session.requests.tiering import policy
@@ -97,7 +97,7 @@ def _anew(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layou
         frame = form.frame
 
 
-def _pressed(decided: ContextPlan, sent: Sent) -> bool:
+def _pressed(decided: ContextPlan, sent: CacheState) -> bool:
     """True if something leaves that was sent, because there is no room."""
     return any(
         entry.code in _FOR_ROOM and (entry.key in sent.seen or entry.key in sent.talk)
@@ -158,7 +158,7 @@ def _form(
     arranged = policy(snapshot.cache, counter.count).arrange(
         items,
         sent,
-        Moment(
+        RequestContext(
             now=snapshot.now,
             model=snapshot.facts.name,
             active_group=snapshot.active_group,
@@ -168,7 +168,7 @@ def _form(
             anew=found.anew if found is not None else {},
             forced=found is None and bool(sent.at),
         ),
-        Tariff.of(snapshot.facts, min_tokens=snapshot.cache.min_tokens, input_tokens=tokens),
+        Pricing.of(snapshot.facts, min_tokens=snapshot.cache.min_tokens, input_tokens=tokens),
     )
     prompt = assemble(
         arranged,

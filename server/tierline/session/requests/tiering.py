@@ -10,7 +10,7 @@ from typing import Any
 
 from tierline import disk
 from tierline.config import CacheConfig
-from tierline.context.tiers.base import Sent, StabilityPolicy
+from tierline.context.tiers.base import CacheState, StabilityPolicy
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
@@ -35,16 +35,16 @@ class SentState:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._session = ""
-        self._sent = Sent()
+        self._sent = CacheState()
 
-    def get(self, session_id: str) -> Sent:
+    def get(self, session_id: str) -> CacheState:
         """The state of a session; a fresh one if nothing is known."""
         if session_id != self._session:
             self._session = session_id
             self._sent = self._read(session_id)
         return self._sent
 
-    def keep(self, session_id: str, sent: Sent) -> None:
+    def keep(self, session_id: str, sent: CacheState) -> None:
         """The provider accepted a request: this is what its cache holds now. Blocking."""
         self._session, self._sent = session_id, sent
         value: Mapping[str, Any] = {"session": session_id, "sent": sent.to_json()}
@@ -53,11 +53,11 @@ class SentState:
         except (OSError, TypeError, ValueError) as error:
             log.info("The cache state is not kept: %s", error)
 
-    def _read(self, session_id: str) -> Sent:
+    def _read(self, session_id: str) -> CacheState:
         try:
             value = json.loads(disk.read_text(self._path, _MOST_BYTES))
         except (OSError, ValueError):
-            return Sent()
+            return CacheState()
         if not isinstance(value, dict) or value.get("session") != session_id:
-            return Sent()
-        return Sent.from_json(value.get("sent"))
+            return CacheState()
+        return CacheState.from_json(value.get("sent"))
