@@ -51,6 +51,22 @@ async def test_context_window_n(start: Start, model: WireServer) -> None:
     assert (await editor.ask("history/status")).window == 0
 
 
+async def test_context_window_n_holds_whatever_was_selected_before(
+    start: Start, model: WireServer
+) -> None:
+    editor = await start(model, history={"strategy": "levels"})
+    for word in ("ONE-1", "TWO-2"):
+        await editor.chat(word)
+    assert "1 turn" in (await say(editor, "/context window 1")).text
+    await editor.chat("THREE-3")
+    sent = json.dumps(model.bodies[-1])
+    assert "TWO-2" not in sent and "THREE-3" in sent
+    assert "leave 2 at a time" in (await say(editor, "/context window 8")).text
+    await say(editor, "/context window 0")
+    await editor.chat("FOUR-4")
+    assert "ONE-1" in json.dumps(model.bodies[-1])
+
+
 async def test_context_show(start: Start, model: WireServer) -> None:
     """Seed 000:194: the exact assembled context, human-readable."""
     editor = await start(model)

@@ -401,3 +401,28 @@ async def test_a_card_says_why_in_words_of_the_prompt(
     for card in included:
         words = re.findall(r"[a-z]{4,}", card.why.lower())
         assert any(word in prompt.lower() for word in words), card
+
+
+async def test_without_a_plan_the_newest_request_is_explained_cards_and_symbols_too(
+    start: Start, model: WireServer
+) -> None:
+    editor = await start(model, **ON)
+    await ready(editor)
+    await editor.chat("How does tokenize_query split a query into tokens?")
+    info: p.RetrievalInfo = await editor.ask("retrieval/get")
+    sent_plan = (await editor.ask("plan/list")).plans[0].plan_id
+    card = next(c for c in info.candidates if c.included)
+    for key in (card.key, f"{card.path}#{card.symbol}", card.symbol, f"tokens.py#{card.symbol}"):
+        why = await editor.ask("plan/explain", p.PlanExplainParams(key=key))
+        assert (why.key, why.included, why.plan_id) == (card.key, True, sent_plan)
+        assert card.why in why.sentence
+    part = await editor.ask(
+        "plan/explain", p.PlanExplainParams(key=card.key, plan_id=sent_plan[8:])
+    )
+    assert part.plan_id == sent_plan
+    for out in (c for c in info.candidates if not c.included):
+        why = await editor.ask("plan/explain", p.PlanExplainParams(key=out.key))
+        assert not why.included and out.reason in why.sentence
+    await editor.ask("files/add", p.FileParams(path="src/web/pages.py"))
+    later = await editor.ask("plan/explain", p.PlanExplainParams(key="src/web/pages.py"))
+    assert later.included and "next one" in later.sentence

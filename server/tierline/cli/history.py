@@ -33,9 +33,9 @@ _Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, new
 @app.command()
 def replay(
     plan: Annotated[
-        list[str],
-        typer.Argument(help="A plan's id, or the beginning of it; two of them with --diff."),
-    ],
+        list[str] | None,
+        typer.Argument(help="A plan's id, or a part of it; the newest without. Two with --diff."),
+    ] = None,
     diff: Annotated[
         bool, typer.Option("--diff", help="Show what changed from the first plan to the second.")
     ] = False,
@@ -43,12 +43,12 @@ def replay(
     as_json: _Json = False,
 ) -> None:
     """Render a stored request again, check that its bytes are those that were sent, print them."""
-    wanted = 2 if diff else 1
-    if len(plan) != wanted:
+    given = plan or []
+    if len(given) != 2 if diff else len(given) > 1:
         say(f"replay takes {'two plans with' if diff else 'one plan without'} --diff.", "red")
         raise typer.Exit(EXIT_USAGE)
     with _plans(root) as store:
-        found = [_find(store, given) for given in plan]
+        found = [_find(store, part) for part in given or [""]]
         if diff:
             _print_diff(found[0], found[1], as_json)
         else:
@@ -241,17 +241,18 @@ def _print_diff(a: StoredPlan, b: StoredPlan, as_json: bool) -> None:
 
 
 def _find(store: PlanStore, given: str) -> StoredPlan:
-    """A plan by its id or the beginning of one, as with Git's commits."""
-    if (exact := store.get(given)) is not None:
-        return exact
-    ids = [s.plan.plan_id for s in store.list(MAX_PLANS) if s.plan.plan_id.startswith(given)]
-    stored = store.get(ids[0]) if given and len(ids) == 1 else None
-    if stored is not None:
-        return stored
-    if given and len(ids) > 1:
-        say(f"{len(ids)} plans begin with {given}. Give more of the id.", "red")
-    else:
+    """A plan by its id or any part of one; the newest that was sent without one."""
+    ids = store.matching(given)
+    if len(ids) == 1 or (ids and not given):
+        stored = store.get(ids[0])
+        if stored is not None:
+            return stored
+    if len(ids) > 1:
+        say(f"{len(ids)} plans have {given} in their id: {', '.join(ids[:3])}. Give more.", "red")
+    elif given:
         say(f"There is no plan {given}. List them: tierline plans. Old ones are dropped.", "red")
+    else:
+        say("No request has been sent yet from here.", "red")
     raise typer.Exit(EXIT_PROBLEM)
 
 

@@ -265,15 +265,24 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
 
 
 async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> int:
+    from tierline.context.plan import explain
+
     session = await _open(
         root, provider, "", restore=True, sink=lambda _event: None, read_only=True
     )
     try:
-        if await _add_files(session, files) is None:
+        named = await _add_files(session, files)
+        if named is None:
             return EXIT_PROBLEM
         report = await session.budget(p.NoParams())
+        plan = (await session.composer.preview()).plan if named else None
     finally:
         await session.close()
+    for key in (f"file:{path}" for path in sorted(named)):
+        if plan is not None and not plan.includes(key):
+            say(f"Not in the request: {explain(plan, key)} The rest would be sent.", "yellow")
+        elif plan is not None and (entry := plan.entry(key)) and entry.whole_tokens > entry.tokens:
+            say(f"Only a part is in the request: {explain(plan, key)}", "yellow")
     if as_json:
         print_json(report)
         return 0

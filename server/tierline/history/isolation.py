@@ -1,7 +1,8 @@
 """Tool isolation: what may cross a switch of provider (seed 000, section 2).
 
 Text goes along; calls, results and reasoning only go back to the strategy that made them. Pairs
-leave together. Only the outgoing copy changes, the log never does.
+leave together. What was added from outside (``tierline add tool``) no model made: where its call
+may not cross, its output goes along as text. Only the outgoing copy changes, the log never does.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ from collections.abc import Iterable
 import attrs
 
 from tierline.context.blocks import Block, Image, Maker, Reasoning, Text, ToolResult, ToolUse
+from tierline.context.fences import fence
 from tierline.history.messages import Message, Status
 from tierline.history.parser import GEMINI
+
+EXTERNAL = "external"
+"""The name of a call that nobody made: it carries output that was added from outside."""
 
 
 def compatible(made_by: str, active: str) -> bool:
@@ -34,6 +39,7 @@ def isolate(
     which nothing stays is left out. A result of our own whose call was foreign goes with the call.
     """
     foreign_calls: dict[str, set[str]] = {}
+    external: set[str] = set()
     kept: list[Message] = []
     for message in messages:
         if message.plain:
@@ -46,13 +52,21 @@ def isolate(
         for block in message.content:
             if isinstance(block, ToolUse):
                 (gone.discard if ours else gone.add)(block.id)
-        content = tuple(b for b in message.content if _may_cross(b, ours, gone, active, maker))
+                if block.name == EXTERNAL:
+                    external.add(block.id)
+        crossed: list[Block] = []
+        for block in message.content:
+            if _may_cross(block, ours, gone, active, maker):
+                crossed.append(block)
+            elif isinstance(block, ToolResult) and block.tool_use_id in external:
+                crossed.append(_told(block))
+        content = tuple(crossed)
         if content == message.content:
             kept.append(message)
         elif content:
             status = Status.OK if message.status is Status.TOOL_CALL else message.status
             kept.append(attrs.evolve(message, content=content, status=status))
-    return tuple(m for m in kept if m.role != "tool" or any(_is_result(b) for b in m.content))
+    return tuple(m for m in kept if m.role != "tool" or any(_is_output(b) for b in m.content))
 
 
 def _may_cross(block: Block, ours: bool, gone: set[str], active: str, maker: Maker | None) -> bool:
@@ -71,5 +85,17 @@ def _made_by(block: Block, maker: Maker | None) -> bool:
     return isinstance(block, Reasoning) and block.maker == maker
 
 
-def _is_result(block: Block) -> bool:
-    return isinstance(block, ToolResult)
+def _told(result: ToolResult) -> Text:
+    said = "\n".join(block.text for block in result.content if isinstance(block, Text))
+    return Text(f"{_TOLD}\n{fence(said.rstrip() + chr(10))}")
+
+
+def _is_output(block: Block) -> bool:
+    return isinstance(block, ToolResult) or (isinstance(block, Text) and _is_told(block))
+
+
+def _is_told(block: Text) -> bool:
+    return block.text.startswith(_TOLD)
+
+
+_TOLD = "Output of a tool, added by the user:"

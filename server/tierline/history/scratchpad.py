@@ -44,15 +44,20 @@ class Outcome:
 def manage(current: str, arguments: Mapping[str, Any]) -> Outcome:
     """Carry out one ``manage_scratchpad`` call. Bad arguments change nothing and say why."""
     action = arguments.get("action")
-    content = arguments.get("content", "")
+    content = arguments.get("content")
     if action == "read":
         return Outcome(current, current or "(The scratchpad is empty.)")
     if action not in ("update", "append") or not isinstance(content, str):
+        others = [f"`{name}`" for name in arguments if name not in ("action", "content")]
+        instead = f", not in {' or '.join(others)[:100]}" if others else ""
         return Outcome(
             current,
-            "Nothing done: `action` is read, update or append; `content` is text.",
+            "Nothing done: `action` is read, update or append, and the text of update and append"
+            f" stands in `content`{instead}.",
             error=True,
         )
+    if action == "append" and not content.strip():
+        return Outcome(current, "Nothing done: `content` is empty.", error=True)
     text = well_formed(content)
     if action == "append" and current:
         text = f"{current.rstrip()}\n{text}"
@@ -63,7 +68,9 @@ def manage(current: str, arguments: Mapping[str, Any]) -> Outcome:
             f"{len(text)}. Update it with a shorter version.",
             error=True,
         )
-    return Outcome(text, "Saved.", changed=text != current)
+    if text == current:
+        return Outcome(current, "Nothing to save: the scratchpad says this already.")
+    return Outcome(text, "Saved.", changed=True)
 
 
 def section(text: str) -> str:

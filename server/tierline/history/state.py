@@ -7,6 +7,7 @@ put before the conversation of every later request as the Global Anchor.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from attrs import define, frozen
 
@@ -36,9 +37,28 @@ RETRIEVAL_GUIDELINES = (
 """Where the model has the tool (seed 000, "Guidelines for the Agent")."""
 
 
-def guidelines(*, state: bool, retrieval: bool) -> str:
-    """The guidelines that hold for a request; empty if none does."""
-    parts = [STATE_GUIDELINES] * state + [RETRIEVAL_GUIDELINES] * retrieval
+MEMO_GUIDELINES = (
+    "Memos outlive this conversation. Look with `retrieve_memos` before you assume how this "
+    "project does something; write with `save_memo`, with tags, why something is as it is, a "
+    "decision or a trap, and nothing that the code itself shows."
+)
+"""Seed 000, "Strategic Usage"."""
+SCRATCHPAD_GUIDELINES = (
+    "Keep the plan of work that takes several steps in the scratchpad (`manage_scratchpad`), and "
+    "bring it up to date when a step is done or the plan changes."
+)
+"""Seed 000, "The Scratchpad: Evolutionary Planning"."""
+_BY_TOOL = {
+    "query_db": RETRIEVAL_GUIDELINES,
+    "save_memo": MEMO_GUIDELINES,
+    "manage_scratchpad": SCRATCHPAD_GUIDELINES,
+}
+
+
+def guidelines(*, state: bool, tools: Collection[str] = ()) -> str:
+    """The guidelines that hold where the model may call these tools; empty if none does."""
+    parts = [STATE_GUIDELINES] * state
+    parts += [words for tool, words in _BY_TOOL.items() if tool in tools]
     return "\n".join(parts)
 
 

@@ -217,7 +217,14 @@ class Session:
             self.last_plan,
             self.home,
         )
-        self.plans = PlanService(self.composer, self.files, self.urls, self.composer.store)
+        self.plans = PlanService(
+            self.composer,
+            self.files,
+            self.urls,
+            self.composer.store,
+            self.conversation,
+            self.retrieval.candidates,
+        )
         self.cache = CacheService(
             self.preferences,
             self.conversation,

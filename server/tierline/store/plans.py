@@ -153,6 +153,22 @@ class PlanStore(Database):
 
         return self.run(read, lambda: None)
 
+    def matching(self, part: str, session: str = "") -> Sequence[str]:
+        """The ids of the plans whose id holds ``part``, the newest first; all of them without a
+        part. With ``session``, those of that session.
+        """
+
+        def read(db: sqlite3.Connection) -> Sequence[str]:
+            rows = db.execute(
+                "SELECT plan_id FROM plan WHERE instr(plan_id, ?) > 0 AND ? IN ('', session_id)"
+                " ORDER BY seq DESC",
+                (part, session),
+            ).fetchall()
+            ids = [str(row[0]) for row in rows]
+            return [part] if part in ids else ids
+
+        return self.run(read, lambda: [])
+
     def list(self, limit: int = 20, session: str = "") -> list[StoredPlan]:
         """The newest plans first, at most ``limit``; of one session if it is given."""
 

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from tierline.context.blocks import Image
 from tierline.context.prompt import ToolSpec
-from tierline.tools.schema import problems, repaired
+from tierline.tools.schema import misnamed, problems, repaired
 
 
 class Consent(StrEnum):
@@ -140,6 +140,8 @@ class Registry:
         if error:
             return f"{error} Call {name} again with one JSON object."
         found = problems(arguments, tool.spec.input_schema)
+        if found or tool.spec.builtin:
+            found += misnamed(arguments, tool.spec.input_schema)
         if found:
             return f"The arguments of {name} are not usable: {'; '.join(found)}."
         return ""

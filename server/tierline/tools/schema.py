@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 _MOST = 5
@@ -38,6 +39,57 @@ def problems(value: Any, schema: Mapping[str, Any], most: int = _MOST) -> list[s
         if len(found) == most:
             break
     return found
+
+
+def misnamed(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """Fields that the schema does not have, and that mean one which was not given, in sentences:
+    the same by another word, nearly the same name, or the only one that is left of this type. A
+    field that means none of them is no problem.
+    """
+    known: Mapping[str, Any] = schema.get("properties") or {}
+    free = [name for name in known if name not in arguments]
+    required = [name for name in schema.get("required") or () if name in free]
+    found: list[str] = []
+    for name, value in arguments.items():
+        if name in known:
+            continue
+        meant = _meant(str(name), value, required, known) or _meant(str(name), value, free, known)
+        if meant:
+            found.append(f"there is no {str(name)[:50]}: the field is {meant}")
+            free = [other for other in free if other != meant]
+            required = [other for other in required if other != meant]
+    return found[:_MOST]
+
+
+def _meant(name: str, value: Any, free: Sequence[str], known: Mapping[str, Any]) -> str:
+    fitting = [other for other in free if _takes(value, known[other])]
+    bare = name.lower().replace("-", "_").strip("_")
+    for other in fitting:
+        if bare in _WORDS.get(other, "").split() or bare in (f"{other}s", other.rstrip("s")):
+            return other
+    close = get_close_matches(bare, fitting, 1, cutoff=0.7)
+    if close:
+        return close[0]
+    return fitting[0] if len(fitting) == 1 and isinstance(value, str) and value else ""
+
+
+_WORDS: Mapping[str, str] = {
+    "path": "file filename file_name filepath file_path target_file uri url folder directory dir",
+    "paths": "file files filenames file_paths path",
+    "content": "text body value note data message contents new_content",
+    "query": "q search text pattern regex keyword keywords term string",
+    "pattern": "query regex glob search",
+    "command": "cmd shell script run cmdline",
+    "sql": "query statement q",
+    "start": "from begin start_line line_start offset first first_line line",
+    "end": "to until end_line line_end last last_line stop",
+    "limit": "max count n max_results maximum top",
+    "symbol": "name function class method identifier",
+    "tags": "labels tag topics keywords",
+    "action": "operation op command mode",
+    "items": "pins list keys",
+}
+"""What models call our fields by."""
 
 
 def repaired(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

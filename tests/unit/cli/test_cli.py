@@ -158,6 +158,22 @@ def test_budget_in_json_sums_up(workspace: Path, model: WireServer) -> None:
     assert model.requests == [], "counting sends no prompt"
 
 
+def test_budget_says_which_file_would_not_be_in_the_request(
+    workspace: Path, model: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERLINE_CONTEXT_MAX_INPUT_TOKENS", "4000")
+    big = workspace / "src" / "big.py"
+    big.write_text("".join(f"def function_{n}(): ...\n" for n in range(3_000)))
+    result = run(workspace, "budget", "-f", str(big), "-f", str(workspace / "src" / "a.py"))
+    assert result.exit_code == 0
+    assert "Not in the request: src/big.py" in " ".join(result.stderr.split())
+    assert "src/a.py" not in result.stderr
+    monkeypatch.setenv("TIERLINE_CONTEXT_MAX_INPUT_TOKENS", "400000")
+    monkeypatch.setenv("TIERLINE_CONTEXT_MAX_FILE_TOKENS", "500")
+    result = run(workspace, "budget", "-f", str(big))
+    assert "Only a part is in the request: src/big.py" in " ".join(result.stderr.split())
+
+
 # --- plans, replay -------------------------------------------------------------------------------
 
 
@@ -226,18 +242,22 @@ def test_a_damaged_block_is_a_sentence_and_no_traceback(workspace: Path, model: 
     assert "no stored prompt" in result.stderr
 
 
-def test_a_plan_is_found_by_the_beginning_of_its_id(workspace: Path, model: WireServer) -> None:
+def test_a_plan_is_found_by_any_part_of_its_id_and_without_one_it_is_the_newest(
+    workspace: Path, model: WireServer
+) -> None:
     chat(workspace, "Count.")
     chat(workspace, "Go on.", "--continue")
     newest, _ = rows(workspace, "plans")
     assert run(workspace, "replay", newest["planId"][:-2]).stdout_bytes == model.requests[-1].raw
+    for part in (newest["planId"][-8:], newest["planId"][6:14]):
+        assert run(workspace, "replay", part).stdout_bytes == model.requests[-1].raw
+    assert run(workspace, "replay").stdout_bytes == model.requests[-1].raw
     both = run(workspace, "replay", "plan_")
     assert both.exit_code == 1
-    assert "2 plans begin with plan_" in both.stderr
-    for missing in ("", "zzz"):
-        result = run(workspace, "replay", missing)
-        assert result.exit_code == 1
-        assert "There is no plan" in result.stderr
+    assert "2 plans have plan_ in their id" in both.stderr and newest["planId"] in both.stderr
+    result = run(workspace, "replay", "zzz")
+    assert result.exit_code == 1
+    assert "There is no plan" in result.stderr
 
 
 def test_diff_names_what_changed_and_what_broke_the_prefix(

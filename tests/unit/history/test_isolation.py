@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import attrs
+import pytest
 
 from histories import msg, tool_turn, turn
 from tierline.context.blocks import Reasoning, Text, ToolResult, ToolUse
-from tierline.history.isolation import compatible, isolate
+from tierline.history.isolation import EXTERNAL, compatible, isolate
 from tierline.history.messages import Status
 
 
@@ -76,3 +77,20 @@ def test_what_became_of_a_message_is_kept_unless_its_call_is_gone() -> None:
               status=Status.INTERRUPTED)  # fmt: skip
     (kept,) = isolate([cut], "anthropic")
     assert kept.status is Status.INTERRUPTED and kept.content == (Text("a"),)
+
+
+@pytest.mark.parametrize("made", ["anthropic", "openai", "text"])
+@pytest.mark.parametrize("active", ["anthropic", "openai", "responses", "gemini", "text"])
+def test_output_that_was_added_from_outside_goes_to_every_provider(made: str, active: str) -> None:
+    use = msg(1, "assistant", (ToolUse("c", EXTERNAL, {}),), parsing_strategy=made)
+    result = msg(2, "tool", (ToolResult("c", (Text("FAILED"),)),), parsing_strategy=made)
+    after = msg(3, "user", "What now?")
+    sent = isolate([use, result, after], active)
+    assert "FAILED" in str([m.content for m in sent])
+    again = isolate(sent, active)
+    assert "FAILED" in str([m.content for m in again])
+    calls = [b for m in sent for b in m.content if isinstance(b, ToolUse | ToolResult)]
+    assert bool(calls) is (made == active), "a call and its result cross together or not at all"
+    alone = isolate([use, result, after], active, reasoned=True)
+    assert "FAILED" in str([m.content for m in alone])
+    assert not [b for m in alone for b in m.content if isinstance(b, ToolUse | ToolResult)]

@@ -64,5 +64,5 @@ def test_reading_changes_nothing_and_is_no_error() -> None:
 def test_appending_begins_a_line_of_its_own_and_halves_of_characters_are_mended() -> None:
     assert manage("a\n\n", {"action": "append", "content": "b"}).text == "a\nb"
     assert manage("", {"action": "update", "content": "\ud83d"}).text == "\ufffd"
-    assert manage("a", {"action": "update"}).text == "", "updating with nothing empties it"
+    assert manage("a", {"action": "update", "content": ""}).text == "", "an empty text empties it"
     assert section("\n- plan\n") == "### SCRATCHPAD\n- plan"

@@ -136,8 +136,10 @@ def test_what_streamed_and_what_is_stored_agree(reply: str) -> None:
 @pytest.mark.parametrize("state", [True, False])
 @pytest.mark.parametrize("retrieval", [True, False])
 def test_guidelines_are_those_that_hold(state: bool, retrieval: bool) -> None:
-    text = guidelines(state=state, retrieval=retrieval)
-    assert (HEADING in text, "query_db" in text) == (state, retrieval)
+    tools = ["query_db", "save_memo", "manage_scratchpad"] if retrieval else []
+    text = guidelines(state=state, tools=tools)
+    assert (HEADING in text, *(tool in text for tool in tools)) == (state, *[True] * len(tools))
+    assert guidelines(state=state, tools=["read_file"]) == guidelines(state=state)
     assert text.count("\n\n") == 0 and text == text.strip()
 
 

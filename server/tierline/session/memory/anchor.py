@@ -6,7 +6,7 @@ of every later request, and can be derived anew from the window (``rebuild``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tierline import protocol as p
 from tierline.context.items import Item, Section
@@ -131,17 +131,22 @@ class Anchor:
 
 
 def note_items(
-    now: Timeline, *, enabled: bool, tools: bool, volatile: bool, count: Callable[[object], int]
+    now: Timeline,
+    *,
+    enabled: bool,
+    tools: Collection[str],
+    volatile: bool,
+    count: Callable[[object], int],
 ) -> list[Item]:
     """History guidelines, Global Anchor and scratchpad as items of a request (seed 000, "The
     Context Layers Approach").
 
-    ``tools``: the model can call ``query_db``. ``volatile`` puts the two notes behind everything
+    ``tools``: names of what the model can call. ``volatile`` puts the two notes behind everything
     that is cached, for policies that would rewrite the conversation whenever one of them changes;
     the log-structured policy appends a change like that of a file, when that is cheaper.
     """
     items: list[Item] = []
-    if words := guidelines(state=enabled, retrieval=tools):
+    if words := guidelines(state=enabled, tools=tools):
         items.append(
             Item.of_text(
                 GUIDELINES_KEY,

@@ -19,7 +19,7 @@ from tierline.config import MemoryConfig
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Item, Section
 from tierline.history import actions
-from tierline.history.isolation import isolate
+from tierline.history.isolation import EXTERNAL, isolate
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.selection import Strategy
 from tierline.memory import view as views
@@ -150,7 +150,7 @@ class MemoryService:
         strategy = self._models.strategy
         if role == "tool":
             call = f"call_{store.new_id().replace('-', '_')}"
-            use = (ToolUse(call, "external", {}),)
+            use = (ToolUse(call, EXTERNAL, {}),)
             asked = store.make(
                 "assistant", use, group_id=group, status=Status.TOOL_CALL, strategy=strategy
             )

@@ -321,7 +321,7 @@ class Composer:
                 note_items(
                     self._conversation.timeline(),
                     enabled=self._sources.anchor.enabled,
-                    tools=bool(tools),
+                    tools=frozenset(tool.name for tool in tools),
                     volatile=settings.cache.policy != "log_structured",
                     count=counter.count,
                 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.plan import ContextPlan, explain
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import Prompt
+from tierline.context.retrieval.cards import CARD_PREFIX, card_key, parse_key
 from tierline.errors import TierlineError
+from tierline.session.conversation import Conversation
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.requests.composer import Composer
@@ -20,8 +23,16 @@ class PlanService:
     """Answers about plans of earlier requests; without an id, about the next request."""
 
     def __init__(
-        self, composer: Composer, files: FileService, urls: UrlService, store: PlanStore
+        self,
+        composer: Composer,
+        files: FileService,
+        urls: UrlService,
+        store: PlanStore,
+        conversation: Conversation,
+        retrieved: Callable[[str], Sequence[tuple[str, str]]],
     ) -> None:
+        self._conversation = conversation
+        self._retrieved = retrieved
         self._composer = composer
         self._files = files
         self._urls = urls
@@ -54,22 +65,49 @@ class PlanService:
         )
 
     async def explain(self, params: p.PlanExplainParams) -> p.PlanExplainResult:
-        """Why an item is in or out, in a sentence. A bare path means the file."""
-        if params.plan_id:
-            plan = (await self._find(params.plan_id)).plan
-        else:
-            plan = (await self._composer.preview()).plan
-        keys = [entry.key for entry in (*plan.included, *plan.excluded)]
-        key = params.key if params.key in keys else f"file:{self._files.key(params.key)}"
-        key = self._urls.key(params.key) or key
-        if key not in keys and (listed := self._files.info(params.key)) is not None:
+        """Why an item is in or out, in a sentence: of the plan that is named by any part of its id,
+        else of the newest request that was sent, else of the next one. A bare path means the file,
+        a symbol its card.
+        """
+        stored = await self._find(params.plan_id) if params.plan_id else await self._newest()
+        plan = stored.plan if stored is not None else (await self._composer.preview()).plan
+        key = self._key(params.key, plan)
+        known = plan.entry(key) is not None
+        if not known and stored is not None and (row := await self._candidate(params.key, stored)):
+            return p.PlanExplainResult(row[0], False, row[1], plan.plan_id)
+        if not known and not params.plan_id and stored is not None:
+            following = (await self._composer.preview()).plan  # added since
+            key = self._key(params.key, following)
+            if following.entry(key) is not None:
+                included = following.includes(key)
+                said = explain(following, key)
+                said = f"It was no candidate for the newest request. Of the next one: {said}"
+                return p.PlanExplainResult(key, included, said, following.plan_id)
+        if not known and (listed := self._files.info(params.key)) is not None:
             return p.PlanExplainResult(key, False, listed.reason, plan.plan_id)
-        return p.PlanExplainResult(
-            key=key,
-            included=any(entry.key == key for entry in plan.included),
-            sentence=explain(plan, key),
-            plan_id=plan.plan_id,
-        )
+        return p.PlanExplainResult(key, plan.includes(key), explain(plan, key), plan.plan_id)
+
+    async def _newest(self) -> StoredPlan | None:
+        """The newest request of this session that was sent."""
+        session = self._conversation.session_id
+        ids = await asyncio.to_thread(self.store.matching, "", session)
+        return await asyncio.to_thread(self.store.get, ids[0]) if ids else None
+
+    def _key(self, given: str, plan: ContextPlan) -> str:
+        """The key of an item that was named as a person names it."""
+        keys = [entry.key for entry in (*plan.included, *plan.excluded)]
+        file = f"file:{self._files.key(given)}"
+        found = [given, self._urls.key(given) or "", file, card_key(*parse_key(given))]
+        found += [key for key in keys if key.startswith(CARD_PREFIX) and _names(key, given)]
+        return next((key for key in found if key in keys), self._urls.key(given) or file)
+
+    async def _candidate(self, given: str, stored: StoredPlan) -> tuple[str, str] | None:
+        """A card that was found for a prompt and left out: its key and the reason."""
+        candidates = await asyncio.to_thread(self._retrieved, stored.turn_id)
+        for key, reason in candidates:
+            if key in (given, card_key(*parse_key(given))) or _names(key, given):
+                return key, f"{key.removeprefix(CARD_PREFIX)} is not in: {reason}"
+        return None
 
     async def diff(self, params: p.PlanDiffParams) -> p.PlanDiffResult:
         """What changed from plan ``a`` to plan ``b``."""
@@ -82,19 +120,36 @@ class PlanService:
         if params.plan_id:
             stored = await self._find(params.plan_id)
             prompt = await asyncio.to_thread(self.store.load_prompt, stored.plan.plan_id)
-            return p.PromptTextResult(text=readable(prompt), plan_id=params.plan_id)
+            return p.PromptTextResult(text=readable(prompt), plan_id=stored.plan.plan_id)
         composed = await self._composer.preview(params.prompt)
         return p.PromptTextResult(text=readable(composed.prompt), plan_id=composed.plan.plan_id)
 
-    async def _find(self, plan_id: str) -> StoredPlan:
-        stored = await asyncio.to_thread(self.store.get, plan_id)
+    async def _find(self, part: str) -> StoredPlan:
+        """The plan with this id, or with this in its id."""
+        ids = await asyncio.to_thread(self.store.matching, part)
+        if len(ids) > 1:
+            raise TierlineError(
+                "invalid_params",
+                f"{len(ids)} plans have {part} in their id.",
+                f"Give more of it: {', '.join(ids[:3])}.",
+            )
+        stored = await asyncio.to_thread(self.store.get, ids[0]) if ids else None
         if stored is None:
             raise TierlineError(
                 "not_found",
-                f"There is no plan {plan_id}.",
+                f"There is no plan {part}.",
                 "List the plans; old ones are dropped to save space.",
             )
         return stored
+
+
+def _names(key: str, given: str) -> bool:
+    """Whether a person may call a card so: by its symbol, its last name, or a part of the path."""
+    path, symbol = parse_key(key)
+    where, _, name = given.removeprefix(CARD_PREFIX).rpartition("#")
+    if symbol and name and (symbol == name or symbol.endswith(f".{name}")):
+        return not where or path == where or path.endswith(f"/{where}")
+    return not symbol and path == given
 
 
 def readable(prompt: Prompt) -> str:

@@ -461,6 +461,16 @@ class RetrievalService:
             )  # fmt: skip
         return shown(self._files.loader, RetrievalSet.from_json(stored["set"]), stored)
 
+    def candidates(self, turn_id: str) -> list[tuple[str, str]]:
+        """Keys of the cards that were found for a turn and left out, with why. Reads: blocking."""
+        current = self._current
+        if current is None or current.turn != turn_id:
+            stored = self.store.find(
+                set_id="", turn_id=turn_id, session_id=self._conversation.session_id
+            )
+            current = RetrievalSet.from_json(stored["set"]) if stored is not None else None
+        return [(c.card.key, c.reason) for c in current.excluded] if current is not None else []
+
     async def code(self, params: p.CodeParams) -> p.CodeResult:
         """The body of a symbol, from the editor's buffer or disk; for clients and for the tool."""
         await self.attach()

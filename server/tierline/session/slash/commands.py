@@ -14,6 +14,7 @@ from attrs import frozen
 
 from tierline import protocol as p
 from tierline.errors import TierlineError
+from tierline.history.selection import SLIDE_SHARE, Strategy
 from tierline.session.slash import context as slash_context
 from tierline.session.slash import memory as slash_memory
 from tierline.session.slash import urls as slash_urls
@@ -84,7 +85,15 @@ async def _show(session: Session, _rest: str) -> p.CommandResult:
 async def _window(session: Session, rest: str) -> p.CommandResult:
     status = await session.history.window(p.WindowParams(_number(rest, "/context window <N>")))
     size = status.window
+    if status.strategy not in (Strategy.WINDOW, Strategy.FULL) or not size:
+        await session.history.strategy(p.StrategyParams("window" if size else "full"))
+    step = max(size // SLIDE_SHARE, 1)
     text = f"The last {_turns(size)} will be sent." if size else "The full history will be sent."
+    if step > 1:
+        text = (
+            f"At most the last {_turns(size)} will be sent. The oldest leave {step} at a time, so "
+            "that the provider's cache holds in between."
+        )
     return p.CommandResult("Window", text)
 
 
