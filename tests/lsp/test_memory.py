@@ -41,7 +41,8 @@ async def test_a_new_task_sends_the_old_one_as_a_summary_and_recalls_it(start: S
         assert "[Finished: Fix the crash in parser.py" in body and "empty row" in body
         assert "Next task: tidy up the Makefile" in body
         await editor.chat("what was wrong in split_row?")
-        tail = json.dumps(model.bodies[-1]["messages"][-1])
+        # A text that was recalled for an earlier prompt stands there, and is not sent twice.
+        tail = json.dumps(model.bodies[-1]["messages"])
         assert "Recalled from this conversation" in tail and "The cause was an empty row" in tail
         head = said(model.bodies[-2])[:-400]
         assert said(model.bodies[-1]).startswith(head), "what was recalled is behind the prefix"
