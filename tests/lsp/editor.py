@@ -19,6 +19,7 @@ from pytest_lsp.protocol import LanguageClientProtocol
 
 from tierline import protocol as p
 from tierline.lsp.codec import make_converter
+from tierline.lsp.tcp import TOKEN_VARIABLE
 from tierline.lsp.wire import TierlineProtocol
 
 BY_PARAMS = {m.params: m for m in p.METHODS if m.params is not p.NoParams}
@@ -42,6 +43,9 @@ class ClientProtocol(TierlineProtocol, LanguageClientProtocol):
                     },
                 )
         return super().get_result_type(method)
+
+
+TOKEN = "the token of these tests"
 
 
 class Editor:
@@ -79,6 +83,7 @@ class Editor:
             "XDG_CONFIG_HOME": str(self.workspace / ".config"),
             "TIERLINE_DATA_DIR": str(self.workspace / ".data"),
             "TIERLINE_STATE_DIR": str(self.workspace / ".state"),
+            TOKEN_VARIABLE: TOKEN,
             "TIERLINE_SYMBOLS_ENABLED": "false",  # tests of other things see their own bytes only
             **(env or {}),
         }
@@ -93,7 +98,7 @@ class Editor:
                 process_id=os.getpid(),
                 capabilities=capabilities or lsp.ClientCapabilities(),
                 workspace_folders=[lsp.WorkspaceFolder(f.as_uri(), f.name) for f in roots],
-                initialization_options={"settings": settings or {}},
+                initialization_options={"settings": settings or {}, "token": TOKEN},
             )
         )
         self.capabilities: Any = result.capabilities

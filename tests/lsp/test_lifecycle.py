@@ -16,8 +16,10 @@ import pytest
 
 from bugcases.fixtures import case, expect
 from lsp.conftest import environment
+from lsp.editor import TOKEN
 from lsp.pipe import SERVE, Pipe, children, clean_environment, frame, history, hook
 from tierline.lsp.parent import alive
+from tierline.lsp.tcp import TOKEN_VARIABLE
 from tierline.providers.base import ProviderError
 from tierline.providers.gguf import find_model
 from wire.scripts import o_reply, o_texts, then
@@ -238,6 +240,7 @@ def _opening(workspace: Path) -> list[dict[str, Any]]:
         "processId": None,
         "capabilities": {},
         "rootUri": workspace.as_uri(),
+        "initializationOptions": {"token": TOKEN},
     }
     return [
         {"id": 1, "method": "initialize", "params": params},
@@ -251,7 +254,7 @@ def test_a_tcp_client_that_hangs_up_ends_the_server(workspace: Path, client: str
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with wire_server("openai", [then(o_texts("Half"), Hold())]) as model:
-        env = clean_environment(workspace, **environment(model))
+        env = clean_environment(workspace, **environment(model), **{TOKEN_VARIABLE: TOKEN})
         with subprocess.Popen([*SERVE, "--tcp", f"127.0.0.1:{port}"], env=env) as server:
             until = time.monotonic() + 20
             while True:

@@ -110,9 +110,20 @@ def serve(
         return
     host, _, port = tcp.rpartition(":")
     if not port.isdigit():
-        err.print(f"--tcp takes HOST:PORT, for example 127.0.0.1:7817, not {tcp!r}.")
+        say(f"--tcp takes HOST:PORT, for example 127.0.0.1:7817, not {tcp!r}.")
         raise typer.Exit(EXIT_USAGE)
-    run((host or "127.0.0.1", int(port)))
+    host = host.strip("[]") or "127.0.0.1"
+    from tierline.lsp.tcp import is_loopback, token
+
+    try:
+        token()
+    except ValueError as error:
+        say(str(error), "red")
+        raise typer.Exit(EXIT_USAGE) from None
+    if not is_loopback(host):
+        say(f"--tcp listens on this machine only (127.0.0.1 or ::1), not on {host}.", "red")
+        raise typer.Exit(EXIT_USAGE)
+    run((host, int(port)))
 
 
 @app.command()

@@ -17,7 +17,7 @@ from pygls.lsp.server import LanguageServer
 
 from tierline import __version__, protocol
 from tierline.errors import TierlineError
-from tierline.lsp import documents, lenses, parent
+from tierline.lsp import documents, lenses, parent, tcp
 from tierline.lsp.chatdoc import COMMAND, ChatDocuments
 from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
@@ -278,12 +278,21 @@ async def _serve_tcp(host: str, port: int) -> None:
     """Not the TCP loop of pygls: that one goes on without a client after a reset."""
     server = build()
     finished = asyncio.Event()
+    expected = tcp.token()
+    taken = False
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal taken
+        first = await tcp.opened(reader, expected)
+        if first is None or taken:
+            writer.close()
+            log.warning("A connection without the token was closed.")
+            return
+        taken = True
         listener.close()
         server.protocol.set_writer(writer)
         try:
-            await run_async(threading.Event(), reader, server.protocol, log)
+            await run_async(threading.Event(), first, server.protocol, log)
         except ConnectionError as error:
             log.info("The client hung up: %s", error)
         finally:
@@ -291,4 +300,8 @@ async def _serve_tcp(host: str, port: int) -> None:
             finished.set()
 
     listener = await asyncio.start_server(connected, host, port)
+    where = ":".join(map(str, listener.sockets[0].getsockname()[:2]))
+    note = f"set by {tcp.TOKEN_VARIABLE}" if tcp.TOKEN_VARIABLE in os.environ else expected
+    sys.stderr.write(f"Listening on {where}. initializationOptions.token: {note}\n")
+    sys.stderr.flush()
     await finished.wait()
