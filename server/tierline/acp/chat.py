@@ -15,6 +15,7 @@ from tierline import protocol as p
 from tierline.acp import options, rows
 from tierline.acp.content import Attached, PromptContent, read_prompt
 from tierline.acp.workbench import Abilities, AcpWorkbench, terminal_content
+from tierline.context.showing import plain_markdown
 from tierline.context.text import clip
 from tierline.errors import TierlineError
 from tierline.mcpservers.definitions import ServerDefinition
@@ -445,4 +446,4 @@ def _usage(usage: p.UsageInfo | None) -> schema.Usage | None:
 
 
 def _quote(text: str) -> str:
-    return f"\n\n> {text}\n\n"
+    return f"\n\n> {plain_markdown(text)}\n\n"

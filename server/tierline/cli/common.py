@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,10 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from typer.core import TyperGroup
 
+from tierline.context.showing import printable
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -39,6 +43,9 @@ EXIT_CODES = {
 }
 """Stable: scripts may rely on them."""
 _WIDE = 1000
+_IN_JSON = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 _Root = Annotated[
     Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
 ]
@@ -47,7 +54,24 @@ T = TypeVar("T")
 
 
 class _Console(Console):
-    """Raises when its reader is gone; rich would end the program with a code of its own."""
+    """Prints what others wrote as it is: no markup, and control sequences as visible characters.
+
+    Raises when its reader is gone; rich would end the program with a code of its own.
+    """
+
+    def render_str(self, text: str, *, style: str | Style = "", **_more: Any) -> Text:
+        """Every plain string of every renderable comes through here: none is markup."""
+        return Text(printable(text), style=style)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """What rich itself puts in is a control segment or a style, never text."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -71,14 +95,22 @@ out, err = console(), console(stderr=True)
 
 def say(text: str, style: str = "") -> None:
     """A sentence to standard error. Never cut, never taken for markup."""
-    console(stderr=True).print(Text(text, style=style), soft_wrap=True)
+    console(stderr=True).print(text, style=style, soft_wrap=True)
+
+
+def write(text: str, end: str = "\n") -> None:
+    """Text to standard output as it is, but for what a terminal would carry out."""
+    sys.stdout.write(printable(text) + end)
+    sys.stdout.flush()
 
 
 def print_json(value: Any) -> None:
     """JSON on one line; names of fields as in docs/protocol.md."""
     from tierline.lsp.codec import make_converter
 
-    typer.echo(json.dumps(make_converter().unstructure(value), ensure_ascii=False))
+    text = json.dumps(make_converter().unstructure(value), ensure_ascii=False)
+    # The same value, written so that no terminal carries anything out.
+    write(_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 class Group(TyperGroup):

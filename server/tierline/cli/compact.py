@@ -56,4 +56,4 @@ def compact(
             f"tokens ({result.reason})."
         )
         if result.summary:
-            out.print(f"\n{result.summary}", markup=False)
+            out.print(f"\n{result.summary}")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tierline.cli.common import write
+
 app = typer.Typer()
 
 
@@ -27,4 +29,4 @@ def completion(shell: Annotated[Shell, typer.Argument(help="Your shell.")]) -> N
     script = get_completion_script(
         prog_name="tierline", complete_var="_TIERLINE_COMPLETE", shell=shell.value
     )
-    typer.echo(script)
+    write(script)

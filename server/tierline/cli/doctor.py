@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tierline.cli.common import _Json, _Root, out, print_json
+from tierline.context.showing import printable
 
 app = typer.Typer()
 MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"),
@@ -49,9 +50,11 @@ def doctor(
     area = ""
     for check in checks:
         mark, style = MARKS[check.status]
-        said = Text(check.found)
+        said = Text(printable(check.found))
         if check.advice:
-            said.append(f"\n{check.advice}", style="bold" if check.status != "note" else "dim")
+            said.append(
+                f"\n{printable(check.advice)}", style="bold" if check.status != "note" else "dim"
+            )
         table.add_row(
             Text(mark, style=style), "" if check.area == area else check.area, check.name, said
         )

@@ -6,6 +6,7 @@ differs; 2 for wrong arguments.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tierline.cli import tables as cli_tables
-from tierline.cli.common import EXIT_PROBLEM, EXIT_USAGE, _Json, _Root, out, print_json, say
+from tierline.cli.common import EXIT_PROBLEM, EXIT_USAGE, _Json, _Root, out, print_json, say, write
+from tierline.context.showing import printable
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -137,7 +139,7 @@ def recover(
     if as_json:
         print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
     elif report.health != "damaged":
-        typer.echo(f"{added} records of {len(report.sessions)} sessions were added.")
+        write(f"{added} records of {len(report.sessions)} sessions were added.")
     if report.health == "damaged":
         say(
             f"Nothing could be taken over: none of the {report.skipped} lines of {file} is a "
@@ -175,11 +177,11 @@ def query(
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
     elif len(answer.columns) == 1 and len(answer.rows) == 1:
-        typer.echo(cell(answer.rows[0][0]))  # one value as it is, line breaks and all
+        write(cell(answer.rows[0][0]))  # one value as it is, line breaks and all
     else:
         table = Table(*answer.columns, box=None)
         for row in answer.rows:
-            table.add_row(*(Text(_line(cell(value))) for value in row))
+            table.add_row(*(Text(printable(_line(cell(value)))) for value in row))
         out.print(table)
     if answer.truncated:
         say("More was left out: use LIMIT and OFFSET.", "yellow")
@@ -205,8 +207,10 @@ def _replay(store: PlanStore, stored: StoredPlan) -> None:
         )
         raise typer.Exit(EXIT_PROBLEM) from None
     # Nothing is added to the bytes in a pipe, so that their hash can be checked there as well.
-    out = typer.get_text_stream("stdout")
-    typer.echo(request.payload, nl=out.isatty())
+    if sys.stdout.isatty():
+        write(request.payload.decode("utf-8", "replace"))
+    else:
+        typer.echo(request.payload, nl=False)
     if request.sha256 != stored.request_sha256:
         say(
             f"The bytes differ: plan {plan_id} was sent as {stored.request_sha256}, and renders to "
@@ -223,7 +227,7 @@ def _print_diff(a: StoredPlan, b: StoredPlan, as_json: bool) -> None:
     found = diff(a.plan, b.plan)
     if not as_json:
         for line in found.lines:
-            typer.echo(line)
+            write(line)
         return
     print_json(
         {
@@ -300,7 +304,9 @@ def _print_rows(
         )
     for row in rows:
         cells = (row[column] for column in columns)
-        table.add_row(*(Text(f"{c:,}" if isinstance(c, int) else _line(c)) for c in cells))
+        table.add_row(
+            *(Text(f"{c:,}" if isinstance(c, int) else printable(_line(c))) for c in cells)
+        )
     out.print(table)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, bar, in_session, print_json, say
+from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, bar, in_session, print_json, say, write
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def index_history(root: _Root = Path(), as_json: _Json = False) -> None:
              "seconds": round(seconds, 3)}
         )  # fmt: skip
     else:
-        typer.echo(f"{done.records:,} records ({done.read:,} bytes) in {seconds:.1f} s.")
+        write(f"{done.records:,} records ({done.read:,} bytes) in {seconds:.1f} s.")
     if done.skipped:
         say(f"{done.skipped:,} damaged lines were passed over.", "yellow")
 
@@ -82,9 +82,7 @@ def index_symbols(
     if as_json:
         print_json(found)
     elif found.state == "ready":
-        typer.echo(
-            f"{found.symbols:,} symbols in {found.files:,} files, {found.seconds:.1f} s of work."
-        )
+        write(f"{found.symbols:,} symbols in {found.files:,} files, {found.seconds:.1f} s of work.")
     if found.state != "ready":
         say(f"The symbol index is {found.state}. {found.why}".strip(), "red")
         raise typer.Exit(EXIT_PROBLEM)
@@ -102,7 +100,7 @@ def index_meaning(root: _Root = Path(), as_json: _Json = False) -> None:
     if as_json:
         print_json({"turns": total, "embedded": done})
     else:
-        typer.echo(f"{done:,} of {total:,} turns are embedded.")
+        write(f"{done:,} of {total:,} turns are embedded.")
     if done < total:
         say("The model stopped answering. Run tierline doctor, then this again.", "red")
         raise typer.Exit(EXIT_PROBLEM)

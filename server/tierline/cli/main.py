@@ -39,6 +39,7 @@ from tierline.cli.common import (
     out,
     print_json,
     say,
+    write,
 )
 
 if TYPE_CHECKING:
@@ -244,8 +245,7 @@ async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: boo
             case p.Waiting() if not as_json:
                 err.print(body.text, style="dim")
             case p.TextDelta(turn_id=turn, text=text) if turn == turn_id and not as_json:
-                sys.stdout.write(text)
-                sys.stdout.flush()
+                write(text, end="")
             case p.Notice() if body.turn_id == turn_id or body.level != "info":
                 err.print(body.text, style="yellow")
             case p.TurnFinished(turn_id=turn) if turn == turn_id:
@@ -256,7 +256,7 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
     if as_json:
         print_json(body)
     elif body.message is not None:
-        sys.stdout.write("\n")
+        write("")
     if body.usage is not None and not as_json:
         usage = body.usage
         several = f"{usage.requests} requests, " if usage.requests > 1 else ""

@@ -28,6 +28,7 @@ from tierline.cli.common import (
     out,
     print_json,
     say,
+    write,
 )
 from tierline.errors import TierlineError
 
@@ -101,7 +102,7 @@ def build(
     if as_json:
         print_json(found)
     else:
-        sys.stdout.write(found.text.rstrip("\n") + "\n")
+        write(found.text.rstrip("\n"))
 
 
 @app.command()
@@ -282,7 +283,7 @@ async def _answer(
         return
     if line.startswith("/"):
         result = await slash.run(session, p.CommandParams(line))
-        out.print(result.text, markup=False)
+        out.print(result.text)
         return
     sent = await session.turns.send(p.ChatSendParams(text=line))
     for notice in sent.notices:
@@ -321,7 +322,7 @@ def _print_stats(stats: Any, as_json: bool) -> None:
     if as_json:
         print_json(stats)
     else:
-        out.print("\n".join(stats.lines), markup=False)
+        out.print("\n".join(stats.lines))
 
 
 def _print_memos(result: Any, as_json: bool) -> None:
@@ -332,7 +333,7 @@ def _print_memos(result: Any, as_json: bool) -> None:
         out.print("There are no memos here.")
     for found in result.memos:
         tags = f" [{', '.join(found.tags)}]" if found.tags else ""
-        out.print(f"{found.id} ({found.scope}){tags}\n  {found.content}", markup=False)
+        out.print(f"{found.id} ({found.scope}){tags}\n  {found.content}")
 
 
 def _print_memo(found: Any, as_json: bool) -> None:

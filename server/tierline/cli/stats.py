@@ -62,7 +62,7 @@ def stats(
     else:
         out.print("No requests have been recorded here yet.")
     if not session and (memory := memory_lines(root)):
-        out.print("\n".join(["", *memory]), markup=False)
+        out.print("\n".join(["", *memory]))
 
 
 def collect(root: Path, session: str = "") -> p.Stats:

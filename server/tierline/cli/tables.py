@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tierline.cli.common import console
+from tierline.context.showing import printable
 from tierline.errors import TierlineError
 
 _LONGEST_NAME = 34
@@ -34,6 +35,7 @@ def show(
     needs to say anything.
     """
     out = console()
+    rows = [list(map(printable, row)) for row in rows]
     widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
     widths = [max(w, cell_len(name)) for w, (name, _) in zip(widths, columns, strict=True)]
     first = min(widths[0], _LONGEST_NAME)

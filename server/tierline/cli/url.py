@@ -5,7 +5,6 @@ The same pages as in the editor: one list in the session's log, one text per pag
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tierline.cli.common import _Json, _Root, console, in_session, out, print_json, say
+from tierline.cli.common import _Json, _Root, console, in_session, out, print_json, say, write
+from tierline.context.showing import printable
 
 if TYPE_CHECKING:
     from tierline import protocol as p
@@ -59,7 +59,7 @@ def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
         table.add_column("tokens", justify="right")
         for one in pages:
             cells = (one.key, one.fetched[:10], one.title or "–", one.url, f"{one.tokens:,}")
-            table.add_row(*map(Text, cells))
+            table.add_row(*map(Text, map(printable, cells)))
         out.print(table)
 
 
@@ -72,7 +72,7 @@ def url_show(address: _Address, root: _Root = Path(), as_json: _Json = False) ->
     if as_json:
         print_json(found)
     else:
-        sys.stdout.write(found.text.rstrip("\n") + "\n")
+        write(found.text.rstrip("\n"))
 
 
 @url.command("refresh")
@@ -94,7 +94,7 @@ def url_remove(address: _Address, root: _Root = Path(), as_json: _Json = False) 
     if as_json:
         print_json(found)
     else:
-        typer.echo("The page is no longer in the context.")
+        write("The page is no longer in the context.")
 
 
 def _changed(what: str, found: p.UrlsResult, as_json: bool) -> None:
@@ -102,7 +102,7 @@ def _changed(what: str, found: p.UrlsResult, as_json: bool) -> None:
         print_json(found)
     elif found.added is not None:
         page = found.added
-        typer.echo(
+        write(
             f"{what}: {page.title or page.url}, {page.tokens:,} tokens, as read on "
             f"{page.fetched[:10]}."
         )

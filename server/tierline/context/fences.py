@@ -11,6 +11,7 @@ import re
 
 from attrs import frozen
 
+from tierline.context.showing import shown_name
 from tierline.context.text import well_formed
 
 _RUN = re.compile("`+")
@@ -83,9 +84,11 @@ def render_file(path: str, text: str, note: str = "") -> str:
 
 
 def render_path(path: str) -> str:
-    """The path as it is, or as a JSON string if a line or a bracket in it could mislead."""
+    """The path as it is, or as a JSON string if a line, a bracket or something that
+    cannot be seen could mislead. The one form in which a name stands in a prompt.
+    """
     path = well_formed(path)
-    if _PLAIN_PATH.fullmatch(path) and " [" not in path:
+    if _PLAIN_PATH.fullmatch(path) and " [" not in path and shown_name(path) == path:
         return path
     return json.dumps(path)
 

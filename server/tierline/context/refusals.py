@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from tierline.context.showing import shown_name
+
 
 class Reason(StrEnum):
     """Stable codes. Clients and tests may rely on the values."""
@@ -109,6 +111,5 @@ class Refusal:
 def refuse(name: str, reason: Reason, detail: str = "") -> Refusal:
     """A refusal with the reason's sentences. ``detail`` is put in brackets after the fact."""
     message, advice = _TEXTS[reason]
-    return Refusal(
-        name, reason, message.format(name=name, detail=f" ({detail})" if detail else ""), advice
-    )
+    shown = f" ({shown_name(detail)})" if detail else ""
+    return Refusal(name, reason, message.format(name=shown_name(name), detail=shown), advice)

@@ -15,6 +15,7 @@ from attrs import define, field
 from lsprotocol import types as lsp
 
 from tierline import protocol as p
+from tierline.context.showing import plain_markdown
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class ChatDocuments:
             self._asking.discard(uri)
             raise
         talk = self._talks[sent.turn_id] = _Talk(uri, [f"\n\n{REPLY}\n\n"])
-        talk.pending += [f"*{notice}*\n\n" for notice in sent.notices]
+        talk.pending += [f"*{plain_markdown(notice)}*\n\n" for notice in sent.notices]
         talk.arrived.set()
         self._writing[uri] = asyncio.ensure_future(self._write(sent.turn_id, talk))
         return sent
@@ -122,12 +123,12 @@ class ChatDocuments:
                 talk.pending.append(body.text)
             case p.Notice():
                 talk.unfold()
-                talk.pending.append(f"\n\n*{body.text}*\n\n")
+                talk.pending.append(f"\n\n*{plain_markdown(body.text)}*\n\n")
             case p.TurnFinished():
                 talk.unfold()
                 if body.outcome != "ok":
                     why = f"{body.error} {body.advice}".strip() or "Stopped."
-                    talk.pending.append(f"\n\n*{why}*")
+                    talk.pending.append(f"\n\n*{plain_markdown(why)}*")
                 talk.pending.append(f"\n\n{YOU}\n\n")
                 talk.ended = True
             case _:

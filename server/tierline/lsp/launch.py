@@ -9,10 +9,12 @@ import logging
 import os
 import sys
 
+from tierline.context.showing import printable
 from tierline.stdio import claim_stdout
 
 DEFAULT_PORT = 7817
 SWITCH_SECONDS = 0.001
+_LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _M_ARENA_MAX = -8  # glibc, malloc.h
 
 
@@ -72,12 +74,18 @@ def configure_logging() -> None:
     logging.basicConfig(
         level=level if level in logging.getLevelNamesMapping() else "WARNING",
         stream=sys.stderr,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    for handler in logging.getLogger().handlers:  # names and errors of others may be in a line
+        handler.setFormatter(_Printable(_LOG_LINE))
     for reader in ("pygls.server", "tierline.lsp.server"):
         logging.getLogger(reader).addFilter(_no_trace_of_bad_frames)
     for noisy in ("pygls", "httpx2", "httpcore2", "openai", "anthropic", "asyncio", "filelock"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+class _Printable(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def _no_trace_of_bad_frames(record: logging.LogRecord) -> bool:

@@ -12,6 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from tierline import protocol
 from tierline.context.edits.positions import TextChange, Units
+from tierline.context.showing import unlinked
 from tierline.session.workbench import (
     CONSENT,
     EDITS,
@@ -82,7 +83,7 @@ class LspWorkbench:
         """See ``Workbench.ask``."""
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Info,
-            message=text,
+            message=unlinked(text),
             actions=[lsp.MessageActionItem(title=title) for title in actions],
         )
         try:

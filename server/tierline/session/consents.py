@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import uuid
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -97,16 +96,3 @@ class ConsentService:
         if not pending.future.done():
             answers: dict[str, Answer] = {ONCE: "once", READ: "once", ALWAYS: "always"}
             pending.future.set_result(Decision(answers.get(chosen, "deny")))
-
-
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
-)
-
-
-def visible_text(text: str) -> str:
-    """The text with what cannot be seen, or turns other text round, written as escapes: what the
-    user agrees to must be what is done.
-    """
-    return _HIDDEN.sub(lambda m: f"\\u{{{ord(m[0]):x}}}", text)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attrs import evolve
+
 from tierline import protocol as p
+from tierline.context.showing import visible_text
 from tierline.protocol import Event, EventBody
 
 
@@ -22,7 +25,9 @@ class EventBus:
         """Called when the next request would be another; True if the files are to be shown anew."""
 
     def publish(self, body: EventBody) -> None:
-        """Send one event."""
+        """Send one event. A notice is for people: what is hidden in it becomes visible."""
+        if isinstance(body, p.Notice):
+            body = evolve(body, text=visible_text(body.text))
         self.seq += 1
         self._sink(Event(seq=self.seq, session_id=self.session_id, body=body))
 

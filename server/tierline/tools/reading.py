@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tierline.context.fences import render_file
+from tierline.context.fences import render_file, render_path
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
@@ -90,9 +90,11 @@ def read_file(loader: Loader, arguments: Mapping[str, Any]) -> Output:
     first = int(arguments.get("start_line", 1))
     last = min(int(arguments.get("end_line", len(lines))), len(lines))
     if not lines:
-        return Output(f"{loaded.key} is empty.", note="empty")
+        return Output(f"{render_path(loaded.key)} is empty.", note="empty")
     if first > len(lines) or last < first:
-        return Output(f"{loaded.key} has {len(lines)} lines; there is no such range.", error=True)
+        return Output(
+            f"{render_path(loaded.key)} has {len(lines)} lines; there is no such range.", error=True
+        )
     page: list[str] = []
     size = 0
     for line in lines[first - 1 : last]:
@@ -129,7 +131,7 @@ def list_files(loader: Loader, arguments: Mapping[str, Any]) -> Output:
             if len(names) == MOST_NAMES or size > PAGE:
                 more = "(There are more files: name a folder or a pattern.)"
                 break
-            names.append(place.key)
+            names.append(render_path(place.key))
     except TimeoutError:
         more = "(The listing took too long and was ended: name a folder.)"
     if not names:

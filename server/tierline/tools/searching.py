@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from tierline.context.fences import render_path
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
@@ -104,7 +105,7 @@ def _search(loader: Loader, places: Iterable[Resolved], match: Match, deadline: 
                         more = SLOW
                         break
                     continue
-                shown = f"{place.key}:{number}: {redact(_around(line, *hit))[0]}"
+                shown = f"{render_path(place.key)}:{number}: {redact(_around(line, *hit))[0]}"
                 size += len(shown) + 1
                 if len(lines) == MOST_LINES or size > PAGE:
                     more = "(There are more matches: search for something rarer, or name a folder.)"

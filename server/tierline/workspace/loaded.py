@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from tierline.context.filetext import FileText
 from tierline.context.refusals import Reason, Refusal
+from tierline.context.showing import shown_name
 
 
 @frozen
@@ -69,7 +70,7 @@ def skip_notices(skipped: Sequence[Refusal], over: int, added: int) -> tuple[str
     """Sentences that say what a folder did not bring, and why."""
     notices = []
     for what in (*_SKIPPED.values(), _UNREADABLE):
-        names = [r.name for r in skipped if _SKIPPED.get(r.reason, _UNREADABLE) == what]
+        names = [shown_name(r.name) for r in skipped if _SKIPPED.get(r.reason, _UNREADABLE) == what]
         if names:
             shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
             notices.append(f"Skipped {what}: {shown}.")

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from tierline.context.files import FileContext, FileEntry
 from tierline.context.filetext import FileText, file_text
 from tierline.context.refusals import Reason, Refusal, refuse
+from tierline.context.showing import shown_name
 from tierline.workspace import notebooks, secrets
 from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
 from tierline.workspace.decoding import binary_kind, decode
@@ -210,7 +211,8 @@ class Loader:
                     files[loaded.key] = loaded
                     size += len(loaded.content.text)
         except TimeoutError:
-            late = (f"{place.key or place.root.name} took too long; the rest of it was left out.",)
+            name = shown_name(place.key or place.root.name)
+            late = (f"{name} took too long; the rest of it was left out.",)
         notices = (*skip_notices(skipped, over, len(files)), *late)
         return FolderLoad(tuple(files.values()), tuple(skipped), notices)
 
@@ -278,7 +280,7 @@ class Loader:
             return self._loaded(place, leave, *found)
 
     def _loaded(self, place: Resolved, leave: _Leave, content: FileText, dirty: bool) -> Loaded:
-        name = place.key
+        name = shown_name(place.key)
         warnings: list[str] = []
         if content.facts.guessed:
             warnings.append(f"{name} is not UTF-8; it was read as {content.facts.encoding}.")
@@ -290,7 +292,7 @@ class Loader:
             content, notices = self._redacted(name, content)
             warnings += notices
         return Loaded(
-            key=name,
+            key=place.key,
             content=content,
             alias=place.alias,
             confirmed=bool(leave.secret or leave.rule),

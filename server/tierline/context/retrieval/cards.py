@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
-from tierline.context.fences import fence_for
+from tierline.context.fences import fence_for, render_path
 from tierline.context.retrieval.symbol import Symbol, module_of
+from tierline.context.showing import shown_name
 
 CARD_PREFIX = "card:"
 SNIPPET_LINES = 5
@@ -75,9 +76,9 @@ def render(card: Card, lines: Sequence[str], *, most: int = SNIPPET_LINES) -> st
     body = [_cut(line) for line in lines[: max(0, min(most, card.end - card.line + 1))]]
     while body and not body[-1].strip():
         body.pop()
-    head = f"[Code found for this prompt] {card.path}:{card.line}"
-    module = module_of(card.path)
-    parts = [f"{head} · {module}{'.' + card.symbol if card.symbol else ''}"]
+    head = f"[Code found for this prompt] {render_path(card.path)}:{card.line}"
+    module = shown_name(module_of(card.path))
+    parts = [f"{head} · {module}{'.' + shown_name(card.symbol) if card.symbol else ''}"]
     parts += [a for a in card.attributes if not any(a in line for line in body)]
     if card.signature and not (body and card.signature[:40] in " ".join(body)):
         parts.append(card.signature)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
+from tierline.context.fences import render_path
 from tierline.context.retrieval.symbol import SourceFile, Symbol, folder_of, module_of
+from tierline.context.showing import shown_name
 
 BLOCK_PREFIX = "symbols:"
 SCAFFOLD_KEY = "scaffold:orientation"
@@ -133,7 +135,7 @@ def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
     if len(by_depth) > most:  # whole levels only, unless the first one is too long by itself
         level = by_depth[most].count("/")
         shown = {f for f in shown if f.count("/") < level} or shown
-    lines = [f"{'  ' * (f.count('/') - 1)}{f.rstrip('/').rpartition('/')[2]}/"
+    lines = [f"{'  ' * (f.count('/') - 1)}{shown_name(f.rstrip('/').rpartition('/')[2])}/"
              for f in sorted(shown)]  # fmt: skip
     if len(shown) < len(folders):
         lines.append("… deeper folders are not shown")
@@ -158,14 +160,17 @@ def scaffold(
         file = read(path)
         if file is not None:
             doc = next((s.doc for s in file.symbols if s.doc and not s.parent), "")
-            nodes.append(f"- {module_of(path)} ({path}){': ' + _short(doc) if doc else ''}")
+            nodes.append(
+                f"- {shown_name(module_of(path))} ({render_path(path)})"
+                f"{': ' + _short(doc) if doc else ''}"
+            )
     if nodes:
         lines += ["Most central modules:", *nodes]
     return "\n".join(lines)
 
 
 def _lines(file: SourceFile, most: int) -> list[str]:
-    name = file.path.rpartition("/")[2]
+    name = shown_name(file.path.rpartition("/")[2])
     return [name, *(f"  {_signature(s)}" for s in outline(file, most))]
 
 

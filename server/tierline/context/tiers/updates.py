@@ -15,6 +15,7 @@ from attrs import frozen
 
 from tierline.context.fences import fence, parse_fenced, render_file
 from tierline.context.items import Item
+from tierline.context.showing import shown_name
 from tierline.context.text import sha256
 from tierline.context.tiers import delta
 from tierline.context.tiers.base import Kind
@@ -143,7 +144,8 @@ def _only_fence(text: str) -> str | None:
 
 def _written(name: str) -> str:
     """The name as it is, or as a JSON string if it could be taken for something else."""
-    return name if _SIMPLE.fullmatch(name) else json.dumps(name)
+    plain = _SIMPLE.fullmatch(name) and shown_name(name) == name
+    return name if plain else json.dumps(name)
 
 
 def _name(written: str) -> str:

@@ -10,9 +10,9 @@ from tierline import protocol as p
 from tierline.context.edits.blocks import Block, Proposal
 from tierline.context.filetext import FileFacts
 from tierline.context.refusals import Refusal
+from tierline.context.showing import visible_text
 from tierline.context.text import clip
 from tierline.context.tiers.base import AppliedEdit
-from tierline.session.consents import visible_text
 from tierline.session.edits.edit import Edit
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import Output

@@ -12,9 +12,10 @@ from tierline import protocol as p
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
+from tierline.context.showing import visible_text
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.session.consents import ConsentService, visible_text
+from tierline.session.consents import ConsentService
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.longtext import in_thread_when_long

@@ -20,8 +20,9 @@ from typing import Any
 from tierline import disk
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
+from tierline.context.showing import visible_text
 from tierline.disk import locks
-from tierline.session.consents import ConsentService, Decision, visible_text
+from tierline.session.consents import ConsentService, Decision
 from tierline.session.events import EventBus
 from tierline.session.state.preferences import Preferences
 from tierline.session.tools.toolbox import ToolService

@@ -15,10 +15,11 @@ from typing import Any
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
+from tierline.context.showing import visible_text
 from tierline.context.text import clip
 from tierline.mcpservers.connection import ServerConnection, ServerError, ServerTool
 from tierline.mcpservers.definitions import FILES, ServerDefinition, parse
-from tierline.session.consents import ConsentService, visible_text
+from tierline.session.consents import ConsentService
 from tierline.session.events import EventBus
 from tierline.session.state.preferences import Preferences
 from tierline.session.tools.commands import AllowList
