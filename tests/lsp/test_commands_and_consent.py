@@ -297,3 +297,69 @@ def _alive(pid: int) -> bool:
         return False
     status = Path(f"/proc/{pid}/stat")
     return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@posix
+@pytest.mark.parametrize("what", ["text", "link", "nothing"])
+async def test_a_program_that_is_another_when_the_answer_comes_is_not_run(
+    open_editor: Open, workspace: Path, what: str
+) -> None:
+    """The user looked at it, said yes, and meanwhile it was replaced: with times set back, too."""
+    program, other = workspace / "check.sh", workspace / "other.sh"
+    for path, said in ((program, "one"), (other, "two")):
+        path.write_text(f"#!/bin/sh\necho {said}\n")
+        path.chmod(0o755)
+    before = program.stat()
+    script = [
+        calls("openai", Use("run_command", {"argv": ["./check.sh"]}, "c1")),
+        says("openai", "Done."),
+    ]
+    with wire_server("openai", script) as model:
+        editor = await open_editor(model, ALL)
+        sent = await editor.ask("chat/send", p.ChatSendParams(text="Run it."))
+        asked = await question(editor)
+        if what == "text":
+            program.write_text("#!/bin/sh\necho two\n")
+            os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))
+        elif what == "link":
+            program.unlink()
+            program.symlink_to(other)
+        await editor.ask("consent/answer", p.ConsentAnswerParams(asked.id, "once", ""))
+        await editor.finished(sent.turn_id)
+        told = results(model.bodies[1], "openai")["c1"]
+        if what == "nothing":
+            assert "Exit code 0.\none" in told
+        else:
+            assert "Not run: ./check.sh is not what it was when the user was asked." in told
+            assert "two" not in told
+
+
+@posix
+async def test_what_runs_is_byte_for_byte_what_was_agreed_to(
+    open_editor: Open, workspace: Path
+) -> None:
+    """Blanks, quotes, line ends, options, hidden marks: each argument arrives whole."""
+    odd = [
+        "a b",
+        "",
+        "'q'",
+        '"d"',
+        "$HOME `id` ;|&",
+        "-x",
+        "l\ne",
+        "t\tb",
+        "\u202eabc",
+        "é€😀",
+        "*",
+        "\\",
+    ]
+    code = "import sys, json; print(json.dumps(sys.argv[1:]))"
+    script = [
+        calls("openai", Use("run_command", {"argv": [PYTHON, "-c", code, *odd]}, "c1")),
+        says("openai", "Done."),
+    ]
+    with wire_server("openai", script) as model:
+        editor = await open_editor(model, ALL)
+        await run(editor, "once")
+        told = results(model.bodies[1], "openai")["c1"]
+        assert json.loads(told.split("\n")[1]) == odd

@@ -17,6 +17,7 @@ from attrs import define, frozen
 from tierline import disk
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.filetext import FileText
+from tierline.context.text import normalise, sha256
 from tierline.session.workbench import (
     CONSENT,
     EDITS,
@@ -196,6 +197,8 @@ class AcpWorkbench:
             if disk is None:
                 return Applied(False, "it cannot be read any more")
             text = disk
+        if change.base and sha256(normalise(text)) != change.base:
+            return Applied(False, "the file has changed meanwhile")
         after = changed(text, change.changes)
         try:
             async with asyncio.timeout(CLIENT_SECONDS):

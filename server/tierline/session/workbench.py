@@ -27,6 +27,8 @@ class FileChange:
     version: int | None = None
     create: bool = False
     """The file does not exist yet."""
+    base: str = ""
+    """SHA-256 of the text that the changes are for (``context.text.sha256``)."""
 
 
 @frozen

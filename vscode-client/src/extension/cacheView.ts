@@ -6,6 +6,7 @@ import { type CacheToHost, type CacheToView, explanation, parseCacheToHost } fro
 import { firstWords } from '../shared/words';
 import { exportCharts } from './chartExport';
 import type { VirtualDocuments } from './documents';
+import * as notify from './notify';
 import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
 import type { Change, Session } from './session';
@@ -80,7 +81,7 @@ export class CacheView implements vscode.Disposable {
     );
     const [details, viewer] = [t('Show Details'), t('Show Prompt Cache')];
     const choices = report === null ? [viewer] : [details, viewer];
-    const chosen = await vscode.window.showInformationMessage(
+    const chosen = await notify.info(
       report === null ? sentence : told(report, lastMiss),
       ...choices,
     );

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { svgFile } from '../shared/charts';
 import { csv, turnFigures } from '../shared/turns';
+import * as notify from './notify';
 import type { Session } from './session';
 
 export type Format = 'svg' | 'csv';
@@ -10,7 +11,7 @@ export async function exportCharts(session: Session, format?: Format): Promise<v
   const t = vscode.l10n.t;
   const { requests, sessionId } = await session.server.request('tierline/stats/requests', {});
   if (requests.length === 0) {
-    void vscode.window.showInformationMessage(
+    void notify.info(
       t('Nothing has been sent in this session yet, so there is nothing to export.'),
     );
     return;
@@ -30,7 +31,7 @@ export async function exportCharts(session: Session, format?: Format): Promise<v
     chosen === 'svg' ? svgFile(turns, `Tierline · ${turns.at(-1)?.model ?? ''}`) : csv(turns);
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
   const open = t('Open');
-  const pressed = await vscode.window.showInformationMessage(
+  const pressed = await notify.info(
     t('Exported {0} turns to {1}.', turns.length, vscode.workspace.asRelativePath(target)),
     open,
   );

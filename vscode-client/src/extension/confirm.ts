@@ -1,5 +1,6 @@
 /** Questions before something is disclosed or deleted. */
 import * as vscode from 'vscode';
+import { unlinked } from '../shared/names';
 
 /**
  * True only if the user chose ``yes``. VS Code gives the focus of a modal to its first button that
@@ -12,6 +13,11 @@ export async function confirmed(
   yes: string,
   no: string,
 ): Promise<boolean> {
-  const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, no, yes);
+  const answer = await vscode.window.showWarningMessage(
+    unlinked(question),
+    { modal: true, detail: unlinked(detail) },
+    no,
+    yes,
+  );
   return answer === yes;
 }

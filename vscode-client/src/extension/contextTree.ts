@@ -2,7 +2,9 @@
 import * as vscode from 'vscode';
 import { exact } from '../shared/budget';
 import { type Entry, type Group, type GroupName, groups } from '../shared/contextTree';
+import { shownName } from '../shared/names';
 import type { VirtualDocuments } from './documents';
+import * as notify from './notify';
 import type { Session } from './session';
 
 const SCHEME = 'tierline-context';
@@ -86,9 +88,7 @@ export class ContextTree
   async act(verb: Verb, node?: unknown): Promise<void> {
     const entry = entryOf(node) ?? this.view.selection.map(entryOf)[0];
     if (entry === undefined) {
-      void vscode.window.showInformationMessage(
-        vscode.l10n.t('Select an entry of the Context view first.'),
-      );
+      void notify.info(vscode.l10n.t('Select an entry of the Context view first.'));
       return;
     }
     const { server } = this.session;
@@ -146,7 +146,7 @@ export class ContextTree
     const { added, notices } = await reading(() =>
       this.session.server.request('tierline/urls/add', { url: url.trim() }),
     );
-    for (const notice of notices) void vscode.window.showInformationMessage(notice);
+    for (const notice of notices) void notify.info(notice);
     if (added != null) {
       void vscode.window.setStatusBarMessage(
         vscode.l10n.t('Added {0}: {1} tokens', added.title || added.url, exact(added.tokens)),
@@ -229,7 +229,9 @@ function groupItem(group: Group): vscode.TreeItem {
 function entryItem(entry: Entry): vscode.TreeItem {
   const t = vscode.l10n.t;
   const parts = entry.label.split('/');
-  const item = new vscode.TreeItem(entry.kind === 'page' ? entry.label : (parts.at(-1) ?? ''));
+  const item = new vscode.TreeItem(
+    shownName(entry.kind === 'page' ? entry.label : (parts.at(-1) ?? '')),
+  );
   const where = entry.symbol !== '' ? entry.path : parts.slice(0, -1).join('/');
   const size = entry.tokens > 0 ? t('{0} tokens', exact(entry.tokens)) : '';
   const state = entry.problem !== '' ? t('not sent') : size;
@@ -238,6 +240,7 @@ function entryItem(entry: Entry): vscode.TreeItem {
   const cut = entry.cut !== '' ? t('cut') : '';
   item.description = [cut, state, entry.problem === '' ? entry.tier : '', where]
     .filter((part) => part !== '')
+    .map(shownName)
     .join(' · ');
   item.tooltip = tooltip(entry, size);
   item.contextValue = entry.kind;
@@ -272,7 +275,11 @@ function tooltip(entry: Entry, size: string): string {
     entry.tier === '' ? '' : t('Stability tier: {0}', entry.tier),
     entry.kind === 'suggestion' ? t('A suggestion: nothing is held until you accept it.') : '',
   ];
-  return lines.filter((line) => line !== '').join('\n');
+  // Plain text, never a MarkdownString: a name could be a link that runs a command.
+  return lines
+    .filter((line) => line !== '')
+    .map(shownName)
+    .join('\n');
 }
 
 function icon(entry: Entry): string {

@@ -4,6 +4,7 @@ import { exact, percent, rows, summary } from '../shared/budget';
 import { openAt } from './contextTree';
 import type { VirtualDocuments } from './documents';
 import { activeFile, resources } from './files';
+import * as notify from './notify';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 import { accuracy } from './statusBar';
@@ -30,12 +31,12 @@ export class ContextViews {
     try {
       const { sentence } = await this.session.server.request('tierline/plan/explain', { key });
       const show = t('Show Exact Context');
-      if ((await vscode.window.showInformationMessage(sentence, show)) === show) {
+      if ((await notify.info(sentence, show)) === show) {
         await this.showContext();
       }
     } catch (error) {
       const { message, advice } = describeError(error);
-      void vscode.window.showWarningMessage(`${message} ${advice}`.trim());
+      void notify.warning(`${message} ${advice}`.trim());
     }
   }
 

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { LanguageClient, StaticFeature } from 'vscode-languageclient/node';
 import { type ConsentInfo, EDITOR_SAVE, type EditInfo, type SaveParams } from '../protocol';
+import * as notify from './notify';
 import type { Session } from './session';
 
 export const EDIT_SCHEME = 'tierline-edit';
@@ -73,7 +74,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
   async command(verb: Verb, uri?: unknown): Promise<void> {
     const edit = this.chosen(uri);
     if (edit === undefined) {
-      void vscode.window.showInformationMessage(vscode.l10n.t('No edit waits for you.'));
+      void notify.info(vscode.l10n.t('No edit waits for you.'));
       return;
     }
     let reason = '';
@@ -92,7 +93,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
   async answer(): Promise<void> {
     const consent = this.session.model?.consents[0];
     if (consent === undefined) {
-      void vscode.window.showInformationMessage(vscode.l10n.t('No question waits for you.'));
+      void notify.info(vscode.l10n.t('No question waits for you.'));
       return;
     }
     const page = consent.kind === 'url';
@@ -121,9 +122,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
   async manageCommands(): Promise<void> {
     const { commands } = await this.session.server.request('tierline/command/allowed', {});
     if (commands.length === 0) {
-      void vscode.window.showInformationMessage(
-        vscode.l10n.t('No command is allowed to run here without a question.'),
-      );
+      void notify.info(vscode.l10n.t('No command is allowed to run here without a question.'));
       return;
     }
     const picked = await vscode.window.showQuickPick(
@@ -191,7 +190,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
         : consent.kind === 'url'
           ? `${consent.title} ${consent.text.slice(0, 200)}`
           : vscode.l10n.t('Tierline wants to run a command: {0}', consent.text.slice(0, 200));
-    if ((await vscode.window.showInformationMessage(text, show)) === show) await this.chat.focus();
+    if ((await notify.info(text, show)) === show) await this.chat.focus();
   }
 }
 

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { FileInfo, FileParams, FilesResult } from '../protocol';
 import { confirmed } from './confirm';
+import * as notify from './notify';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 import { serverReady } from './waiting';
@@ -32,11 +33,11 @@ export class Files {
         refused.push(...result.refused.map((file) => ({ target, file })));
       } catch (error) {
         const { message, advice } = describeError(error);
-        void vscode.window.showErrorMessage(`${message} ${advice}`.trim());
+        void notify.error(`${message} ${advice}`.trim());
         return;
       }
     }
-    for (const notice of new Set(notices)) void vscode.window.showInformationMessage(notice);
+    for (const notice of new Set(notices)) void notify.info(notice);
     if (refused.length > 0) await this.refusals(verb, refused);
   }
 
@@ -48,7 +49,7 @@ export class Files {
     const possible = refused.filter(({ file }) => file.confirmable);
     const final = refused.filter(({ file }) => !file.confirmable);
     if (final.length > 0) {
-      void vscode.window.showWarningMessage(reasons(final.map(({ file }) => file)));
+      void notify.warning(reasons(final.map(({ file }) => file)));
     }
     if (possible.length === 0) return;
     const sure = await confirmed(
@@ -63,7 +64,7 @@ export class Files {
     for (const { target, file } of possible) {
       // For a folder the refused file is sent, not the folder it is in.
       await this.send(verb, { ...(file.uri ? { uri: file.uri } : target), confirm: true }).catch(
-        (error) => void vscode.window.showErrorMessage(describeError(error).message),
+        (error) => void notify.error(describeError(error).message),
       );
     }
   }
@@ -98,7 +99,7 @@ export class Files {
       (file) => verb === 'remove' || (verb === 'pin') === (file.pin === 'none'),
     );
     if (files.length === 0) {
-      void vscode.window.showInformationMessage(t('There is no such file in the context.'));
+      void notify.info(t('There is no such file in the context.'));
       return [];
     }
     const chosen = await vscode.window.showQuickPick(

@@ -1,6 +1,7 @@
 /** API keys: kept in the editor's secret storage, handed to the server in memory, never in settings. */
 import * as vscode from 'vscode';
 import type { ProviderKeyParams } from '../protocol';
+import * as notify from './notify';
 import type { ServerController } from './server/controller';
 import { describeError } from './server/errors';
 
@@ -52,16 +53,14 @@ export class Keys implements vscode.Disposable {
     const key = value?.trim();
     if (!key) return;
     await this.secrets.store(name(owner.id), key);
-    void vscode.window.showInformationMessage(vscode.l10n.t('The {0} key is stored.', owner.label));
+    void notify.info(vscode.l10n.t('The {0} key is stored.', owner.label));
   }
 
   async clear(): Promise<void> {
     const owner = await this.choose(vscode.l10n.t('Which API key is to be removed?'));
     if (owner === undefined) return;
     await this.secrets.delete(name(owner.id));
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t('The {0} key is removed.', owner.label),
-    );
+    void notify.info(vscode.l10n.t('The {0} key is removed.', owner.label));
   }
 
   private async choose(title: string): Promise<(typeof OWNERS)[number] | undefined> {

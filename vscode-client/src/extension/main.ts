@@ -19,6 +19,7 @@ import { LanguageModels } from './languageModels';
 import { Memos } from './memos';
 import { Models } from './models';
 import { Notes } from './notes';
+import * as notify from './notify';
 import { ServerController } from './server/controller';
 import { describeError } from './server/errors';
 import { Session } from './session';
@@ -143,7 +144,7 @@ export function activate(context: vscode.ExtensionContext): void {
         } catch (error) {
           const { message, advice } = describeError(error);
           log.error(`${id}: ${message}`);
-          void vscode.window.showErrorMessage(`${message} ${advice}`.trim());
+          void notify.error(`${message} ${advice}`.trim());
         }
       }),
     );

@@ -4,6 +4,7 @@ import type { MemoInfo } from '../protocol';
 import { fileName, memoText, parseMemo, title } from '../shared/memos';
 import { confirmed } from './confirm';
 import { FlatFiles } from './flatFiles';
+import * as notify from './notify';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 
@@ -136,13 +137,11 @@ export class Memos
     this.known.delete(memo.id);
     this.filesChanged.fire([{ type: vscode.FileChangeType.Deleted, uri: this.uri(memo) }]);
     const back = vscode.l10n.t('Save It Again');
-    void vscode.window
-      .showInformationMessage(vscode.l10n.t('The memo was deleted.'), back)
-      .then(async (chosen) => {
-        if (chosen !== back) return;
-        const { content, tags, scope } = memo;
-        await this.session.server.request('tierline/memo/save', { content, tags, scope });
-      });
+    void notify.info(vscode.l10n.t('The memo was deleted.'), back).then(async (chosen) => {
+      if (chosen !== back) return;
+      const { content, tags, scope } = memo;
+      await this.session.server.request('tierline/memo/save', { content, tags, scope });
+    });
   }
 
   /** Search and open. */
@@ -283,5 +282,5 @@ function origin(memo: MemoInfo): string {
 
 function report(error: unknown): void {
   const { message, advice } = describeError(error);
-  void vscode.window.showErrorMessage(`${message} ${advice}`.trim());
+  void notify.error(`${message} ${advice}`.trim());
 }

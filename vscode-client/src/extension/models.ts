@@ -1,6 +1,7 @@
 /** Choosing a provider and model, and agreeing to a server that was found on this machine. */
 import * as vscode from 'vscode';
 import type { ProviderInfo } from '../protocol';
+import * as notify from './notify';
 import { describeError } from './server/errors';
 import { providerLabel, type Session } from './session';
 
@@ -102,7 +103,7 @@ export class Models {
   private async unavailable(provider: ProviderInfo): Promise<void> {
     const get = vscode.l10n.t('Install It (132 MB)');
     const buttons = provider.origin === 'embedded' ? [get] : [];
-    if ((await vscode.window.showWarningMessage(provider.why, ...buttons)) === get) {
+    if ((await notify.warning(provider.why, ...buttons)) === get) {
       await vscode.commands.executeCommand('tierline.installModel');
     }
   }
@@ -130,7 +131,7 @@ export class Models {
       });
     } catch (error) {
       const { message, advice } = describeError(error);
-      void vscode.window.showErrorMessage(`${message} ${advice}`.trim());
+      void notify.error(`${message} ${advice}`.trim());
     }
   }
 
@@ -158,7 +159,7 @@ export class Models {
   private async ask(provider: ProviderInfo): Promise<void> {
     const t = vscode.l10n.t;
     const [use, never] = [t('Use It'), t('Don’t Ask Again')];
-    const answer = await vscode.window.showInformationMessage(
+    const answer = await notify.info(
       t(
         'A model server ({0}) runs on this machine at {1}. May Tierline send your prompts and files to it?',
         providerLabel(provider),

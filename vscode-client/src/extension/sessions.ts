@@ -5,6 +5,7 @@ import { tokens } from '../shared/budget';
 import { firstWords } from '../shared/words';
 import { confirmed } from './confirm';
 import type { VirtualDocuments } from './documents';
+import * as notify from './notify';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 
@@ -103,7 +104,7 @@ export class Sessions {
       const { enabled } = await server.request('tierline/history/anchor', {});
       const left = this.session.model?.messages.length ?? 0;
       const answers = enabled && left > 0 ? [back, rebuild] : [back];
-      const answer = await vscode.window.showInformationMessage(said, ...answers);
+      const answer = await notify.info(said, ...answers);
       if (answer === back) await server.request('tierline/history/restore', {});
       if (answer === rebuild) await vscode.commands.executeCommand('tierline.rebuildState');
     } catch (error) {
@@ -116,7 +117,7 @@ export class Sessions {
     const { groups } = await this.session.server.request('tierline/history/list', { hidden: true });
     const hidden = groups.filter((group) => group.hidden !== '' && group.hidden !== 'remove');
     if (hidden.length === 0) {
-      void vscode.window.showInformationMessage(vscode.l10n.t('No turn is hidden.'));
+      void notify.info(vscode.l10n.t('No turn is hidden.'));
       return;
     }
     const chosen = await vscode.window.showQuickPick(
@@ -156,7 +157,7 @@ export class Sessions {
     const { branches, current } = await this.session.server.request('tierline/branch/list', {});
     const others = branches.filter((branch) => !branch.current).map((branch) => branch.branch);
     if (others.length === 0) {
-      void vscode.window.showInformationMessage(
+      void notify.info(
         vscode.l10n.t('There is only one branch. A branch begins at a message: “{0}”.', 'Fork'),
       );
       return;
@@ -213,7 +214,7 @@ export class Sessions {
 
   private async recover(file: string): Promise<void> {
     const { added } = await this.session.server.request('tierline/history/recover', { file });
-    void vscode.window.showInformationMessage(
+    void notify.info(
       vscode.l10n.t('{0} records of {1} were taken over. The file is as it was.', added, file),
     );
   }
@@ -334,5 +335,5 @@ function moment(timestamp: string): string {
 
 function report(error: unknown): void {
   const { message, advice } = describeError(error);
-  void vscode.window.showErrorMessage(`${message} ${advice}`.trim());
+  void notify.error(`${message} ${advice}`.trim());
 }

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { contributes } from '../../package.json';
 import { t } from '../shared/l10n';
+import * as notify from './notify';
 
 /** Editor setting → section and name in the server's settings tree. */
 export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>> = {
@@ -156,7 +157,7 @@ export class SettingsCheck implements vscode.Disposable {
       value,
       wanted,
     );
-    if ((await vscode.window.showWarningMessage(text, open)) === open) {
+    if ((await notify.warning(text, open)) === open) {
       await vscode.commands.executeCommand('workbench.action.openSettings', `tierline.${name}`);
     }
   }

@@ -21,6 +21,10 @@ from tierline.session.workbench import SAVE, Annotation, FileChange, Workbench
 from tierline.workspace.buffers import Buffer
 from tierline.workspace.loader import Loader
 
+NOT_EXACT = (
+    "The file was changed at the same moment: it is not what you agreed to, and was not saved. "
+    "Look at it, and undo in the editor."
+)
 SETTLE_SECONDS = 2.0
 """How long the editor may take to report its own change."""
 
@@ -50,7 +54,8 @@ class EditApplier:
             return self._fit_new(edit)
         loader, path = self._loader, edit.info.path
         current = loader.current(edit.place)
-        if isinstance(current, Refusal) or loader.roots.resolve(edit.place.key) != edit.place:
+        moved = loader.roots.resolve(edit.place.key) != edit.place or not edit.same_file()
+        if isinstance(current, Refusal) or moved:
             return (
                 current.message if isinstance(current, Refusal) else f"{path} is another file now."
             )
@@ -104,7 +109,10 @@ class EditApplier:
             return f"The editor did not apply the edit: {applied.reason or 'no reason given'}."
         exact = await self._settled(edit, after)
         edit.applied(indexes, before_hash, after_hash, exact=exact)
-        edit.saved = not found.dirty and await self._save(edit)
+        if not exact:
+            edit.info.reason = NOT_EXACT
+        # What is not what was agreed to stays in the editor, where it can be undone.
+        edit.saved = exact and not found.dirty and await self._save(edit)
         if edit.info.state == "applied" and exact:
             edit.shown = (shown, await asyncio.to_thread(self._rendered, edit.place.key))
         return ""
@@ -133,7 +141,7 @@ class EditApplier:
         bom = buffer is not None and buffer.text.startswith("\ufeff")
         made = changes(text, hunks, facts, units=self._workbench.units, bom=bom)
         version = buffer.version if buffer is not None else None
-        return FileChange(uri, tuple(made), version, edit.info.create)
+        return FileChange(uri, tuple(made), version, edit.info.create, sha256(text))
 
     async def _settled(self, edit: Edit, after: str) -> bool:
         """True once the file says what the edit made of it. The editor reports its own changes."""

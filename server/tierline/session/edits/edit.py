@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 import uuid
 from collections.abc import Sequence
 
@@ -47,8 +48,21 @@ class Edit:
     before: str = ""
     after: str = ""
     """SHA-256 of the whole text around the change, as it was applied."""
+    identity: tuple[int, int] | None = None
+    """Device and inode of the file that was looked at; None for a new one, or after a restart."""
     shown: tuple[str, str] = ("", "")
     """Hashes of the file as the context shows it, before and after an edit applied as proposed."""
+
+    def same_file(self) -> bool:
+        """False if another file that has a second name elsewhere (a hard link) took the place: the
+        change would be made there, too. Editors put new files in the place of old ones as well, but
+        those have one name.
+        """
+        try:
+            now = os.lstat(self.place.path)
+        except OSError:
+            return True
+        return self.identity in (None, (now.st_dev, now.st_ino)) or now.st_nlink == 1
 
     # --- what becomes of it ----------------------------------------------------------------------
 
@@ -145,7 +159,16 @@ class Edit:
             content="" if blocks else proposal.after,
             base=sha256(proposal.before),
             result=sha256(proposal.after),
+            identity=_identity(place.path) if blocks else None,
         )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
 
 
 def _shown(proposal: Proposal) -> list[p.EditHunk]:

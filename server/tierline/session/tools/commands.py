@@ -30,6 +30,7 @@ from tierline.session.workbench import TerminalCommand, Workbench
 from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Output, Tool
 from tierline.tools.running import Ended, end_all, run
+from tierline.workspace.looked import look
 from tierline.workspace.paths import Roots
 
 log = logging.getLogger(__name__)
@@ -140,22 +141,12 @@ class CommandService:
     # --- the tool --------------------------------------------------------------------------------
 
     async def _run(self, call: Call) -> Output:
-        settings = self._preferences.settings.tools
         command = _command(call.arguments)
-        if command is None:
-            return Output("Give either `argv` or `shell`.", error=True)
-        if sum(map(len, command)) > LONGEST:
-            return Output(
-                f"Not run: it is longer than {LONGEST} characters, which nobody would read. Run a "
-                "file of the workspace instead.",
-                error=True,
-                note="not run",
-            )
         root = self._roots.primary
-        if root is None or not settings.workspace_trusted:
-            return Output("Not run: no trusted folder is open.", error=True, note="not run")
-        if any("\0" in part for part in ([command] if isinstance(command, str) else command)):
-            return Output("Not run: a NUL character is in it.", error=True, note="not run")
+        problem = self._unfit(command)
+        if problem or command is None or root is None:
+            return Output(problem, error=True, note="not run")
+        looked = await asyncio.to_thread(look, str(root), command)
         decision = await self._consent(call, command, str(root))
         if not decision.allowed:
             why = f" Reason: {decision.reason}" if decision.reason else ""
@@ -164,15 +155,38 @@ class CommandService:
                 error=True,
                 note="not allowed",
             )
+        # The answer may have taken minutes.
+        if changed := await asyncio.to_thread(looked.changed):
+            problem = (
+                f"Not run: {visible_text(changed)} is not what it was when the user was asked."
+            )
+        if problem := problem or self._unfit(command):
+            return Output(problem, error=True, note="not run")
         self._tools.running(call)
-        limit = settings.command_output_chars
-        seconds = settings.command_seconds
+        settings = self._preferences.settings.tools
+        limit, seconds = settings.command_output_chars, settings.command_seconds
         ended = await self._workbench.run(
             TerminalCommand(command, str(root), seconds, limit, call.id)
         )
         if ended is None:
             ended = await run(command, str(root), seconds=seconds, most_characters=limit)
-        return report(ended, settings.command_seconds)
+        return report(ended, seconds)
+
+    def _unfit(self, command: Sequence[str] | str | None) -> str:
+        """Why nobody need be asked about this command; empty if it can be run."""
+        if command is None:
+            return "Give either `argv` or `shell`."
+        if sum(map(len, command)) > LONGEST:
+            return (
+                f"Not run: it is longer than {LONGEST} characters, which nobody would read. Run a "
+                "file of the workspace instead."
+            )
+        trusted = self._preferences.settings.tools.workspace_trusted
+        if self._roots.primary is None or not trusted:
+            return "Not run: no trusted folder is open."
+        if any("\0" in part for part in command):
+            return "Not run: a NUL character is in it."
+        return ""
 
     async def _consent(self, call: Call, command: Sequence[str] | str, root: str) -> Decision:
         exact = command if isinstance(command, str) else shown(command)

@@ -10,6 +10,7 @@ import {
 } from 'vscode-languageclient/node';
 import { EVENT, type Event, type Requests } from '../../protocol';
 import { type Connection, parseEvent } from '../../shared/messages';
+import * as notify from '../notify';
 import { serverSettings } from '../settings';
 import { NotConnectedError } from './errors';
 import { addModel, forgetEnvironment, type LaunchContext, resolveLaunch } from './launch';
@@ -260,10 +261,7 @@ export class ServerController implements vscode.Disposable {
     const buttons = error.kind === 'noPython' ? [settings, restart] : [restart, showLog];
     if (error.download !== '') buttons.unshift(download);
     if (crashed) buttons.push(anew);
-    const chosen = await vscode.window.showErrorMessage(
-      `${error.message} ${error.advice}`,
-      ...buttons,
-    );
+    const chosen = await notify.error(`${error.message} ${error.advice}`, ...buttons);
     if (chosen === settings) {
       await vscode.commands.executeCommand('workbench.action.openSettings', 'tierline.python');
     } else if (chosen === restart) await this.restart();
