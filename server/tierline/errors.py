@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 
-class TierlineError(Exception):
-    """Something that the user asked for could not be done.
-
-    ``code`` is one of the codes in ``protocol/``; ``message`` says what happened in one
-    sentence, ``advice`` what to do.
-    """
+class CodedError(Exception):
+    """``code`` is stable, ``message`` says what happened in one sentence, ``advice`` what to do."""
 
     def __init__(self, code: str, message: str, advice: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.advice = advice
+
+
+class TierlineError(CodedError):
+    """Something that the user asked for could not be done. ``code`` is one of those in
+    ``protocol/``.
+    """

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.text import clip, clip_end, well_formed
+from tierline.errors import CodedError
 from tierline.history.boundaries.signs import stems
 from tierline.history.extract import extractive_summary
 from tierline.history.messages import Message
@@ -48,15 +49,10 @@ class Piece:
     of: int
 
 
-class SummaryProblem(Exception):  # noqa: N818 - an outcome, not a failure of the program
+class SummaryProblem(CodedError):  # noqa: N818 - an outcome, not a failure of the program
     """An answer that cannot stand for the conversation. ``code``: ``empty``, ``skeleton``,
     ``refused``, ``unrelated``, ``longer`` or ``malformed``. ``message`` is a sentence.
     """
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
 
 
 def instructions(budget_tokens: int) -> str:

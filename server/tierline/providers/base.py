@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from attrs import field, frozen
 
+from tierline.errors import CodedError
+
 if TYPE_CHECKING:  # the language server imports this module before it answers ``initialize``
     from tierline.context.prompt import Prompt
 
@@ -136,7 +138,7 @@ StreamEvent: TypeAlias = (
 )
 
 
-class ProviderError(Exception):
+class ProviderError(CodedError):
     """A request failed.
 
     ``code`` is stable: ``auth``, ``rate_limited``, ``overloaded``, ``overflow`` (the input is too
@@ -147,10 +149,7 @@ class ProviderError(Exception):
     def __init__(
         self, code: str, message: str, advice: str, *, http_status: int | None = None
     ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.advice = advice
+        super().__init__(code, message, advice)
         self.http_status = http_status
 
 

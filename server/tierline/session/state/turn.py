@@ -172,6 +172,12 @@ class Turn:
         self.rounds += 1
         self.round = Round(call_ids=self.call_ids)
 
+    def record(self, message: Message) -> None:
+        """The present reply is in the history; its calls wait for their results."""
+        self.round.recorded, self.round.message = True, message
+        self.round.open = list(self.round.calls)
+        self.newest_id = message.id
+
 
 def reply_content(text: str, blocks: Sequence[Block]) -> tuple[Block, ...]:
     """A reply's last text among its other blocks; without what has nothing to see in it."""

@@ -321,12 +321,7 @@ class Rounds:
             cut=stop.reason == "output_limit",
             thinking_seconds=turn.round.thinking_seconds,
         )
-        turn.round.recorded, turn.round.message, turn.round.open = (
-            True,
-            message,
-            list(turn.round.calls),
-        )
-        turn.newest_id = message.id
+        turn.record(message)
         turn.requests.append(request_data(composed, turn, usage))
         if problem:
             self._bus.publish(p.Notice("error", problem, "storage", turn.group_id))

@@ -283,7 +283,7 @@ class TurnRunner:
         why = "error" if outcome == "error" else "cancelled"
         shown = None
         if not turn.round.recorded and (content := turn.round.content()):
-            turn.round.message, _ = await self._drafts.record(
+            message, _ = await self._drafts.record(
                 turn,
                 content,
                 status=Status.INTERRUPTED,
@@ -292,10 +292,9 @@ class TurnRunner:
                 plan_id="",
                 note=note,
             )
-            turn.round.recorded, turn.round.open = True, list(turn.round.calls)
-            turn.newest_id = turn.round.message.id
+            turn.record(message)
             await self._rounds.close_calls(turn, why)
-            shown = self._conversation.show(turn.round.message.id)
+            shown = self._conversation.show(message.id)
         else:
             await self._rounds.close_calls(turn, why)
             await self._drafts.drop(turn)

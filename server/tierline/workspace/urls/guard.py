@@ -15,6 +15,8 @@ from urllib.parse import quote, urlsplit
 
 from attrs import frozen
 
+from tierline.errors import CodedError
+
 IP: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 
 MAX_LENGTH = 2048
@@ -46,14 +48,8 @@ _SIXTOFOUR = ipaddress.ip_network("2002::/16")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
-class UrlRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
-    """An address or a page that is not taken: a stable code, what happened, what to do."""
-
-    def __init__(self, code: str, message: str, advice: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.advice = advice
+class UrlRefused(CodedError):  # noqa: N818 - a refusal is an answer, not a fault
+    """An address or a page that is not taken."""
 
 
 @frozen
