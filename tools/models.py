@@ -78,7 +78,8 @@ def row(entry: Mapping[str, Any], *, prices: bool = True) -> list[Any] | None:
             _price(first, "output_cost_per_token"),
             _price(first, "cache_read_input_token_cost"),
             _price(first, "cache_creation_input_token_cost"),
-            _price(first, "cache_creation_input_token_cost_above_1hr"),
+            _price(first, "cache_creation_input_token_cost_above_1hr")
+            or _price(first, "cache_creation_input_token_cost_above_12hr"),
             *(
                 [long, *(_price(entry, f"{one}_above_{long // 1000}k_tokens") for one in _MONEY)]
                 if long

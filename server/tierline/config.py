@@ -41,6 +41,9 @@ class ProviderConfig:
     """Model name; empty for the provider's default."""
     base_url: str = ""
     """Address of an OpenAI-compatible (or Anthropic-compatible) server."""
+    api: Literal["auto", "chat", "responses"] = "auto"
+    """Which of OpenAI's interfaces is spoken: Chat Completions, which compatible servers know, or
+    Responses. auto: Responses for OpenAI's own models that think or exist only there."""
     local_model_path: str = ""
     """A GGUF file for the embedded model; empty for the one that the package brings."""
     effort: Literal["auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"] = "auto"

@@ -94,6 +94,11 @@ class ModelFacts:
     reasoning: Thinks = "unknown"
     responses_only: bool = False
     """True for models that exist only in OpenAI's Responses API."""
+    breakpoints: bool = False
+    """OpenAI's own service takes explicit breakpoints for it ("Prompt caching", GPT-5.6 and later).
+    """
+    retention: bool = False
+    """Keeping its cache for a day costs nothing there."""
     sure: bool = True
     """False if some figures are careful guesses; ``note`` says which."""
     note: str = ""
@@ -347,6 +352,8 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "sees": _flag,
     "reasoning": _one_of(get_args(Thinks)),
     "responses_only": _flag,
+    "breakpoints": _flag,
+    "retention": _flag,
     "source": str,
     "sure": _flag,
     "note": str,

@@ -11,7 +11,10 @@ from attrs import field, frozen
 from tierline.context.blocks import Block, Role, Text, visible
 from tierline.context.text import well_formed
 
-Ttl: TypeAlias = Literal["5m", "1h"]
+Ttl: TypeAlias = Literal["5m", "30m", "1h", "12h"]
+"""How long a cache entry lives at least: 5m and 1h at Anthropic, 30m and 12h at OpenAI."""
+LONG: frozenset[str] = frozenset({"1h", "12h"})
+"""Lifetimes that are written at the higher price."""
 
 
 @frozen

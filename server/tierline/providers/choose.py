@@ -6,9 +6,10 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from tierline.providers.addresses import is_loopback
+from tierline.context.models import ModelFacts
+from tierline.providers.addresses import host_of, is_loopback
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import INSTALL, LocalModel, find_model
@@ -70,10 +71,24 @@ class Choice:
     embedded: LocalModel | None = None
     offered: EditorModel | None = None
 
+    newer: bool = False
+    """The provider's newer interface is used (``ProviderSpec.newer``)."""
+    reasons: bool = False
+    """The model thinks, and can be asked for summaries of it."""
+    retention: bool = False
+    """The day-long cache costs nothing."""
+
     @property
     def kind(self) -> str:
         """The adapter: the wire format and what goes with it."""
-        return self.spec.adapter
+        return self.spec.newer if self.newer else self.spec.adapter
+
+    @property
+    def official(self) -> bool:
+        """True for the provider's own service, by its address."""
+        host = host_of(self.base_url)
+        own = f"api.{self.spec.name}.com"
+        return not self.base_url or host == own or host.endswith(f".{own}")
 
     @property
     def host(self) -> str:
@@ -146,6 +161,21 @@ def choose(  # noqa: PLR0911 - one line per way
             f"Ollama or LM Studio on this machine; or install the embedded model with {INSTALL} "
             f"and a GGUF file. {error.message}{hint}",
         ) from error
+
+
+def spoken(choice: Choice, facts: ModelFacts, api: str) -> Choice:
+    """The choice with the interface that its model is spoken to. ``api`` is the user's word:
+    ``auto``, ``chat`` or ``responses``.
+    """
+    if not choice.spec.newer or api == "chat":
+        return choice
+    reasons = facts.reasoning in ("can", "always")
+    own = choice.spec.vendor == COMPATIBLE.vendor and (
+        choice.official or not choice.spec.compatible
+    )
+    if api == "auto" and not (own and (reasons or facts.responses_only)):
+        return choice
+    return evolve(choice, newer=True, reasons=own and reasons, retention=own and facts.retention)
 
 
 def make(choice: Choice, editor: EditorPort | None = None) -> Provider:

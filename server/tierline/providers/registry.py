@@ -34,6 +34,8 @@ class ProviderSpec:
     """What people call it."""
     adapter: str
     """Module in this package; also the name in plans and figures."""
+    newer: str = ""
+    """Another adapter for the provider's own models that do better with it, or exist only there."""
     strategy: str = "openai"
     """The wire format that its messages are tagged with."""
     origin: Origin = "service"
@@ -97,6 +99,7 @@ def _compatible(
         vendor=vendor,
         host=host,
         own=own,
+        newer="responses",
     )
 
 
@@ -169,6 +172,7 @@ SPECS = (
         "openai",
         "OpenAI",
         "openai",
+        newer="responses",
         default_model="gpt-5.6",
         key_variable="OPENAI_API_KEY",
         url_variable="OPENAI_BASE_URL",

@@ -25,6 +25,7 @@ class Dialect:
 def dialects() -> list[Dialect]:
     """Every way of every adapter, the registry's first one first."""
     found = {row.adapter: row.strategy for row in SPECS}
+    found |= {row.newer: row.strategy for row in SPECS if row.newer}
     return [
         Dialect(name, strategy, body)
         for name, strategy in found.items()

@@ -21,7 +21,15 @@ from tierline.context.models import ModelFacts
 from tierline.context.prompt import Thinking
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError, RenderedRequest
-from tierline.providers.choose import Choice, Found, ProviderSettings, choose, make, probe_loopback
+from tierline.providers.choose import (
+    Choice,
+    Found,
+    ProviderSettings,
+    choose,
+    make,
+    probe_loopback,
+    spoken,
+)
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
 from tierline.providers.overflows import Overflow
@@ -291,6 +299,8 @@ class ModelService:
         )
         if choice is not None:
             facts = profiled(facts, self._profiles.of(choice.base_url, choice.model))
+        if choice is not None and choice.newer and facts.breakpoints:
+            facts = evolve(facts, caching="explicit", max_marks=4, ttls=("30m", "12h"))
         if choice is not None and choice.spec.origin == "editor":
             # Its API passes on text and calls only.
             facts = evolve(facts, image_rule=ImageRule.NONE)
@@ -426,7 +436,10 @@ class ModelService:
         return COMPATIBLE.name if override.name else self._preferences.settings.provider.name
 
     def _choose(self, settings: ProviderSettings) -> Choice:
-        return choose(settings, os.environ, self._secrets, self._found or (), self._offered)
+        found = self._found or ()
+        choice = choose(settings, os.environ, self._secrets, found, self._offered)
+        facts = self._table.facts(choice.model, provider=choice.kind)
+        return spoken(choice, facts, self._preferences.settings.provider.api)
 
     def _choice_or_none(self) -> Choice | None:
         if self._held is not None:

@@ -11,6 +11,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   model: ['provider', 'model'],
   effort: ['provider', 'effort'],
   baseUrl: ['provider', 'baseUrl'],
+  api: ['provider', 'api'],
   localModelPath: ['provider', 'localModelPath'],
   useLocalServer: ['provider', 'useLocalServer'],
   firstByteSeconds: ['provider', 'firstByteSeconds'],

@@ -17,12 +17,12 @@ from attrs import asdict, astuple, evolve, field, fields_dict, frozen
 from tierline.context.items import Item, Section
 from tierline.context.models import ModelFacts
 from tierline.context.prefix import End
-from tierline.context.prompt import PromptMessage, Ttl
+from tierline.context.prompt import LONG, PromptMessage, Ttl
 from tierline.context.transcript import Transcript
 
 MAX_GAPS = 64
 """Gaps between requests that are remembered."""
-LIFETIMES: dict[str, float] = {"5m": 300.0, "1h": 3600.0}
+LIFETIMES: dict[str, float] = {"5m": 300.0, "30m": 1800.0, "1h": 3600.0, "12h": 43_200.0}
 """Seconds that a cache entry lives after its last use, by what its marker asked for."""
 AUTOMATIC_LIFETIME = 3600.0
 """Seconds that a provider with automatic prefix caching is assumed to keep a prefix. Believing too
@@ -187,7 +187,7 @@ class Pricing:
 
     def write(self, ttl: Ttl) -> float:
         """Price of a token that is written to the cache."""
-        return self.write_1h if ttl == "1h" else self.write_5m
+        return self.write_1h if ttl in LONG else self.write_5m
 
     def alive(self, idle: float, ttl: Ttl) -> bool:
         """True if what was used ``idle`` seconds ago is still cached."""

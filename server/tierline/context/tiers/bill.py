@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from tierline.context.models import ModelFacts
+from tierline.context.prompt import LONG
 from tierline.context.tiers.attribution import Attribution
 
 _MILLION = 1_000_000
@@ -34,7 +35,7 @@ def bill(found: Attribution, facts: ModelFacts, ttl: str) -> Bill:
         return Bill()
     read, written = found.read or 0, found.written or 0
     plain = max(found.input - read - written, 0)
-    write = prices.write_1h if ttl == "1h" else prices.write_5m
+    write = prices.write_1h if ttl in LONG else prices.write_5m
     output = found.output * prices.output
     cost = (
         plain * prices.input

@@ -8,6 +8,7 @@ anew. What decides are the pauses that this user makes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from attrs import frozen
 
@@ -59,21 +60,22 @@ def choose_ttl(
 ) -> TtlChoice:
     """The cheaper lifetime for a prefix of ``prefix`` tokens that grows by ``growth`` per request.
 
-    ``setting`` is the user's: ``auto``, ``5m`` or ``1h``. A provider that offers one lifetime, or
-    none, gets that.
+    ``setting`` is the user's: ``auto``, ``5m`` (the shorter that there is) or ``1h`` (the longer).
+    A provider that offers one lifetime, or none, gets that.
     """
-    offered: list[Ttl] = [ttl for ttl in ("5m", "1h") if ttl in prices.ttls]
+    offered = [ttl for ttl in get_args(Ttl) if ttl in prices.ttls]
     costs: dict[str, float] = {}
     for ttl in offered:
         alive = survival(gaps, 0.0, LIFETIMES[ttl])
         write = prices.write(ttl)
         again = alive * prices.read + (1 - alive) * write + write / HORIZON
         costs[ttl] = prefix * again + growth * write
-    if setting in offered:
-        return TtlChoice("1h" if setting == "1h" else "5m", costs)
-    if len(offered) == 2 and costs["1h"] < costs["5m"]:
-        return TtlChoice("1h", costs)
-    return TtlChoice("1h" if offered == ["1h"] else "5m", costs)
+    if not offered:
+        return TtlChoice("5m", costs)
+    short, long = offered[0], offered[-1]
+    if setting in ("5m", "1h") and short != long:
+        return TtlChoice(long if setting == "1h" else short, costs)
+    return TtlChoice(long if costs[long] < costs[short] else short, costs)
 
 
 def keep_alive(

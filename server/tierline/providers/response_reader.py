@@ -1,0 +1,113 @@
+"""Reads the replies of OpenAI's Responses API, streamed or whole (its reference, "Streaming")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from tierline.providers.base import ReasoningDelta, ReasoningDone, Stop, StreamEvent, TextDelta
+from tierline.providers.calls import tool_call
+from tierline.providers.errors import from_event
+from tierline.providers.usage import completion_usage
+from tierline.providers.values import mapping, rows, string
+
+_TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_THINKING = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+_ENDS = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
+_INCOMPLETE = {"max_output_tokens": "output_limit", "content_filter": "filtered"}
+_ALIVE = frozenset({"response.created", "response.queued", "response.in_progress", "keepalive"})
+
+
+@define
+class ResponseReader:
+    """Reads one reply. Events of later versions are passed over."""
+
+    service: str
+    secret: str = field(default="", repr=False)
+    done: bool = False
+    _spoken: set[str] = field(factory=set)
+    """Ids of items whose text came in pieces."""
+    _finished: set[str] = field(factory=set)
+    """Ids of items that came whole."""
+    _calls: int = 0
+    _stop: str | None = None
+    _raw: str = ""
+
+    def read(self, data: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """See ``Reader.read``."""
+        kind = string(data.get("type"))
+        if kind in _TEXT:
+            self._spoken.add(string(data.get("item_id")))
+            if text := string(data.get("delta")):
+                yield TextDelta(text)
+        elif kind in _THINKING:
+            self._spoken.add(string(data.get("item_id")))
+            if text := string(data.get("delta")):
+                yield ReasoningDelta(text)
+        elif kind == "response.reasoning_summary_part.added":
+            if data.get("summary_index"):
+                yield ReasoningDelta("\n\n")
+        elif kind == "response.output_item.done":
+            yield from self._item(mapping(data.get("item")))
+        elif kind in _ENDS:
+            yield from self._end(mapping(data.get("response")))
+        elif kind == "error" or data.get("error"):
+            raise from_event(self.service, data, secret=self.secret)
+        elif data.get("object") == "response":
+            yield from self._end(data)
+
+    def says(self, data: Mapping[str, Any]) -> bool:
+        """See ``Reader.says``."""
+        return string(data.get("type")) not in _ALIVE
+
+    def end(self) -> Iterator[StreamEvent]:
+        """See ``Reader.end``."""
+        if self._stop is not None:
+            yield Stop("tool_use" if self._stop == "end" and self._calls else self._stop, self._raw)
+
+    def _item(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        identifier = string(item.get("id")) or string(item.get("call_id"))
+        if identifier and identifier in self._finished:
+            return
+        self._finished.add(identifier)
+        match item.get("type"):
+            case "message" if identifier not in self._spoken:
+                for part in map(mapping, rows(item.get("content"))):
+                    if text := string(part.get("text")) or string(part.get("refusal")):
+                        yield TextDelta(text)
+            case "function_call":
+                self._calls += 1
+                yield tool_call(
+                    string(item.get("call_id")) or identifier,
+                    string(item.get("name")),
+                    string(item.get("arguments")),
+                )
+            case "reasoning":
+                if identifier not in self._spoken:
+                    parts = [*rows(item.get("summary")), *rows(item.get("content"))]
+                    texts = [string(mapping(part).get("text")) for part in parts]
+                    if text := "\n\n".join(filter(None, texts)):
+                        yield ReasoningDelta(text)
+                if item.get("encrypted_content"):
+                    kept = ("type", "id", "summary", "encrypted_content")
+                    yield ReasoningDone({"summary": []} | {k: item[k] for k in kept if k in item})
+
+    def _end(self, response: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """The whole response: what did not come in pieces, the figures, and why it ended."""
+        if error := response.get("error"):
+            raise from_event(self.service, {"error": error}, secret=self.secret)
+        for item in rows(response.get("output")):
+            yield from self._item(mapping(item))
+        usage = completion_usage(mapping(response.get("usage")))
+        if usage is not None:
+            yield usage
+        self._raw = string(response.get("status"))
+        reason = string(mapping(response.get("incomplete_details")).get("reason"))
+        self._stop = "end"
+        if self._raw == "incomplete" or reason:
+            self._stop, self._raw = _INCOMPLETE.get(reason, "other"), reason or self._raw
+        self.done = True

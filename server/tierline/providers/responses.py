@@ -1,0 +1,87 @@
+"""OpenAI's Responses API: beside Chat Completions, for models that think between calls and for
+those that exist only here. Nothing is stored at the service.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from functools import partial
+
+from tierline.context.prompt import Prompt
+from tierline.providers import render_responses
+from tierline.providers.base import RenderedRequest, StreamEvent
+from tierline.providers.canonical import dumps
+from tierline.providers.choose import Choice
+from tierline.providers.editor_port import EditorPort
+from tierline.providers.openai import OpenAIProvider
+from tierline.providers.response_reader import ResponseReader
+from tierline.providers.transport import Endpoint, send
+
+log = logging.getLogger(__name__)
+
+_COUNTED = ("model", "tools", "input", "reasoning")
+# Which of them is used depends on the model, and that is not stored with a plan.
+BODIES = tuple(
+    partial(render_responses.body, retention=retention, summary=summary)
+    for retention in (False, True)
+    for summary in (False, True)
+)
+
+
+def make(choice: Choice, _editor: EditorPort | None) -> ResponsesProvider:
+    """See ``Adapter.make``."""
+    title = "" if choice.spec.compatible else choice.spec.title
+    return ResponsesProvider(
+        choice.endpoint,
+        service=choice.found or title,
+        retention=choice.retention,
+        summary=choice.reasons,
+    )
+
+
+class ResponsesProvider(OpenAIProvider):
+    """As Chat Completions, with encrypted reasoning, and breakpoints where the model has them."""
+
+    name = "responses"
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        service: str = "",
+        retention: bool = False,
+        summary: bool = False,
+    ) -> None:
+        super().__init__(endpoint, service=service)
+        self._write = partial(render_responses.body, retention=retention, summary=summary)
+
+    async def count_tokens(self, request: RenderedRequest) -> int | None:
+        """See ``Provider.count_tokens``. Tried once: a count is never worth a wait."""
+        client = await self._connected()
+        body = {key: request.body[key] for key in _COUNTED if key in request.body}
+        try:
+            answer = await client.post(
+                "/responses/input_tokens",
+                cast_to=object,
+                content=dumps(body),
+                options={"headers": {"Content-Type": "application/json"}, "timeout": 30.0},
+            )
+        except Exception:
+            log.debug("%s did not count", self.service, exc_info=True)
+            return None
+        count = answer.get("input_tokens") if isinstance(answer, Mapping) else None
+        return count if isinstance(count, int) else None
+
+    def _body(self, prompt: Prompt) -> bytes:
+        return dumps(self._write(prompt))
+
+    async def _attempt(self, request: RenderedRequest) -> AsyncGenerator[StreamEvent, None]:
+        client = await self._connected()
+        reader = ResponseReader(self.service, self._endpoint.key)
+        async with aclosing(
+            send(client, "/responses", request.payload, reader, self.service, self._endpoint)
+        ) as events:
+            async for event in events:
+                yield event
