@@ -107,7 +107,7 @@ def read(*events: Mapping[str, Any]) -> list[StreamEvent]:
     return [*found, *reader.end()]
 
 
-DONE = {
+DONE: dict[str, Any] = {
     "status": "completed",
     "output": [
         {**ITEM, "summary": [{"type": "summary_text", "text": "Hm."}]},
