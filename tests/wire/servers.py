@@ -111,6 +111,8 @@ class WireServer:
         """Prompts, in the order of arrival."""
         self.others: list[Request] = []
         """Counts and lists of models."""
+        self.list_status = 200
+        """How a list of models is answered."""
         self.hung_up = threading.Event()
         """Set once a client closed its connection in the middle of a reply."""
         self.asked = threading.Event()
@@ -228,7 +230,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._record(b"", self.server.wire.others)
-        if self.path.endswith("/models"):
+        if self.path.partition("?")[0].endswith("/models"):
+            if (status := self.server.wire.list_status) != 200:
+                self._json({"error": {"message": "no", "type": "authentication_error"}}, status)
+                return
             rows = [{"id": "mock-a", "object": "model"}, {"id": "mock-embed", "object": "model"}]
             self._json({"object": "list", "data": rows})
         else:

@@ -18,7 +18,7 @@ import { SlashCommands } from '../src/extension/slash';
 import { breakdown, StatusBar } from '../src/extension/statusBar';
 import { readyFor } from '../src/extension/waiting';
 import type { WorkspaceFiles } from '../src/extension/workspaceFiles';
-import type { Event, EventBody, ProviderInfo, SessionInfo } from '../src/protocol';
+import type { Event, EventBody, KeyCheckResult, ProviderInfo, SessionInfo } from '../src/protocol';
 import type { Connection, ToWebview } from '../src/shared/messages';
 import { budget, delta, event, file, message, started, state } from './fake/state';
 import * as fake from './fake/vscode';
@@ -394,6 +394,18 @@ describe('keys', () => {
       onDidChange: changes.event,
     } as unknown as vscode.SecretStorage;
     server.answers['tierline/provider/setKey'] = () => state().provider;
+    let outcome: KeyCheckResult = { outcome: 'ok', message: 'It is good.', models: [] };
+    server.answers['tierline/provider/checkKey'] = () => outcome;
+    const openRouter = {
+      name: 'openrouter',
+      title: 'OpenRouter',
+      baseUrl: '',
+      keyPrefix: 'sk-or-',
+    };
+    server.answers['tierline/provider/list'] = () => ({
+      providers: [],
+      presets: [{ ...openRouter, own: false }],
+    });
     const keys = new Keys(secrets, server.controller, log);
     await keys.sendAll();
     expect(server.asked).toEqual([
@@ -412,6 +424,33 @@ describe('keys', () => {
       { provider: 'openai', key: 'sk-2' },
     ]);
     expect(mock(vscode.window.showInputBox).mock.calls[0]?.[0]).toMatchObject({ password: true });
+
+    // A key that is refused is not stored; one that nobody could try only if the user says so.
+    const pick = (label: string) =>
+      mock(vscode.window.showQuickPick).mockImplementationOnce(async (items: { label: string }[]) =>
+        items.find((item) => item.label === label),
+      );
+    outcome = { outcome: 'refused', message: 'OpenRouter did not accept the key.', models: [] };
+    pick('OpenRouter');
+    mock(vscode.window.showInputBox).mockResolvedValueOnce('sk-or-1');
+    await keys.set();
+    expect(mock(vscode.window.showErrorMessage).mock.calls.at(-1)?.[0]).toContain('did not accept');
+    expect(await secrets.get('tierline.key.openrouter')).toBeUndefined();
+    outcome = { outcome: 'unreachable', message: 'OpenRouter cannot be reached.', models: [] };
+    pick('OpenRouter');
+    mock(vscode.window.showInputBox).mockResolvedValueOnce('sk-or-2');
+    await keys.set();
+    expect(await secrets.get('tierline.key.openrouter')).toBeUndefined();
+    pick('OpenRouter');
+    mock(vscode.window.showInputBox).mockResolvedValueOnce('sk-or-3');
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Store It Untried');
+    await keys.set();
+    expect(await secrets.get('tierline.key.openrouter')).toBe('sk-or-3');
+    await keys.sendAll();
+    expect(server.asked).toContainEqual([
+      'tierline/provider/setKey',
+      { provider: 'openrouter', key: 'sk-or-3' },
+    ]);
 
     mock(vscode.window.showQuickPick).mockImplementationOnce(
       async (items: { label: string }[]) => items[0],
@@ -438,7 +477,7 @@ describe('a model server that was found on this machine', () => {
     origin: 'found',
   };
   beforeEach(() => {
-    server.answers['tierline/provider/list'] = () => ({ providers: [found] });
+    server.answers['tierline/provider/list'] = () => ({ providers: [found], presets: [] });
     server.answers['tierline/provider/select'] = () => found;
   });
 
@@ -465,7 +504,7 @@ describe('a model server that was found on this machine', () => {
       available: true,
       needsConsent: false,
     };
-    server.answers['tierline/provider/list'] = () => ({ providers: [keyed, found] });
+    server.answers['tierline/provider/list'] = () => ({ providers: [keyed, found], presets: [] });
     await new Models(session, memento(), log).offerFound();
     expect(vscode.window.showInformationMessage).not.toHaveBeenCalled();
   });
@@ -491,7 +530,7 @@ describe('a model server that was found on this machine', () => {
       needsConsent: false,
       why: 'It is not installed.',
     };
-    server.answers['tierline/provider/list'] = () => ({ providers: [local] });
+    server.answers['tierline/provider/list'] = () => ({ providers: [local], presets: [] });
     mock(vscode.window.showQuickPick).mockImplementationOnce(async (items) =>
       items.find((item: vscode.QuickPickItem) => item.label.endsWith(') Embedded model')),
     );

@@ -16,6 +16,7 @@ from tierline.protocol.files import *
 from tierline.protocol.history import *
 from tierline.protocol.memory import *
 from tierline.protocol.methods import *
+from tierline.protocol.models import *
 from tierline.protocol.plans import *
 from tierline.protocol.symbols import *
 from tierline.protocol.tools import *

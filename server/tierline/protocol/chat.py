@@ -7,6 +7,7 @@ from typing import Literal
 from attrs import field
 
 from tierline.protocol.base import ContextMode, define
+from tierline.protocol.models import PresetInfo
 from tierline.protocol.values import ImageInput, ProviderInfo
 
 
@@ -109,6 +110,8 @@ class ProviderListResult:
     """All providers, the active one marked."""
 
     providers: list[ProviderInfo]
+    presets: list[PresetInfo] = field(factory=list)
+    """Further providers, to be set up with an address and a key."""
 
 
 @define

@@ -79,6 +79,12 @@ from tierline.protocol.memory import (
     MemoSaveParams,
     MemoSearchParams,
 )
+from tierline.protocol.models import (
+    KeyCheckParams,
+    KeyCheckResult,
+    ModelsParams,
+    ModelsResult,
+)
 from tierline.protocol.plans import (
     PlanDiffParams,
     PlanDiffResult,
@@ -172,6 +178,8 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/provider/select", ProviderSelectParams, ProviderInfo, "Choose a provider."),
     Method("tierline/provider/setKey", ProviderKeyParams, ProviderInfo, "Hand over a key."),
     Method("tierline/model/effort", EffortParams, EffortResult, "How much the model thinks."),
+    Method("tierline/provider/models", ModelsParams, ModelsResult, "A provider's models."),
+    Method("tierline/provider/checkKey", KeyCheckParams, KeyCheckResult, "Try a key."),
     Method("tierline/plan/get", PlanParams, PlanInfo, "A stored plan with all its entries."),
     Method("tierline/plan/list", PlanListParams, PlanListResult, "Stored plans, newest first."),
     Method("tierline/plan/explain", PlanExplainParams, PlanExplainResult, "Why is this in or out?"),

@@ -18,6 +18,7 @@ from tierline.providers.choose import Choice
 from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
+from tierline.providers.listing import Offered, fetch, offered
 from tierline.providers.messages import MessageReader
 from tierline.providers.profile import Profile
 from tierline.providers.retry import with_retries
@@ -100,6 +101,13 @@ class AnthropicProvider:
             raise failed from error
         count = answer.get("input_tokens") if isinstance(answer, Mapping) else None
         return count if isinstance(count, int) else None
+
+    async def listed(self, path: str = "") -> list[Offered]:
+        """See ``Provider.listed``."""
+        client = await self._connected()
+        return offered(
+            await fetch(client, path or "/v1/models?limit=1000", _SERVICE, self._endpoint)
+        )
 
     async def close(self) -> None:
         """See ``Provider.close``."""

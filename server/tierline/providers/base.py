@@ -13,6 +13,7 @@ from tierline.errors import CodedError
 
 if TYPE_CHECKING:  # the language server imports this module before it answers ``initialize``
     from tierline.context.prompt import Prompt
+    from tierline.providers.listing import Offered
 
 
 @frozen
@@ -172,6 +173,14 @@ class Provider(Protocol):
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """The provider's own count of the input, or None if it has no such endpoint."""
+        ...
+
+    async def listed(self, path: str = "") -> list[Offered]:
+        """The models that the service lists; at ``path`` something else that needs the key.
+
+        Raises:
+            ProviderError: it refused or was not reached.
+        """
         ...
 
     async def close(self) -> None:

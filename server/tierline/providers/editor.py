@@ -25,6 +25,7 @@ from tierline.providers.calls import tool_call
 from tierline.providers.canonical import dumps, rendered
 from tierline.providers.choose import Choice
 from tierline.providers.editor_port import EditorPort, Finished
+from tierline.providers.listing import Offered
 
 _WITHOUT = ("stream", "stream_options", "max_tokens")
 
@@ -99,6 +100,10 @@ class EditorProvider:
     async def count_tokens(self, request: RenderedRequest) -> int | None:  # noqa: ARG002
         """None: the API counts single texts only, not requests."""
         return None
+
+    async def listed(self, path: str = "") -> list[Offered]:  # noqa: ARG002
+        """Nothing: ``EditorPort.models`` lists them."""
+        return []
 
     async def close(self) -> None:
         """See ``Provider.close``. Nothing is held."""

@@ -20,6 +20,7 @@ from tierline.providers.completion import CompletionReader
 from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
+from tierline.providers.listing import Offered, fetch, offered
 from tierline.providers.profile import Profile
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send
@@ -78,6 +79,11 @@ class OpenAIProvider:
     async def count_tokens(self, request: RenderedRequest) -> int | None:  # noqa: ARG002
         """None: Chat Completions has no endpoint that counts."""
         return None
+
+    async def listed(self, path: str = "") -> list[Offered]:
+        """See ``Provider.listed``."""
+        client = await self._connected()
+        return offered(await fetch(client, path or "/models", self.service, self._endpoint))
 
     async def close(self) -> None:
         """See ``Provider.close``."""

@@ -55,6 +55,8 @@ class ProviderSpec:
     """Whose models it serves (``PublicList.vendors``); empty if anybody's."""
     host: str = ""
     """Whose prices hold for open weights (``PublicList``)."""
+    key_path: str = ""
+    """Where a key is tried if its list of models is open to everybody."""
     compatible: bool = False
     """Other servers speak its format; those often ask for no key."""
     own: bool = False
@@ -86,6 +88,7 @@ def _compatible(
     vendor: str = "",
     host: str = "",
     own: bool = False,
+    key_path: str = "",
 ) -> ProviderSpec:
     """A server that speaks OpenAI's Chat Completions."""
     return ProviderSpec(
@@ -99,6 +102,7 @@ def _compatible(
         vendor=vendor,
         host=host,
         own=own,
+        key_path=key_path,
         newer="responses",
     )
 
@@ -107,7 +111,7 @@ def _compatible(
 PRESETS = (
     _compatible(
         "openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY",
-        "openrouter/auto", key_prefix="sk-or-",
+        "openrouter/auto", key_prefix="sk-or-", key_path="/key",
     ),
     _compatible(
         "gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai",

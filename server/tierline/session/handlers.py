@@ -34,6 +34,8 @@ HANDLERS: dict[str, Handler] = {
     "tierline/provider/select": lambda session, params: session.models.select(params),
     "tierline/provider/setKey": lambda session, params: session.models.set_key(params),
     "tierline/model/effort": lambda session, params: session.models.effort(params),
+    "tierline/provider/models": lambda session, params: session.models.catalogue.models(params),
+    "tierline/provider/checkKey": lambda session, params: session.models.catalogue.check(params),
     "tierline/plan/get": lambda session, params: session.plans.get(params),
     "tierline/plan/list": lambda session, params: session.plans.listed(params),
     "tierline/plan/explain": lambda session, params: session.plans.explain(params),

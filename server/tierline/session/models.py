@@ -34,6 +34,7 @@ from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
 from tierline.providers.overflows import Overflow
 from tierline.providers.registry import COMPATIBLE, SPECS, ProviderSpec, of_origin, spec
+from tierline.session.catalogue import Catalogue, presets
 from tierline.session.counting import Counters
 from tierline.session.events import EventBus
 from tierline.session.profiles import ServerProfiles, profiled
@@ -80,6 +81,7 @@ class ModelService:
         self.why_no_tools: Callable[[], str] = str
         """Why the model is offered no tools, for the user; the toolbox knows."""
         self._held: Choice | None = None
+        self.catalogue = Catalogue(counters.table, self._settings, self._secrets)
         self._told: set[str] = set()
         """Unknown models that the user has been told of."""
         self.recall = Recall()
@@ -146,7 +148,7 @@ class ModelService:
             )
             for found in self._found or ()
         ]
-        return p.ProviderListResult(providers=infos)
+        return p.ProviderListResult(providers=infos, presets=presets())
 
     async def select(self, params: p.ProviderSelectParams) -> p.ProviderInfo:
         """Choose for this session; an empty name returns to the settings' choice."""

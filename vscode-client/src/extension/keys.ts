@@ -7,10 +7,18 @@ import { describeError } from './server/errors';
 
 type Owner = ProviderKeyParams['provider'];
 
-const OWNERS: readonly { id: Owner; label: string; prefix: string }[] = [
+export interface KeyOwner {
+  id: Owner;
+  label: string;
+  prefix: string;
+}
+
+const ALWAYS: readonly KeyOwner[] = [
   { id: 'anthropic', label: 'Anthropic', prefix: 'sk-ant-' },
   { id: 'openai', label: 'OpenAI', prefix: 'sk-' },
 ];
+/** Whose keys are stored beside those: JSON in the secret storage, which cannot be listed. */
+const MORE = 'tierline.keyOwners';
 
 export class Keys implements vscode.Disposable {
   private readonly subscription: vscode.Disposable;
@@ -22,8 +30,8 @@ export class Keys implements vscode.Disposable {
   ) {
     // Also fires when another window has changed a key.
     this.subscription = secrets.onDidChange(({ key }) => {
-      const owner = OWNERS.find((candidate) => name(candidate.id) === key);
-      if (owner !== undefined && server.ready) void this.send(owner.id);
+      const owner = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : '';
+      if (owner !== '' && server.ready) void this.send(owner);
     });
   }
 
@@ -33,39 +41,109 @@ export class Keys implements vscode.Disposable {
 
   /** Hand over every key that is stored. */
   async sendAll(): Promise<void> {
-    for (const owner of OWNERS) {
+    for (const owner of await this.owners()) {
       if ((await this.secrets.get(name(owner.id))) !== undefined) await this.send(owner.id);
     }
   }
 
   async set(): Promise<void> {
-    const owner = await this.choose(vscode.l10n.t('Whose API key?'));
-    if (owner === undefined) return;
+    const owner = await this.choose(vscode.l10n.t('Whose API key?'), await this.all());
+    if (owner !== undefined) await this.ask(owner);
+  }
+
+  /** Ask for a key, try it, store it. True if there is one now. */
+  async ask(owner: KeyOwner, baseUrl = ''): Promise<boolean> {
+    const t = vscode.l10n.t;
     const value = await vscode.window.showInputBox({
-      title: vscode.l10n.t('{0} API key', owner.label),
-      prompt: vscode.l10n.t('Kept in VS Code’s secret storage on this machine.'),
+      title: t('{0} API key', owner.label),
+      prompt: t('Kept in VS Code’s secret storage on this machine.'),
       placeHolder: `${owner.prefix}…`,
       password: true,
       ignoreFocusOut: true,
       validateInput: (text) =>
-        /\s/.test(text.trim()) ? vscode.l10n.t('A key has no blanks in it.') : undefined,
+        /\s/.test(text.trim()) ? t('A key has no blanks in it.') : undefined,
     });
     const key = value?.trim();
-    if (!key) return;
+    if (!key) return false;
+    if (!(await this.good(owner, key, baseUrl))) return false;
+    await this.remember(owner);
     await this.secrets.store(name(owner.id), key);
-    void notify.info(vscode.l10n.t('The {0} key is stored.', owner.label));
+    void notify.info(t('The {0} key is stored.', owner.label));
+    return true;
+  }
+
+  /** Whether the provider takes the key; where nobody can say, whether the user wants it stored. */
+  private async good(owner: KeyOwner, key: string, baseUrl: string): Promise<boolean> {
+    const t = vscode.l10n.t;
+    if (!this.server.ready) return true;
+    let message: string;
+    try {
+      const found = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: t('Trying the key…') },
+        () =>
+          this.server.request('tierline/provider/checkKey', { provider: owner.id, key, baseUrl }),
+      );
+      if (found.outcome === 'ok' || found.outcome === 'unknown') return true;
+      if (found.outcome === 'refused') {
+        void notify.error(t('The key is not stored: {0}', found.message));
+        return false;
+      }
+      message = found.message;
+    } catch (error) {
+      message = describeError(error).message;
+    }
+    const store = t('Store It Untried');
+    const answer = await notify.warning(
+      t('The key could not be tried: {0}', message),
+      store,
+    );
+    return answer === store;
+  }
+
+  private async owners(): Promise<KeyOwner[]> {
+    const kept = await this.secrets.get(MORE);
+    try {
+      return [...ALWAYS, ...(JSON.parse(kept ?? '[]') as KeyOwner[])];
+    } catch {
+      return [...ALWAYS];
+    }
+  }
+
+  private async remember(owner: KeyOwner): Promise<void> {
+    const known = await this.owners();
+    if (known.some(({ id }) => id === owner.id)) return;
+    await this.secrets.store(MORE, JSON.stringify([...known.slice(ALWAYS.length), owner]));
+  }
+
+  /** Everybody who takes a key, if the server can be asked. */
+  private async all(): Promise<KeyOwner[]> {
+    const known = await this.owners();
+    if (!this.server.ready) return known;
+    try {
+      const { presets } = await this.server.request('tierline/provider/list', {});
+      const more = presets.filter(({ own, name: id }) => !own && !known.some((k) => k.id === id));
+      return [
+        ...known,
+        ...more.map((row) => ({ id: row.name, label: row.title, prefix: row.keyPrefix })),
+      ];
+    } catch {
+      return known;
+    }
   }
 
   async clear(): Promise<void> {
-    const owner = await this.choose(vscode.l10n.t('Which API key is to be removed?'));
+    const owner = await this.choose(
+      vscode.l10n.t('Which API key is to be removed?'),
+      await this.owners(),
+    );
     if (owner === undefined) return;
     await this.secrets.delete(name(owner.id));
     void notify.info(vscode.l10n.t('The {0} key is removed.', owner.label));
   }
 
-  private async choose(title: string): Promise<(typeof OWNERS)[number] | undefined> {
+  private async choose(title: string, owners: KeyOwner[]): Promise<KeyOwner | undefined> {
     const items = await Promise.all(
-      OWNERS.map(async (owner) => ({
+      owners.map(async (owner) => ({
         label: owner.label,
         description:
           (await this.secrets.get(name(owner.id))) === undefined
@@ -87,6 +165,8 @@ export class Keys implements vscode.Disposable {
   }
 }
 
+const PREFIX = 'tierline.key.';
+
 function name(owner: Owner): string {
-  return `tierline.key.${owner}`;
+  return PREFIX + owner;
 }

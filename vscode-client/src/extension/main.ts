@@ -40,7 +40,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const controller = server;
   const session = new Session(controller, log);
   const keys = new Keys(context.secrets, controller, log);
-  const models = new Models(session, context.globalState, log);
+  const models = new Models(session, context.globalState, log, keys);
   const files = new Files(session);
   const documents = new VirtualDocuments();
   const views = new ContextViews(session, documents);

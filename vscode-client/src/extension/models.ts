@@ -1,6 +1,7 @@
 /** Choosing a provider and model, and agreeing to a server that was found on this machine. */
 import * as vscode from 'vscode';
-import type { ProviderInfo } from '../protocol';
+import type { ModelsResult, PresetInfo, ProviderInfo, ProviderSelectParams } from '../protocol';
+import type { Keys } from './keys';
 import * as notify from './notify';
 import { describeError } from './server/errors';
 import { providerLabel, type Session } from './session';
@@ -19,11 +20,12 @@ export class Models {
     private readonly session: Session,
     private readonly memory: vscode.Memento,
     private readonly log: vscode.LogOutputChannel,
+    private readonly keys?: Keys,
   ) {}
 
   async select(): Promise<void> {
     const t = vscode.l10n.t;
-    const { providers } = await this.session.server.request('tierline/provider/list', {});
+    const { providers, presets } = await this.session.server.request('tierline/provider/list', {});
     const items: Item[] = [
       {
         label: `$(sparkle) ${t('Automatic')}`,
@@ -34,6 +36,14 @@ export class Models {
     for (const provider of providers) items.push(...this.items(provider));
     items.push(
       { label: '', kind: vscode.QuickPickItemKind.Separator },
+      {
+        label: `$(add) ${t('Another provider…')}`,
+        description: presets
+          .slice(0, 4)
+          .map(({ title }) => title)
+          .join(', '),
+        run: () => this.add(presets),
+      },
       {
         label: `$(key) ${t('Set an API key…')}`,
         run: () => vscode.commands.executeCommand('tierline.setApiKey'),
@@ -93,8 +103,8 @@ export class Models {
     });
     if (provider.takesKey) {
       rows.push({
-        label: `$(edit) ${t('Another {0} model…', provider.title)}`,
-        run: () => this.other(provider),
+        label: `$(list-unordered) ${t('All models of {0}…', provider.title)}`,
+        run: () => this.list(provider.name, provider.baseUrl),
       });
     }
     return [heading, ...rows];
@@ -108,11 +118,85 @@ export class Models {
     }
   }
 
-  private async other(provider: ProviderInfo): Promise<void> {
-    const model = await vscode.window.showInputBox({
-      title: vscode.l10n.t('Name of the {0} model', provider.title),
+  /** All models of a provider with what is known of each; any other by its name. */
+  private async list(name: string, baseUrl: string): Promise<void> {
+    const t = vscode.l10n.t;
+    let found: ModelsResult;
+    try {
+      found = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: t('Asking for the models…') },
+        () => this.session.server.request('tierline/provider/models', { provider: name, baseUrl }),
+      );
+    } catch (error) {
+      const { message, advice } = describeError(error);
+      void notify.warning(`${message} ${advice}`.trim());
+      found = { provider: name, title: name, models: [], source: 'table', notice: '' };
+    }
+    const items: Item[] = found.models.map((model) => ({
+      label: model.name,
+      description: model.summary,
+      detail: model.details,
+      run: () => this.take(name, model.name, baseUrl),
+    }));
+    items.push({
+      label: `$(edit) ${t('Another {0} model…', found.title)}`,
+      alwaysShow: true,
+      run: () => this.other(found, baseUrl),
     });
-    if (model?.trim()) await this.choose(provider, model.trim());
+    const chosen = await vscode.window.showQuickPick(items, {
+      title:
+        found.source === 'server'
+          ? t('Models of {0}', found.title)
+          : t('Models of {0} that Tierline knows', found.title),
+      placeHolder: found.notice,
+      matchOnDescription: true,
+      matchOnDetail: true,
+    });
+    await chosen?.run?.();
+  }
+
+  private async other(found: ModelsResult, baseUrl: string): Promise<void> {
+    const model = await vscode.window.showInputBox({
+      title: vscode.l10n.t('Name of the {0} model', found.title),
+    });
+    if (model?.trim()) await this.take(found.provider, model.trim(), baseUrl);
+  }
+
+  /** Set up a provider: its address where it differs, its key, its model. */
+  private async add(presets: PresetInfo[]): Promise<void> {
+    const t = vscode.l10n.t;
+    const chosen = await vscode.window.showQuickPick(
+      presets.map((preset) => ({
+        label: preset.title,
+        description: preset.own ? t('a server of your own') : '',
+        detail: preset.baseUrl,
+        preset,
+      })),
+      { title: t('Which provider?'), matchOnDetail: true },
+    );
+    if (chosen === undefined) return;
+    const { preset } = chosen;
+    let { baseUrl } = preset;
+    if (preset.own || baseUrl.includes('{')) {
+      const given = await vscode.window.showInputBox({
+        title: t('Address of {0}', preset.title),
+        value: baseUrl,
+        ignoreFocusOut: true,
+        validateInput: (text) =>
+          /^https?:\/\/[^\s{}]+$/.test(text.trim())
+            ? undefined
+            : t('An address looks like {0}.', 'https://host/v1'),
+      });
+      if (given === undefined) return;
+      baseUrl = given.trim();
+    }
+    const owner = { id: preset.name, label: preset.title, prefix: preset.keyPrefix };
+    if (!preset.own && !(await this.keys?.ask(owner, baseUrl))) return;
+    await this.list(preset.name, baseUrl === preset.baseUrl ? '' : baseUrl);
+  }
+
+  private async take(name: string, model: string, baseUrl: string): Promise<void> {
+    await this.request({ name, model, ...(baseUrl === '' ? {} : { baseUrl }) });
   }
 
   /** ``null``: the automatic choice. */
@@ -122,13 +206,17 @@ export class Models {
     consent = false,
   ): Promise<void> {
     const found = provider?.origin === 'found';
+    await this.request({
+      name: provider?.name ?? '',
+      model,
+      ...(found ? { baseUrl: provider.baseUrl } : {}),
+      ...(consent ? { consent } : {}),
+    });
+  }
+
+  private async request(params: ProviderSelectParams): Promise<void> {
     try {
-      await this.session.server.request('tierline/provider/select', {
-        name: provider?.name ?? '',
-        model,
-        ...(found ? { baseUrl: provider.baseUrl } : {}),
-        ...(consent ? { consent } : {}),
-      });
+      await this.session.server.request('tierline/provider/select', params);
     } catch (error) {
       const { message, advice } = describeError(error);
       void notify.error(`${message} ${advice}`.trim());
@@ -144,8 +232,8 @@ export class Models {
       // Whoever has chosen a provider or given a key needs no other.
       if (providers.some(({ active, takesKey }) => active && takesKey)) return;
       for (const provider of providers.filter((candidate) => candidate.needsConsent)) {
-        if (this.list(REFUSED).includes(provider.baseUrl)) continue;
-        if (this.list(AGREED).includes(provider.baseUrl)) {
+        if (this.kept(REFUSED).includes(provider.baseUrl)) continue;
+        if (this.kept(AGREED).includes(provider.baseUrl)) {
           await this.choose(provider, '', true);
         } else await this.ask(provider);
       }
@@ -175,15 +263,15 @@ export class Models {
     } else if (answer === never) await this.remember(REFUSED, AGREED, provider.baseUrl);
   }
 
-  private list(key: string): string[] {
+  private kept(key: string): string[] {
     return this.memory.get<string[]>(key, []);
   }
 
   private async remember(into: string, outOf: string, address: string): Promise<void> {
-    await this.memory.update(into, [...new Set([...this.list(into), address])]);
+    await this.memory.update(into, [...new Set([...this.kept(into), address])]);
     await this.memory.update(
       outOf,
-      this.list(outOf).filter((known) => known !== address),
+      this.kept(outOf).filter((known) => known !== address),
     );
   }
 }

@@ -280,6 +280,7 @@ const methods = {
     return { mode: state.mode };
   },
   'tierline/provider/list': () => ({
+    presets: [],
     providers: [
       state.provider,
       {
@@ -312,6 +313,14 @@ const methods = {
         : []),
     ],
   }),
+  'tierline/provider/models': () => ({
+    provider: 'anthropic',
+    title: 'Anthropic',
+    models: [],
+    source: 'table',
+    notice: '',
+  }),
+  'tierline/provider/checkKey': () => ({ outcome: 'ok', message: 'It is good.', models: [] }),
   'tierline/provider/select': () => state.provider,
   'tierline/provider/setKey': () => state.provider,
   'tierline/plan/get': () => ({ planId: 'p', entries: [] }),
