@@ -43,8 +43,11 @@ def body(prompt: Prompt, *, retention: bool = False, summary: bool = False) -> d
     shape["input"] = items
     shape["max_output_tokens"] = max(prompt.max_output_tokens, LEAST_OUTPUT)
     shape |= {"store": False, "include": [ENCRYPTED], "stream": True}
-    if summary:
-        shape["reasoning"] = {"summary": "auto"}
+    reasoning = {"effort": prompt.thinking.effort} if prompt.thinking.effort else {}
+    if summary and prompt.thinking.effort != "none":
+        reasoning["summary"] = "auto"
+    if reasoning:
+        shape["reasoning"] = reasoning
     if prompt.cache_key:
         shape["prompt_cache_key"] = prompt.cache_key
     if marked:

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec, Ttl
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Thinking, ToolSpec, Ttl
 from tierline.context.tiers.base import Tariff
 from tierline.context.tiers.lifetime import choose_ttl
 from tierline.providers.base import (
@@ -68,6 +68,16 @@ def test_the_day_long_cache_is_asked_for_where_no_breakpoint_is() -> None:
     marked = body(prompt(said("user", block(Text("x"), "30m"))), retention=True)
     assert "prompt_cache_retention" not in marked
     assert marked["prompt_cache_options"] == {"mode": "explicit"}
+
+
+def test_the_effort_and_a_summary_of_the_thinking_are_asked_for() -> None:
+    asked = prompt(thinking=Thinking(effort="high"))
+    assert body(asked)["reasoning"] == {"effort": "high"}
+    assert body(asked, summary=True)["reasoning"] == {"effort": "high", "summary": "auto"}
+    assert body(prompt(), summary=True)["reasoning"] == {"summary": "auto"}
+    assert "reasoning" not in body(prompt())
+    off = prompt(thinking=Thinking(effort="none"))
+    assert body(off, summary=True)["reasoning"] == {"effort": "none"}
 
 
 def test_reasoning_stands_before_what_it_led_to_and_never_alone() -> None:
