@@ -347,6 +347,8 @@ export interface EffortResult {
 /** All providers, the active one marked. */
 export interface ProviderListResult {
   providers: ProviderInfo[];
+  /** Further providers, to be set up with an address and a key. */
+  presets: PresetInfo[];
 }
 
 /** Choose a provider and model for this session; empty name returns to the automatic choice. */
@@ -1046,6 +1048,67 @@ export interface CompactionResult {
   tokensAfter: number;
 }
 
+/** Whose models: a provider's name, or the address of a server found on this machine. */
+export interface ModelsParams {
+  provider?: string;
+  baseUrl?: string;
+}
+
+/** One model. ``summary`` and ``details`` say the rest in words, a line each. */
+export interface ModelCard {
+  name: string;
+  /** False if nobody described it: sizes are assumed. */
+  known: boolean;
+  maxInputTokens: number;
+  maxOutputTokens: number;
+  summary: string;
+  details: string;
+  /** US dollars per million tokens; null if no price is known. */
+  priceInput: number | null;
+  priceOutput: number | null;
+  priceCached: number | null;
+  caching: 'explicit' | 'automatic' | 'none';
+  /** Null if nobody knows. */
+  pictures: boolean | null;
+  thinking: 'no' | 'can' | 'always' | 'unknown';
+  note: string;
+}
+
+/** The models of a provider. ``source`` says who named them. */
+export interface ModelsResult {
+  provider: string;
+  title: string;
+  models: ModelCard[];
+  source: 'server' | 'table';
+  /** Why the server's own list is not here, if it is not. */
+  notice: string;
+}
+
+/** A provider that can be set up. What stands in braces in its address is to be filled in. */
+export interface PresetInfo {
+  name: string;
+  title: string;
+  baseUrl: string;
+  keyPrefix: string;
+  /** A server that users run themselves: the address may differ, and a key is rarely needed. */
+  own: boolean;
+}
+
+/** A key that is to be tried before it is stored. It is forgotten afterwards. */
+export interface KeyCheckParams {
+  provider: string;
+  key: string;
+  baseUrl?: string;
+}
+
+/** Whether the key is good. ``message`` is one sentence and what to do. */
+export interface KeyCheckResult {
+  /** unknown: the server was reached, but has no way to try a key without a prompt. */
+  outcome: 'ok' | 'refused' | 'unreachable' | 'unknown';
+  message: string;
+  models: string[];
+}
+
 /** A plan by id; the newest when empty. Showing the context without an id shows that of the next request: without a prompt, or as it would be with this one. */
 export interface PlanParams {
   planId?: string;
@@ -1624,6 +1687,10 @@ export interface Requests {
   'tierline/provider/setKey': [ProviderKeyParams, ProviderInfo];
   /** How much the model thinks. */
   'tierline/model/effort': [EffortParams, EffortResult];
+  /** A provider's models. */
+  'tierline/provider/models': [ModelsParams, ModelsResult];
+  /** Try a key. */
+  'tierline/provider/checkKey': [KeyCheckParams, KeyCheckResult];
   /** A stored plan with all its entries. */
   'tierline/plan/get': [PlanParams, PlanInfo];
   /** Stored plans, newest first. */
