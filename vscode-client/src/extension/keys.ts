@@ -93,10 +93,7 @@ export class Keys implements vscode.Disposable {
       message = describeError(error).message;
     }
     const store = t('Store It Untried');
-    const answer = await notify.warning(
-      t('The key could not be tried: {0}', message),
-      store,
-    );
+    const answer = await notify.warning(t('The key could not be tried: {0}', message), store);
     return answer === store;
   }
 
