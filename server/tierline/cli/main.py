@@ -261,9 +261,10 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
         usage = body.usage
         several = f"{usage.requests} requests, " if usage.requests > 1 else ""
         cost = f", {cli_stats.money(usage.cost)}" if usage.cost else ""
+        read = usage.cache_read_tokens
+        cached = "" if read is None else f" ({read:,} from cache)"
         err.print(
-            f"{several}{usage.input_tokens:,} tokens in ({usage.cache_read_tokens:,} from cache), "
-            f"{usage.output_tokens:,} out{cost}",
+            f"{several}{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out{cost}",
             style="dim",
         )
     if body.cache is not None and body.cache.outcome in ("partial", "miss") and not as_json:

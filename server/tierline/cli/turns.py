@@ -53,7 +53,7 @@ def _cells(turn: p.TurnStats) -> list[str]:
         ", ".join(turn.edits) or "–",
         f"{len(turn.plans):,}",
         f"{turn.input_tokens:,}",
-        f"{turn.read_tokens:,}",
+        "–" if turn.read_tokens is None else f"{turn.read_tokens:,}",
         f"{turn.output_tokens:,}",
         f"${turn.cost:.4f}" if turn.cost else "–",
         off,

@@ -25,8 +25,9 @@ class Reported:
     input_tokens: int = 0
     """The whole prompt: cached, written and uncached together."""
     output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+    cache_read_tokens: int | None = None
+    """None where the provider says nothing of its cache."""
+    cache_write_tokens: int | None = None
 
     @property
     def total(self) -> int:
@@ -36,7 +37,8 @@ class Reported:
     @property
     def uncached_tokens(self) -> int:
         """Input that was neither read from the cache nor written to it."""
-        return max(0, self.input_tokens - self.cache_read_tokens - self.cache_write_tokens)
+        cached = (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
+        return max(0, self.input_tokens - cached)
 
 
 @define
@@ -61,15 +63,15 @@ class UsageLedger:
         report = Reported(
             max(0, input_tokens or 0),
             max(0, output_tokens or 0),
-            max(0, cache_read_tokens or 0),
-            max(0, cache_write_tokens or 0),
+            None if cache_read_tokens is None else max(0, cache_read_tokens),
+            None if cache_write_tokens is None else max(0, cache_write_tokens),
         )
         self.last = report if report.input_tokens else None
         self.lifetime = Reported(
             self.lifetime.input_tokens + report.input_tokens,
             self.lifetime.output_tokens + report.output_tokens,
-            self.lifetime.cache_read_tokens + report.cache_read_tokens,
-            self.lifetime.cache_write_tokens + report.cache_write_tokens,
+            (self.lifetime.cache_read_tokens or 0) + (report.cache_read_tokens or 0),
+            (self.lifetime.cache_write_tokens or 0) + (report.cache_write_tokens or 0),
         )
 
 

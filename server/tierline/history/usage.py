@@ -26,9 +26,10 @@ class Figures:
 
     input: int = 0
     output: int = 0
-    read: int = 0
-    """Of the input, what the provider's cache gave; ``written`` is what it took in."""
-    written: int = 0
+    read: int | None = None
+    """Of the input, what the provider's cache gave; ``written`` is what it took in. None where it
+    said nothing of that."""
+    written: int | None = None
     estimated: bool = False
     """True if the provider reported nothing of one of them, and it was counted."""
     cost: float = 0.0
@@ -40,8 +41,8 @@ class Figures:
         return Figures(
             self.input + other.input,
             self.output + other.output,
-            self.read + other.read,
-            self.written + other.written,
+            _known_sum(self.read, other.read),
+            _known_sum(self.written, other.written),
             self.estimated or other.estimated,
             self.cost + other.cost,
             self.saved + other.saved,
@@ -158,8 +159,8 @@ def _of_request(request: Mapping[str, Any]) -> Figures:
     return Figures(
         input=_tokens(request.get("input")),
         output=_tokens(request.get("output")),
-        read=_tokens(request.get("read")),
-        written=_tokens(request.get("written")),
+        read=_tokens_or_none(request.get("read")),
+        written=_tokens_or_none(request.get("written")),
         estimated=request.get("reported") is False,
         cost=_money(request.get("cost")),
         saved=_money(request.get("saved")),
@@ -175,8 +176,11 @@ def _of_record(message: Message) -> Figures:
     return Figures(
         input=_tokens(usage.get("input_tokens")),
         output=_tokens(usage.get("output_tokens")),
-        read=_tokens(usage.get("cache_read_tokens")),
-        written=_tokens(usage.get("cache_write_tokens")),
+        read=_tokens_or_none(usage.get("cache_read_tokens")),
+        # A service that tells what it read, and nothing of writing, wrote nothing that it charges.
+        written=_tokens_or_none(
+            usage.get("cache_write_tokens", 0 if "cache_read_tokens" in usage else None)
+        ),
     )
 
 
@@ -189,6 +193,15 @@ def _sum(each: list[Figures]) -> Figures:
 
 def _tokens(value: Any) -> int:
     return max(int(_money(value)), 0)
+
+
+def _tokens_or_none(value: Any) -> int | None:
+    return None if value is None else _tokens(value)
+
+
+def _known_sum(one: int | None, other: int | None) -> int | None:
+    """What is known of a sum; None if nothing is."""
+    return None if one is None and other is None else (one or 0) + (other or 0)
 
 
 def _money(value: Any) -> float:

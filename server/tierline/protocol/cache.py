@@ -189,7 +189,8 @@ class TurnStats:
     """One plan per request."""
     input_tokens: int
     output_tokens: int
-    read_tokens: int
+    read_tokens: int | None
+    """None where the provider says nothing of its cache."""
     """From the provider's cache."""
     error_percent: float | None
     """How far the estimates were from what the provider reported; null if it reported nothing."""

@@ -71,12 +71,13 @@ class UsageInfo:
 
     input_tokens: int
     output_tokens: int
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+    cache_read_tokens: int | None = None
+    """None where the provider says nothing of its cache."""
+    cache_write_tokens: int | None = None
     estimated: bool = False
     """True if the provider reported nothing and these are our own counts."""
     cost: float = 0.0
-    """US dollars by the model table's prices; 0 if they are not known."""
+    """US dollars, as the provider says or by the model table's prices; 0 if they are not known."""
     saved: float = 0.0
     """US dollars that the cache saved; negative where writing cost more than reading gave back."""
     requests: int = 1

@@ -79,6 +79,6 @@ class Asker:
         )
         session_id = self._conversation.session_id
         at = datetime.now(UTC).timestamp()
-        price = bill(found, facts, "5m")
+        price = bill(found, facts, "5m", charged=usage.cost)
         row = StoredRequest.of(found, price, session_id, "", at, provider.name, facts.name)
         await asyncio.to_thread(self._store.add, evolve(row, kind=BESIDE))

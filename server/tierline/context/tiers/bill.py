@@ -26,10 +26,19 @@ class Bill:
         return self.uncached - self.cost
 
 
-def bill(found: Attribution, facts: ModelFacts, ttl: str) -> Bill:
+def bill(found: Attribution, facts: ModelFacts, ttl: str, *, charged: float | None = None) -> Bill:
     """The bill of one request. Where the provider does not say what it read, nothing is assumed to
-    have been read.
+    have been read. ``charged``: what the provider itself says that it cost, in US dollars; it
+    counts, and the table only says what the cache saved of it.
     """
+    listed = _listed(found, facts, ttl)
+    if charged is None:
+        return listed
+    return Bill(charged, charged + listed.saved, priced=True)
+
+
+def _listed(found: Attribution, facts: ModelFacts, ttl: str) -> Bill:
+    """By the prices of the model table."""
     prices = facts.prices_for(found.input)
     if prices.input <= 0:
         return Bill()

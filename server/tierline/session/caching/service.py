@@ -143,7 +143,7 @@ class CacheService:
             read=usage.cache_read_tokens,
             written=usage.cache_write_tokens,
         )
-        paid = bill(found, facts, before.shape.ttl)
+        paid = bill(found, facts, before.shape.ttl, charged=usage.cost)
         row = StoredRequest.of(found, paid, session_id, "", at, provider, before.shape.model)
         self.store.add(evolve(row, kind=KEEP_ALIVE))
         self._remember(session_id, evolve(before, shape=before.shape.kept_alive(at)))
@@ -267,7 +267,7 @@ class CacheService:
             usage.cache_write_tokens,
         )
         found = attribute(before.shape, now, figures, facts)
-        paid = bill(found, facts, now.ttl)
+        paid = bill(found, facts, now.ttl, charged=usage.cost)
         seen = _seen(before.shape, now, facts)
         items = rows_to_json(_rows(composed, now, seen.end, before.items))
         report = views.report(found, paid, now, composed.arrangement)

@@ -412,9 +412,10 @@ def _seconds(value: object) -> float:
 def _figures(usage: p.UsageInfo | None) -> dict[str, Any]:
     if usage is None:
         return {}
-    return {
+    figures = {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cache_read_tokens": usage.cache_read_tokens,
         "cache_write_tokens": usage.cache_write_tokens,
     }
+    return {name: tokens for name, tokens in figures.items() if tokens is not None}

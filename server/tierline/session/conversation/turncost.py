@@ -46,8 +46,8 @@ def cut_off(found: p.CacheReport, *, reported: bool) -> p.UsageInfo:
     return p.UsageInfo(
         input_tokens=found.input_tokens,
         output_tokens=found.output_tokens,
-        cache_read_tokens=max(found.read_tokens, 0),
-        cache_write_tokens=max(found.written_tokens, 0),
+        cache_read_tokens=found.read_tokens if found.read_tokens >= 0 else None,
+        cache_write_tokens=found.written_tokens if found.written_tokens >= 0 else None,
         estimated=not reported,
         cost=found.cost,
         saved=found.saved,

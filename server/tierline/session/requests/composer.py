@@ -206,8 +206,8 @@ class Composer:
         info = p.UsageInfo(
             input_tokens=usage.input_tokens or composed.plan.tokens,
             output_tokens=usage.output_tokens or counter.count(reply),
-            cache_read_tokens=usage.cache_read_tokens or 0,
-            cache_write_tokens=usage.cache_write_tokens or 0,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
             estimated=not usage.input_tokens,
         )
         self._ledger.record(

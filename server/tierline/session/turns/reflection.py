@@ -118,6 +118,12 @@ def _request_data(provider: str, model: str, turn: Turn, usage: p.UsageInfo) -> 
     }
 
 
+def _known_sum(figures: list[Any]) -> int | None:
+    """What is known of a sum; None if nothing is."""
+    known = [int(_number(figure)) for figure in figures if figure is not None]
+    return sum(known) if known else None
+
+
 def read(data: Mapping[str, Any], session_id: str) -> p.TurnStats:
     """A reflection as it is shown. Records of other versions give what can be understood."""
     requests = _objects(data.get("requests"))
@@ -138,7 +144,7 @@ def read(data: Mapping[str, Any], session_id: str) -> p.TurnStats:
         plans=[str(r.get("plan", "")) for r in requests],
         input_tokens=sum(int(_number(r.get("input"))) for r in requests),
         output_tokens=sum(int(_number(r.get("output"))) for r in requests),
-        read_tokens=sum(int(_number(r.get("read"))) for r in requests),
+        read_tokens=_known_sum([r.get("read") for r in requests]),
         cost=sum(_number(r.get("cost")) for r in requests),
         saved=sum(_number(r.get("saved")) for r in requests),
         error_percent=round(100 * (estimate - actual) / actual, 1) if actual else None,
