@@ -10,6 +10,10 @@ from tierline.providers.profile import Profile, started
 from tierline.store.profiles import ProfileStore
 
 
+MOST_MARKS = 4
+"""Gateways pass on what Anthropic takes."""
+
+
 class ServerProfiles(ProfileStore):
     """The profiles that adapters ask for. What was learnt has the last word, but for a window that
     the server now says to be smaller.
@@ -26,6 +30,8 @@ class ServerProfiles(ProfileStore):
 
 def profiled(facts: ModelFacts, profile: Profile) -> ModelFacts:
     """The facts of a model as its server was found to be."""
+    if profile.marks and not facts.explicit_markers:
+        facts = evolve(facts, caching="explicit", max_marks=MOST_MARKS, ttls=("5m",))
     if not profile.pictures:
         facts = evolve(facts, image_rule=ImageRule.NONE)
     if profile.max_output_tokens:
