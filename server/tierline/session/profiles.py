@@ -9,7 +9,6 @@ from tierline.context.models import ModelFacts
 from tierline.providers.profile import Profile, started
 from tierline.store.profiles import ProfileStore
 
-
 MOST_MARKS = 4
 """Gateways pass on what Anthropic takes."""
 
