@@ -16,7 +16,7 @@ from wire.servers import wire_server
 
 def parts(body: Any) -> list[dict[str, Any]]:
     """All parts of a body's messages, in order."""
-    found = []
+    found: list[dict[str, Any]] = []
     for message in body["messages"]:
         content = message["content"]
         found += content if isinstance(content, list) else [{"type": "text", "text": content}]
