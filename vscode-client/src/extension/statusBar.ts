@@ -97,13 +97,18 @@ export function breakdown(budget: Budget, message?: (id: string) => string): str
       t(
         'Last request, as the provider counted it: {0} in ({1} read from cache, {2} written), {3} out',
         exact(reported.inputTokens),
-        exact(reported.cacheReadTokens),
-        exact(reported.cacheWriteTokens),
+        known(reported.cacheReadTokens),
+        known(reported.cacheWriteTokens),
         exact(reported.outputTokens),
       ),
     );
   }
   return lines.join('\n');
+}
+
+/** A figure of the provider's; a dash where it says nothing. */
+function known(figure: number | null): string {
+  return figure === null ? '–' : exact(figure);
 }
 
 /** How far the figures can be trusted, in a sentence. */
