@@ -256,7 +256,8 @@ function StateBlock({ text }: { text: string }): JSX.Element {
 }
 
 function figures(usage: NonNullable<ShownMessage['usage']>): string {
-  const cached = usage.cacheReadTokens > 0 ? tokens(usage.cacheReadTokens) : '';
+  const read = usage.cacheReadTokens ?? 0;
+  const cached = read > 0 ? tokens(read) : '';
   const cost = usage.cost > 0 ? money(usage.cost) : '';
   const output = tokens(usage.outputTokens);
   return texts.usage(usage.requests, tokens(usage.inputTokens), cached, output, cost);
