@@ -163,8 +163,8 @@ export interface TurnStats {
   plans: string[];
   inputTokens: number;
   outputTokens: number;
-  /** From the provider's cache. */
-  readTokens: number;
+  /** None where the provider says nothing of its cache. */
+  readTokens: number | null;
   /** How far the estimates were from what the provider reported; null if it reported nothing. */
   errorPercent: number | null;
   calls: CallStats[];
@@ -1436,11 +1436,12 @@ export interface BudgetSection {
 export interface UsageInfo {
   inputTokens: number;
   outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
+  /** None where the provider says nothing of its cache. */
+  cacheReadTokens: number | null;
+  cacheWriteTokens: number | null;
   /** True if the provider reported nothing and these are our own counts. */
   estimated: boolean;
-  /** US dollars by the model table's prices; 0 if they are not known. */
+  /** US dollars, as the provider says or by the model table's prices; 0 if they are not known. */
   cost: number;
   /** US dollars that the cache saved; negative where writing cost more than reading gave back. */
   saved: number;
