@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tierline.history.scratchpad import TOOL, manage
+from tierline.tools.reading import READ_FILE
 from tierline.tools.schema import misnamed
 
 READ = {
@@ -60,3 +61,15 @@ def test_the_scratchpad_says_which_field_holds_the_text(field: str, action: str)
 def test_nothing_is_called_saved_that_was_not(arguments: dict[str, Any]) -> None:
     outcome = manage("kept", arguments)
     assert not outcome.changed and "Saved" not in outcome.answer and outcome.text == "kept"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ({"file": "a.py"}, "path"),
+        ({"path": "a.py", "offset": 3}, "start_line"),
+        ({"path": "a.py", "start": 3, "end": 9}, "start_line"),
+    ],
+)
+def test_read_file_says_the_right_field(arguments: dict[str, Any], meant: str) -> None:
+    assert f"the field is {meant}" in misnamed(arguments, READ_FILE.input_schema)[0]
