@@ -39,7 +39,7 @@ def test_add_stats_build_and_compress(workspace: Path) -> None:
     assert summary["sources"][0] == first.stdout.strip()
     assert "history strategy is not levels" in done.stderr
     short = run(workspace, "build", "--strategy", "levels").stdout
-    assert "explain auth.js part 4" in short and "Part 1: " not in short
+    assert "explain auth.js part 4" in short and f"Part 1: {FILLER * 2}" not in short
     assert len(short) < 0.8 * len(built.stdout)
     asked = run(workspace, "build", "--strategy", "levels", "--prompt", "the null check?").stdout
     assert "Recalled from this conversation" in asked and "the null check?" in asked
