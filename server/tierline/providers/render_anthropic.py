@@ -23,7 +23,9 @@ def body(prompt: Prompt) -> dict[str, Any]:
     if prompt.form:
         profile = Profile.of(prompt.form)
         plain = evolve(adapted(prompt, profile), form={})
-        return stripped({**body(plain), "stream": profile.stream}, profile)
+        return stripped(
+            {**body(plain), "stream": profile.stream and plain.max_output_tokens > 0}, profile
+        )
     shape = front(prompt)
     if system := blocks(prompt.system):
         shape["system"] = system
@@ -53,7 +55,8 @@ def back(prompt: Prompt) -> dict[str, Any]:
         shape["thinking"] = thinking
     if asked.effort:
         shape["output_config"] = {"effort": asked.effort}
-    return {**shape, "stream": True}
+    # Without a reply there is nothing to stream: the API refuses both together.
+    return {**shape, "stream": prompt.max_output_tokens > 0}
 
 
 def tools(specs: Iterable[ToolSpec], mark: Ttl | None) -> list[dict[str, Any]]:

@@ -143,7 +143,8 @@ class KeepAliveService:
     async def _ping(self, last: _Last) -> bool:
         """Read the prefix. False if it was no longer there."""
         provider = await self._models.provider()
-        request = ping(last.composed.prompt, provider.render)
+        own = self._models.maker.service == "anthropic"
+        request = ping(last.composed.prompt, provider.render, silent=own)
         if request is None or provider.name != last.composed.request.provider:
             return False
         usage = Usage()
@@ -166,9 +167,12 @@ class KeepAliveService:
         return True
 
 
-def ping(prompt: Prompt, render: Callable[[Prompt], RenderedRequest]) -> RenderedRequest | None:
+def ping(
+    prompt: Prompt, render: Callable[[Prompt], RenderedRequest], *, silent: bool = False
+) -> RenderedRequest | None:
     """The smallest request that reads all that a prompt left in the cache: the same bytes up to the
-    last breakpoint, one token of output. None if nothing is marked.
+    last breakpoint, one token of output. None if nothing is marked. ``silent``: no output at all,
+    which Anthropic's own service offers ("Pre-warming the cache").
     """
     end = next(
         (
@@ -186,4 +190,4 @@ def ping(prompt: Prompt, render: Callable[[Prompt], RenderedRequest]) -> Rendere
     if last.role == "user":  # a conversation must end with the user
         cut = PromptMessage(last.role, last.blocks[:blocks])
         prompt = evolve(prompt, messages=(*prompt.messages[:place], cut))
-    return render(evolve(prompt, max_output_tokens=1))
+    return render(evolve(prompt, max_output_tokens=0 if silent else 1))
