@@ -109,6 +109,8 @@ class WireServer:
         self.input_tokens = input_tokens
         self.requests: list[Request] = []
         """Prompts, in the order of arrival."""
+        self.pages: dict[str, Any] = {}
+        """What the server says of itself: JSON by path."""
         self.others: list[Request] = []
         """Counts and lists of models."""
         self.list_status = 200
@@ -230,7 +232,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._record(b"", self.server.wire.others)
-        if self.path.partition("?")[0].endswith("/models"):
+        if self.path in self.server.wire.pages:
+            self._json(self.server.wire.pages[self.path])
+        elif self.path.partition("?")[0].endswith("/models"):
             if (status := self.server.wire.list_status) != 200:
                 self._json({"error": {"message": "no", "type": "authentication_error"}}, status)
                 return
@@ -252,6 +256,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if path != wire.path:
             self._record(raw, wire.others)
+            if path in wire.pages:
+                self._json(wire.pages[path])
+                return
             self._json({"error": {"message": f"no such path {path}"}}, 404)
             return
         self._reply(wire._next(self._record(raw, None)))

@@ -34,6 +34,7 @@ from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
 from tierline.providers.overflows import Overflow
 from tierline.providers.registry import COMPATIBLE, SPECS, ProviderSpec, of_origin, spec
+from tierline.providers.server_facts import said_by
 from tierline.session.catalogue import Catalogue, presets
 from tierline.session.counting import Counters
 from tierline.session.events import EventBus
@@ -82,6 +83,9 @@ class ModelService:
         """Why the model is offered no tools, for the user; the toolbox knows."""
         self._held: Choice | None = None
         self.catalogue = Catalogue(counters.table, self._settings, self._secrets)
+        self._asked: set[tuple[str, str]] = set()
+        """Servers, and the models there, that were asked what they say of themselves."""
+        self._asking: asyncio.Task[None] | None = None
         self._told: set[str] = set()
         """Unknown models that the user has been told of."""
         self.recall = Recall()
@@ -315,6 +319,25 @@ class ModelService:
         learnt = self._profiles.of(choice.base_url, choice.model).max_body_bytes if choice else 0
         return learnt or MOST_BODY_BYTES
 
+    def answered(self) -> None:
+        """The model has answered: ask its server, once, what it says of itself. A model is loaded
+        by then, so its window is the one in force. Returns at once.
+        """
+        choice = self._choice_or_none()
+        if choice is None or choice.embeds or not choice.base_url:
+            return
+        key = (choice.base_url, choice.model)
+        if key in self._asked:
+            return
+        self._asked.add(key)
+
+        async def ask() -> None:
+            if said := await said_by(*key):
+                self._profiles.told(*key, said)
+                await self._changed()
+
+        self._asking = asyncio.ensure_future(ask())
+
     def overflowed(self, found: Overflow, request: RenderedRequest) -> str:
         """A request was too large for the model in force: remember its limit. Returns what was
         learnt, for the user; empty if that is nothing new.
@@ -389,6 +412,9 @@ class ModelService:
 
     async def close(self) -> None:
         """Release the provider in use."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
         if self._provider is not None:
             provider, self._provider = self._provider, None
             await provider.close()

@@ -183,6 +183,7 @@ class Rounds:
         while True:
             try:
                 await self._stream(turn, composed)
+                self._models.answered()
                 break
             except ProviderError as error:
                 if turn.round.reply or len(sent) > MOST_CUTS:
