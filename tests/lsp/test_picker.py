@@ -78,3 +78,11 @@ async def test_a_refused_key_says_so(start: Start) -> None:
             "Mistral did not accept the key (HTTP 401). Check the key, or set another one."
         )
         assert "wrong" not in found.message
+
+
+async def test_a_server_that_was_found_here_is_asked_without_a_key(start: Start) -> None:
+    with wire_server("openai", [Reply()]) as model:
+        editor = await start(model)
+        found = await editor.ask("provider/models", p.ModelsParams("Ollama", model.url))
+        assert [card.name for card in found.models] == ["mock-a"]
+        assert "test-key-of-nobody" not in str(model.others[-1].headers)

@@ -46,6 +46,8 @@ class Catalogue:
         notice, listed, choice = "", list[Offered](), None
         try:
             choice = self._choice(row, params.base_url, self._secrets)
+            if spec(params.provider) is None:  # a server that was found here never sees a key
+                choice = evolve(choice, endpoint=evolve(choice.endpoint, key=""))
             listed = await _listed(choice)
         except ProviderError as error:
             notice = f"{error.message} {error.advice}".strip()
