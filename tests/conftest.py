@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ def pytest_configure() -> None:
     handle, name = tempfile.mkstemp(prefix="leaks-", suffix=".jsonl")
     os.close(handle)
     os.environ[VARIABLE] = name
+    if "TIERLINE_STATE_DIR" not in os.environ:  # else a worker of xdist, or a test's own process
+        os.environ["TIERLINE_STATE_DIR"] = tempfile.mkdtemp(prefix="tierline-state-")
     paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(RECORDER.parent)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(part for part in paths if part))
     site = sys.modules.get("sitecustomize")  # of xdist's workers, who were started from here
@@ -36,6 +39,9 @@ def pytest_configure() -> None:
 
 def pytest_unconfigure() -> None:
     Path(os.environ[VARIABLE]).unlink(missing_ok=True)
+    state = os.environ["TIERLINE_STATE_DIR"]
+    if "tierline-state-" in state and "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(state, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

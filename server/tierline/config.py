@@ -285,7 +285,7 @@ def load(
     layers: list[tuple[str, Mapping[str, Any]]] = []
     own = workspace / FOLDER / "config.toml" if workspace is not None else None
     files = [user_file if user_file is not None else default_user_file()]
-    if own is not None and _trusted(editor):
+    if own is not None and trusted(editor):
         files.append(own)
     elif own is not None and os.path.lexists(own):
         why = "The file is not read: the workspace is not trusted."
@@ -323,7 +323,7 @@ def load(
     return Settings(**sections), problems
 
 
-def _trusted(editor: Mapping[str, Any] | None) -> bool:
+def trusted(editor: Mapping[str, Any] | None) -> bool:
     """What the editor says of the workspace; other editors have no such notion."""
     tools = (editor or {}).get("tools")
     if not isinstance(tools, Mapping):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bugcases.bodies import violations
+from owning import own
 from wire.scripts import a_reply, o_reply
 from wire.servers import Kind, Reply, WireServer
 
@@ -20,8 +21,7 @@ def reply(kind: Kind, text: str = "Yes.") -> Reply:
 
 def place(workspace: Path, source: Path) -> Path:
     """Make a fixture the workspace's log."""
-    log = workspace / ".tierline" / "history.jsonl"
-    log.parent.mkdir(parents=True)
+    log = own(workspace) / "history.jsonl"
     shutil.copy(source, log)
     return log
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import FrameLocator, expect
 
 from e2e.workbench import Workbench
+from owning import own
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def workspace(tmp_path: Path) -> Path:
     """The sample project, with short replies."""
     root = Path(shutil.copytree(ROOT / "examples" / "temperature", tmp_path / "temperature"))
-    (root / ".tierline").mkdir(exist_ok=True)
+    own(root)
     config = "[context]\nmax_output_tokens = 24\n"
     (root / ".tierline" / "config.toml").write_text(config, encoding="utf-8")
     return root

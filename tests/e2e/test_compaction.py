@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from e2e.gallery import pane
 from e2e.views import keep, with_code
 from e2e.workbench import Workbench
+from owning import own
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_reply
 from wire.servers import Pause, Reply
@@ -48,7 +49,7 @@ REPLY = (
 def workspace(tmp_path: Path) -> Path:
     """The sample project, with a low trigger."""
     root = Path(shutil.copytree(ROOT / "examples" / "temperature", tmp_path / "temperature"))
-    (root / ".tierline").mkdir(exist_ok=True)
+    own(root)
     (root / ".tierline" / "config.toml").write_text(
         '[compaction]\ncompaction_trigger_tokens = 540\ndetector = "local"\n'
         '[history]\nstate_anchor = "off"\n',

@@ -20,6 +20,7 @@ from bugcases.bodies import violations
 from lsp.conftest import environment
 from lsp.pipe import SERVE, Pipe
 from lsp.project import make_project
+from owning import own
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 
@@ -71,7 +72,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(ready: Path, workspace: Path) -> Path:
     """The ``.tierline`` of a workspace in which all files are there."""
     shutil.copytree(ready, workspace, dirs_exist_ok=True)
-    return workspace / ".tierline"
+    return own(workspace)
 
 
 def env(model: WireServer) -> dict[str, str]:
@@ -222,12 +223,13 @@ MEMORY = "Check the .tierline folder; until then the chat lives in memory only."
 
 
 def test_tierlines_folder_is_a_file(workspace: Path, model: WireServer) -> None:
+    """The conversation is kept in the user's own folder, and goes on from there."""
     (workspace / ".tierline").write_text("not a folder\n")
     with Pipe(workspace, env=env(model)) as pipe:
         pipe.initialize()
-        everything(pipe, "index.sqlite3 cannot be opened: .tierline is a file, not a folder")
+        everything(pipe)
         told = turn(pipe, "First")
-        assert f"{LOST.format(why='.tierline is a file, not a folder')} {MEMORY}" in told, told
+        assert len([t for t in told if t.startswith(".tierline is a file, not a folder")]) == 1
         turn(pipe, "Second")
         assert texts(pipe) == ["First", "One two three.", "Second", "One two three."]
         assert (workspace / ".tierline").read_text() == "not a folder\n"

@@ -12,6 +12,7 @@ import pytest
 from bugcases.fixtures import build, case, expect
 from lsp.conftest import environment
 from lsp.pipe import Pipe, frame, hook
+from owning import own
 from wire.scripts import o_reply
 from wire.servers import wire_server
 
@@ -24,8 +25,7 @@ def test_br_202_large_messages_in_small_pieces_pass_both_ways(
     """BR-202: 5 MB in 1 KB writes, 5 MB back, and two messages in one write."""
     wanted = expect("BR-202")
     raw = (build("BR-202", tmp_path / "case") / "didopen_5mb.rpc").read_bytes()
-    log = workspace / ".tierline" / "history.jsonl"
-    log.parent.mkdir()
+    log = own(workspace) / "history.jsonl"
     record = {
         "id": "1700000000000-00000000",
         "session_id": "sess_1700000000000_big00000",

@@ -12,6 +12,7 @@ import pytest
 from bugcases.bodies import violations
 from lsp.conftest import Start
 from lsp.project import messages
+from owning import own
 from tierline import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.providers.gguf import find_model
@@ -249,8 +250,7 @@ async def test_a_crash_in_the_middle_of_a_call_is_completed_later(
     start: Start, workspace: Path, kind: Kind
 ) -> None:
     """The log of a server that was killed while a tool ran: a call without a result."""
-    home = workspace / ".tierline"
-    home.mkdir()
+    home = own(workspace)
     base = {"v": 1, "type": "message", "session_id": "sess_1700000000000_abc123", "group_id": "g"}
     log: list[dict[str, Any]] = [
         {"id": "1700000000000-aaaaaaaa", "role": "user", "content": "Run it."},

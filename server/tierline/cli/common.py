@@ -46,6 +46,7 @@ _WIDE = 1000
 _IN_JSON = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+_told_of: set[Path] = set()
 _Root = Annotated[
     Path, typer.Option("--root", help="The workspace folder.", file_okay=False, exists=True)
 ]
@@ -147,6 +148,21 @@ def _hush() -> None:
             stream.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def home_of(root: Path, *, make: bool = False) -> Path:
+    """Where a workspace's files are kept; says so if that is not its own ``.tierline``. ``make``:
+    for a command that writes.
+    """
+    from tierline.disk import ownership
+
+    chosen = ownership.home(root.resolve())
+    if make:
+        chosen = ownership.prepare(chosen)
+    if chosen.why and chosen.folder not in _told_of:
+        say(chosen.why, "yellow")
+        _told_of.add(chosen.folder)
+    return chosen.folder
 
 
 def in_session(

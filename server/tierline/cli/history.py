@@ -17,7 +17,17 @@ from rich.table import Table
 from rich.text import Text
 
 from tierline.cli import tables as cli_tables
-from tierline.cli.common import EXIT_PROBLEM, EXIT_USAGE, _Json, _Root, out, print_json, say, write
+from tierline.cli.common import (
+    EXIT_PROBLEM,
+    EXIT_USAGE,
+    _Json,
+    _Root,
+    home_of,
+    out,
+    print_json,
+    say,
+    write,
+)
 from tierline.context.showing import printable
 from tierline.errors import TierlineError
 
@@ -91,12 +101,12 @@ def plans(
 @app.command()
 def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -> None:
     """List the sessions of a workspace, the one used last first."""
-    from tierline.folder import FOLDER
     from tierline.store.sessions import HistoryStore
 
     rows: list[dict[str, Any]] = []
-    if (root / FOLDER).is_dir():  # looking must not leave a folder behind
-        store = HistoryStore(root.resolve(), read_only=True)
+    home = home_of(root)
+    if home.is_dir():  # looking must not leave a folder behind
+        store = HistoryStore(home.parent, read_only=True)
         try:
             listed = store.list_sessions(limit)
         except (OSError, TierlineError) as error:
@@ -125,13 +135,17 @@ def recover(
     as_json: _Json = False,
 ) -> None:
     """Take over the sessions of another log, as far as they are good; the file is not changed."""
+    from tierline.disk.ownership import standing
+    from tierline.folder import FOLDER
     from tierline.store import files
     from tierline.store.sessions import HistoryStore
 
-    store = HistoryStore(root.resolve())
+    file = file.resolve()
+    foreign = file.parent.name == FOLDER and standing(file.parent) != "ours"
+    store = HistoryStore(home_of(root, make=True).parent)
     try:
         report = files.inspect(file)
-        added = store.import_file(file)
+        added = store.import_file(file, foreign=foreign)
     except (OSError, TierlineError) as error:
         _fail(error)
     finally:
@@ -158,15 +172,15 @@ def query(
     as_json: _Json = False,
 ) -> None:
     """Read the history with SQL, as the model does with its tool query_db."""
-    from tierline.folder import FOLDER
     from tierline.store.query_db import cell, query_db
     from tierline.store.query_worker import VIEWS
     from tierline.store.sessions import HistoryStore
 
-    if not (root / FOLDER).is_dir():  # looking must not leave a folder behind
+    home = home_of(root)
+    if not home.is_dir():  # looking must not leave a folder behind
         say("There is no history in this workspace yet. Name the folder with --root.", "red")
         raise typer.Exit(EXIT_PROBLEM)
-    store = HistoryStore(root.resolve(), read_only=True)
+    store = HistoryStore(home.parent, read_only=True)
     try:
         answer = query_db(store.index, sql)
     finally:
@@ -263,11 +277,10 @@ def _find(store: PlanStore, given: str) -> StoredPlan:
 @contextmanager
 def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
     """The workspace's plan store, None if there is none and that is fine; it is never created."""
-    from tierline.folder import FOLDER
     from tierline.store.plans import PlanStore
     from tierline.store.unseen import Unseen
 
-    path = root.resolve() / FOLDER / "plans.sqlite3"
+    path = home_of(root) / "plans.sqlite3"
     if not path.exists():
         if not missing_is_empty:
             say(

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, bar, in_session, print_json, say, write
+from tierline.cli.common import (
+    EXIT_PROBLEM,
+    _Json,
+    _Root,
+    bar,
+    home_of,
+    in_session,
+    print_json,
+    say,
+    write,
+)
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -31,13 +41,12 @@ _BATCH_SECONDS = 120.0
 @index.command("history")
 def index_history(root: _Root = Path(), as_json: _Json = False) -> None:
     """Build the search index over the history anew, from the log."""
-    from tierline.folder import FOLDER
     from tierline.store.sessions import HistoryStore
 
-    log = root / FOLDER / "history.jsonl"
-    if not log.is_file():
+    home = home_of(root)
+    if not (home / "history.jsonl").is_file():
         raise _nothing("There is no history in this workspace yet.")
-    store = HistoryStore(root.resolve())
+    store = HistoryStore(home.parent)
     began = time.monotonic()
     try:
         with bar("History") as step:
@@ -91,9 +100,7 @@ def index_symbols(
 @index.command("meaning")
 def index_meaning(root: _Root = Path(), as_json: _Json = False) -> None:
     """Embed every turn of the history that is not embedded yet, with the model on this machine."""
-    from tierline.folder import FOLDER
-
-    if not (root / FOLDER / "history.jsonl").is_file():
+    if not (home_of(root) / "history.jsonl").is_file():
         raise _nothing("There is no history in this workspace yet.")
     with bar("Turns") as step:
         done, total = in_session(root, lambda s: asyncio.to_thread(_embed, s, step))

@@ -23,6 +23,7 @@ from tierline.cli.common import (
     _Json,
     _Root,
     err,
+    home_of,
     in_session,
     open_session,
     out,
@@ -233,9 +234,8 @@ def memo_delete(
 def memory_lines(root: Path) -> list[str]:
     """The memory section of ``tierline stats``; empty if the workspace has no conversation."""
     from tierline import protocol as p
-    from tierline.folder import FOLDER
 
-    if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
+    if not (home_of(root) / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
     stats = in_session(root, lambda s: s.memory.stats(p.NoParams()), read_only=True)
     return list(stats.lines) if stats.messages else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tierline.cli import tables as cli_tables
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, out, print_json, say
+from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, out, print_json, say
 
 if TYPE_CHECKING:
     from tierline.context.models import ModelFacts
@@ -29,12 +29,12 @@ def models(
 ) -> None:
     """Show windows, prices, cache rules and what models take, and where each figure is from."""
     from tierline import config
-    from tierline.folder import FOLDER
     from tierline.providers import registry
     from tierline.session.counting import make_counters
 
-    settings = config.load(root.resolve())[0].context
-    table = make_counters(root / FOLDER).table
+    home = home_of(root)
+    settings = config.load(home.parent)[0].context
+    table = make_counters(home).table
     row = registry.spec(provider) if provider else None
     if provider and row is None:
         names = ", ".join(registry.NAMES)

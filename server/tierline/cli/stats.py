@@ -10,7 +10,7 @@ import typer
 
 from tierline.cli import tables as cli_tables
 from tierline.cli import turns as cli_turns
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, out, print_json, say
+from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, out, print_json, say
 from tierline.cli.memory import memory_lines
 
 if TYPE_CHECKING:
@@ -67,21 +67,20 @@ def stats(
 
 def collect(root: Path, session: str = "") -> p.Stats:
     """The statistics of a workspace; empty where there are none."""
-    from tierline.folder import FOLDER
     from tierline.session.caching.usage_stats import stats as sums
     from tierline.session.counting import make_counters
     from tierline.store.sessions import HistoryStore
     from tierline.store.unseen import Unseen
     from tierline.store.usage import UsageStore
 
-    home = root / FOLDER
+    home = home_of(root)
     titles: dict[str, str] = {}
     rows = []
     if (home / "usage.sqlite3").exists():  # looking must not leave a folder behind
         with (
             Unseen() as unseen,
             closing(UsageStore(unseen.copy(home / "usage.sqlite3"))) as store,
-            closing(HistoryStore(root, read_only=True)) as history,
+            closing(HistoryStore(home.parent, read_only=True)) as history,
         ):
             rows = store.all()
             if session:

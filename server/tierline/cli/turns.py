@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tierline.cli import tables as cli_tables
+from tierline.cli.common import home_of
 
 if TYPE_CHECKING:
     from tierline import protocol as p
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 
 def collect(root: Path, session: str, limit: int) -> list[p.TurnStats]:
     """The newest turns of a workspace, of one session or of all."""
-    from tierline.folder import FOLDER
     from tierline.session.turns.reflection import read
     from tierline.store.sessions import HistoryStore
 
-    if not (root / FOLDER / "history.jsonl").exists():  # looking must not leave a folder behind
+    home = home_of(root)
+    if not (home / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
-    store = HistoryStore(root, read_only=True)
+    store = HistoryStore(home.parent, read_only=True)
     try:
         if session:
             ids = (one.session_id for one in store.list_sessions())

@@ -12,7 +12,17 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tierline.cli.common import _Json, _Root, console, in_session, out, print_json, say, write
+from tierline.cli.common import (
+    _Json,
+    _Root,
+    console,
+    home_of,
+    in_session,
+    out,
+    print_json,
+    say,
+    write,
+)
 from tierline.context.showing import printable
 
 if TYPE_CHECKING:
@@ -43,10 +53,9 @@ def url_add(
 def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
     """List the pages of the newest session's context."""
     from tierline import protocol as p
-    from tierline.folder import FOLDER
 
     pages: list[p.UrlInfo] = []
-    if (root / FOLDER).is_dir():  # looking must not leave a folder behind
+    if home_of(root).is_dir():  # looking must not leave a folder behind
         pages = in_session(root, lambda s: s.urls.listed(p.NoParams()), read_only=True).urls
     if as_json:
         print_json(pages)

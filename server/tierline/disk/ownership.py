@@ -91,6 +91,27 @@ def prepare(chosen: Home) -> Home:
     return chosen
 
 
+def tell_once(chosen: Home) -> bool:
+    """Whether the user is to be told why the folder is another one. Blocking.
+
+    What was said is noted in the folder that is used, so that each start does not say it again.
+    """
+    said = chosen.folder / "said"
+    try:
+        if chosen.why and files.read(said, _MOST_BYTES) == chosen.why.encode():
+            return False
+    except OSError:
+        pass
+    if not chosen.why:
+        return False
+    try:
+        chosen.folder.mkdir(exist_ok=True, mode=0o700)
+        files.replace(said, chosen.why.encode(), sync=False)
+    except OSError as error:
+        log.info("It is not noted what the user was told: %s", error)
+    return True
+
+
 def standing(folder: Path) -> Standing:
     """Whether a folder is there and this user's Tierline made it. Blocking."""
     try:

@@ -14,7 +14,6 @@ import platform
 import shutil
 import sqlite3
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +21,10 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-from tierline import __version__, config
+from tierline import __version__, config, disk
 from tierline.context import modelwords
+from tierline.disk import ownership, sqlite
 from tierline.errors import TierlineError
-from tierline.folder import FOLDER
 from tierline.providers.base import ProviderError
 from tierline.providers.choose import Found, ProviderSettings, choose, probe_loopback
 from tierline.providers.gguf import find_model
@@ -66,17 +65,18 @@ async def examine(
     """
     values = os.environ if env is None else env
     found = await probe_loopback()
-    home = root / FOLDER
+    kept = ownership.home(root)
+    home = kept.folder
     parts: tuple[Callable[[], Iterable[Check]], ...] = (
         environment,
-        lambda: settings(root),
+        lambda: settings(home),
         vocabularies,
-        lambda: providers(root, values, found),
+        lambda: providers(home, values, found),
         servers,
-        lambda: workspace(root),
+        lambda: workspace(root, kept),
         lambda: history(home, read=read_history),
         lambda: databases(home),
-        lambda: embeddings(root),
+        lambda: embeddings(home),
     )
     checks: list[Check] = []
     for part in parts:
@@ -114,7 +114,7 @@ def environment() -> Iterator[Check]:
 
 
 def _sqlite() -> Check:
-    with contextlib.closing(sqlite3.connect(":memory:")) as memory:
+    with contextlib.closing(sqlite.in_memory()) as memory:
         try:
             memory.execute("CREATE VIRTUAL TABLE words USING fts5(text)")
         except sqlite3.OperationalError:
@@ -125,10 +125,10 @@ def _sqlite() -> Check:
     return Check("environment", "SQLite", "ok", f"{sqlite3.sqlite_version} with FTS5")
 
 
-def settings(root: Path) -> Iterator[Check]:
+def settings(home: Path) -> Iterator[Check]:
     """Which files set something, and what in them could not be used."""
-    _, problems = config.load(root)
-    files = [config.default_user_file(), root / FOLDER / "config.toml"]
+    _, problems = config.load(home.parent)
+    files = [config.default_user_file(), home / "config.toml"]
     for file in files:
         if file.is_file():
             yield Check("settings", "file", "ok", str(file))
@@ -150,7 +150,7 @@ def vocabularies() -> Iterator[Check]:
             )  # fmt: skip
 
 
-def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterator[Check]:
+def providers(home: Path, env: Mapping[str, str], found: list[Found]) -> Iterator[Check]:
     """Which language model would answer, what else there is, and what stands in between."""
     for row in with_keys():
         there = bool(env.get(row.key_variable, "").strip())
@@ -163,7 +163,7 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
     for server in found:
         names = ", ".join(server.models[:3]) or "no model"
         yield Check("provider", server.name, "ok", f"runs on this machine ({names})")
-    found_settings = config.load(root)[0]
+    found_settings = config.load(home.parent)[0]
     wanted = found_settings.provider
     try:
         model = find_model(wanted.local_model_path)
@@ -190,7 +190,7 @@ def providers(root: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
         yield Check("provider", "chosen", "failure", error.message, error.advice)
         return
     yield Check("provider", "chosen", "ok", f"{choice.kind}, {choice.model}. {choice.why}")
-    facts = make_counters(root / FOLDER).table.facts(
+    facts = make_counters(home).table.facts(
         choice.model,
         provider=choice.kind,
         host=choice.host,
@@ -218,14 +218,17 @@ def servers() -> Iterator[Check]:
         )  # fmt: skip
 
 
-def workspace(root: Path) -> Iterator[Check]:
+def workspace(root: Path, kept: ownership.Home) -> Iterator[Check]:
     """The folder, and whether Tierline can keep its files there."""
-    home = root / FOLDER
+    home = kept.folder
     yield Check("workspace", "folder", "ok", str(root))
-    place = home if home.is_dir() else root
+    if kept.why:
+        yield Check("workspace", "whose", "warning", kept.why, f"The files are in {home}.")
+    place = next(part for part in (home, *home.parents) if part.is_dir()).resolve()
+    probe = place / f".tierline-probe-{os.getpid()}"
     try:
-        with tempfile.NamedTemporaryFile(dir=place, prefix=".tierline-probe-"):
-            pass
+        disk.create(probe)
+        disk.remove(probe)
     except OSError as error:
         yield Check(
             "workspace", "writing", "failure", f"{place} cannot be written: {error.strerror}",
@@ -287,7 +290,7 @@ def databases(home: Path) -> Iterator[Check]:
         try:
             with (
                 Unseen() as unseen,
-                contextlib.closing(sqlite3.connect(unseen.copy(file))) as db,
+                contextlib.closing(sqlite.of_copy(unseen.copy(file))) as db,
             ):
                 verdict = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
         except OSError as error:
@@ -306,11 +309,11 @@ def databases(home: Path) -> Iterator[Check]:
         )  # fmt: skip
 
 
-def embeddings(root: Path) -> Iterator[Check]:
+def embeddings(home: Path) -> Iterator[Check]:
     """The optional sentence model: where it is, or how to get it."""
     from tierline.embeddings.embedder import find_model
 
-    chosen = config.load(root)[0].memory
+    chosen = config.load(home.parent)[0].memory
     if chosen.embeddings == "off":
         yield Check("memory", "embeddings", "note", "switched off (memory.embeddings)")
         return

@@ -12,6 +12,7 @@ from typing import Any
 from tierline import __version__, config
 from tierline import protocol as p
 from tierline.context.files import FileContext
+from tierline.disk import ownership
 from tierline.errors import TierlineError
 from tierline.folder import FOLDER
 from tierline.mcpservers.definitions import ServerDefinition
@@ -92,8 +93,9 @@ class Session:
         """``read_only``: nothing is written, no unfinished reply taken up, nothing indexed."""
         self._unseen = Unseen()
         self.roots = Roots.from_uris(folders)
-        self.home = self._home()
-        settings, self._problems = config.load(self.home.parent, editor_settings)
+        self._kept = self._home(trusted=config.trusted(editor_settings), make=not read_only)
+        self.home = self._kept.folder
+        settings, self._problems = config.load(self._settings_in(editor_settings), editor_settings)
         self.preferences = Preferences(
             settings, p.ContextMode(settings.context.mode), read_only=read_only
         )
@@ -333,6 +335,8 @@ class Session:
             self.servers.start(self._mcp_servers)
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
+        if not self.read_only and await asyncio.to_thread(ownership.tell_once, self._kept):
+            self.notice("warning", self._kept.why, "folder")
         for text in (*problems(self.settings), *self.urls.lost()):
             self.notice("warning", text, "settings")
 
@@ -364,7 +368,8 @@ class Session:
     def configure(self, editor_settings: Mapping[str, Any]) -> None:
         """New settings from the editor; what a running turn uses does not change under it."""
         before = self.settings
-        self.preferences.settings, found = config.load(self.home.parent, editor_settings)
+        where = self._settings_in(editor_settings)
+        self.preferences.settings, found = config.load(where, editor_settings)
         for problem in found:
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         if before.context.mode != self.settings.context.mode:
@@ -400,7 +405,7 @@ class Session:
             busy_turn=turn.group_id if turn else "",
             partial_text="".join(turn.round.shown) if turn else "",
             version=__version__,
-            root=str(self.home.parent),
+            root=str(self.roots.primary or self.home.parent),
             compacting=self.compaction.running,
             consents=self.consents.open(),
             edits=self.edits.infos(),
@@ -444,6 +449,11 @@ class Session:
         """Where a SQLite file of the workspace is; whoever only looks gets a copy."""
         path = self.home / f"{name}.sqlite3"
         return self._unseen.place(path) if self.read_only else path
+
+    @property
+    def left_aside(self) -> Path | None:
+        """A ``.tierline`` in the workspace that is not used."""
+        return self._kept.aside
 
     @property
     def settings(self) -> config.Settings:
@@ -512,8 +522,16 @@ class Session:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _home(self) -> Path:
+    def _home(self, *, trusted: bool, make: bool) -> ownership.Home:
         root = self.roots.primary
         if root is None:
-            return Path(tempfile.mkdtemp(prefix="tierline-")) / FOLDER
-        return root / FOLDER
+            return ownership.Home(Path(tempfile.mkdtemp(prefix="tierline-")) / FOLDER)
+        chosen = ownership.home(Path(root), trusted=trusted)
+        return ownership.prepare(chosen) if make else chosen
+
+    def _settings_in(self, editor_settings: Mapping[str, Any]) -> Path:
+        """Whose settings file counts; in Restricted Mode the workspace's is only told of."""
+        root = self.roots.primary
+        if root is not None and not config.trusted(editor_settings):
+            return Path(root)
+        return self.home.parent

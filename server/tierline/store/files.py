@@ -12,10 +12,24 @@ from typing import Literal, TypeAlias
 from attrs import frozen
 
 from tierline.history.codec import decode
-from tierline.history.events import Event
+from tierline.history.events import Event, EventKind
 from tierline.history.messages import Message
 from tierline.store.log import HistoryLog
 
+MOST_RECORDS = 1_000_000
+_ORDER = frozenset(
+    {
+        EventKind.SESSION,
+        EventKind.UNDO,
+        EventKind.REMOVE,
+        EventKind.DROP,
+        EventKind.RESTORE,
+        EventKind.RENAME,
+        EventKind.FORK,
+        EventKind.SWITCH,
+        EventKind.DELETE,
+    }
+)
 Health: TypeAlias = Literal["ok", "partly", "damaged", "empty"]
 
 
@@ -63,10 +77,19 @@ def inspect(path: Path) -> LogReport:
 
 
 def entries(path: Path) -> Iterator[Message | Event]:
-    """The good records of a file, each id once, in order."""
+    """The good records of a file, each id once, in order; at most a million."""
     seen: set[str] = set()
     for line in HistoryLog(path).read():
         entry = decode(line.record) if line.record is not None else None
         if entry is not None and entry.id not in seen:
             seen.add(entry.id)
             yield entry
+            if len(seen) == MOST_RECORDS:
+                return
+
+
+def said_only(entry: Message | Event) -> bool:
+    """True for what was said and how it was ordered; false for what has an effect beyond that:
+    files and pages in the context, edits, notes, settings of the session.
+    """
+    return isinstance(entry, Message) or entry.kind in _ORDER

@@ -326,17 +326,21 @@ class HistoryStore:
         )
         return [files.inspect(p) for p in others if disk.regular(p) is not None]
 
-    def import_file(self, path: Path) -> int:
+    def import_file(self, path: Path, *, foreign: bool = False) -> int:
         """Copy the good records of another log into ours, those with known ids left out; the file
-        stays as it is. Returns how many were added.
+        stays as it is. Returns how many were added. Of a ``foreign`` log only what was said is
+        taken, and nothing of sessions that are here already: nobody else may change those.
         """
-        known = {
-            entry.id
-            for line in self.log.read()
-            if line.record is not None and (entry := decode(line.record)) is not None
-        }
+        known: set[str] = set()
+        ours: set[str] = set()
+        for line in self.log.read():
+            if line.record is not None and (entry := decode(line.record)) is not None:
+                known.add(entry.id)
+                ours.add(entry.session_id)
         added = 0
         for entry in files.entries(path):
+            if foreign and (entry.session_id in ours or not files.said_only(entry)):
+                continue
             if entry.id not in known:
                 self._write([self._prepared(entry)], durable=False)
                 added += 1

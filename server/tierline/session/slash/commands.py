@@ -7,6 +7,7 @@ the line to ``tierline/chat/command`` and shows the answer.
 from __future__ import annotations
 
 import shlex
+from asyncio import to_thread as in_thread
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -75,6 +76,23 @@ async def listed(_session: Session, _params: p.NoParams) -> p.CommandListResult:
 async def _help(_session: Session, _rest: str) -> p.CommandResult:
     lines = [f"- `{c.usage}` – {c.doc}" for c in COMMANDS]
     return _document("Commands", ["# Commands", "", *lines])
+
+
+async def _import(session: Session, _rest: str) -> p.CommandResult:
+    aside = session.left_aside
+    if aside is None:
+        raise TierlineError(
+            "invalid_params",
+            "There is no folder to import from: the .tierline here is in use, or there is none.",
+            "To take over another log, put it into .tierline and list the sessions.",
+        )
+    store = session.conversation.store
+    added = await in_thread(store.import_file, aside / "history.jsonl", foreign=True)
+    return p.CommandResult(
+        "Import",
+        f"{added:,} records were taken over; the folder itself is as it was. Only what was said is "
+        "imported: no pins, edits, notes or settings.",
+    )
 
 
 async def _show(session: Session, _rest: str) -> p.CommandResult:
@@ -231,6 +249,7 @@ async def _query(session: Session, rest: str) -> p.CommandResult:
 
 
 COMMANDS: tuple[Command, ...] = (
+    Command("import", "", "Take over the sessions of a .tierline that is not used.", _import),
     Command("undo", "[GID]", "Take back the last turn, or all turns after one.", _undo),
     Command("context", "", "Show how large the next request is, by section.", slash_context.budget),
     Command("budget", "", "The same as /context.", slash_context.budget),
