@@ -85,6 +85,7 @@ fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_EXAMPLES=2000 TIERLINE_SOAK_TURNS=2000 $(PY) -m pytest -q tests/property
 	TIERLINE_KILLS=500 TIERLINE_APPEND_SECONDS=30 $(PY) -m pytest -q -s tests/unit/store/test_crash.py
 	TIERLINE_FUZZ_SECONDS=120 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q -s tests/lsp/test_fuzz_messages.py tests/panel/test_fuzz.py
+	TIERLINE_HOSTILE=all TIERLINE_HOSTILE_EXAMPLES=300 $(PY) -m pytest -q -n 2 tests/lsp/test_hostile_workspaces.py
 	TIERLINE_FAULTS=300 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q tests/lsp/test_faults_kill.py
 
 mutants: setup ## put 60 faults each into context/, history/ and store/ and see which no test notices

@@ -75,3 +75,33 @@ def untouched(outside: Path) -> bool:
     """True if nothing there was changed or made."""
     there = [p.name for p in outside.iterdir()]
     return there == ["canary.txt"] and (outside / "canary.txt").read_text("utf-8") == CANARY
+
+
+def huge(path: Path, outside: Path) -> None:
+    """A file of 300 MB that takes no room."""
+    with path.open("wb") as stream:
+        stream.truncate(300_000_000)
+
+
+def torn(path: Path, outside: Path) -> None:
+    """What a power cut leaves."""
+    path.write_bytes(b'{"v":1,"type":"message","id":"17000\0\0\xff\xfe' + b"\0" * 5000)
+
+
+def of_another_user(path: Path, outside: Path) -> None:
+    """A file that belongs to somebody else; only root can make one."""
+    path.write_bytes(b"")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        os.chown(path, 12345, 12345)
+
+
+def without_permission(path: Path, outside: Path) -> None:
+    """A file that nobody may read; it does not stop root."""
+    path.write_bytes(b"")
+    path.chmod(0)
+
+
+KINDS: tuple[Make, ...] = (
+    *NO_FILES, hard_link, huge, torn, of_another_user, without_permission,
+)  # fmt: skip
+"""Everything that a file of ours can turn out to be."""

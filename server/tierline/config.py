@@ -297,7 +297,8 @@ def load(
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            problems.append(Problem(str(path), f"The file was not read: {error}. Mend or move it."))
+            why = disk.explain(error)
+            problems.append(Problem(str(path), f"The file was not read: {why}. Mend or move it."))
     layers.append(("editor settings", editor or {}))
     layers.append(("environment", _from_environment(os.environ if env is None else env)))
     untrusted = str(own) if own is not None else ""

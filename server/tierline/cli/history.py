@@ -127,6 +127,29 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
 
 
 @app.command()
+def own(root: _Root = Path(), as_json: _Json = False) -> None:
+    """Use the workspace's .tierline as it is: you wrote, copied or restored it yourself."""
+    from tierline.disk import ownership
+    from tierline.folder import FOLDER
+
+    folder = root.resolve() / FOLDER
+    found = ownership.standing(folder)
+    if found in ("absent", "unfit"):
+        say(f"{folder} is no folder. Nothing was changed.", "red")
+        raise typer.Exit(EXIT_PROBLEM)
+    if found != "ours":
+        ownership.claim(folder)
+    ours = ownership.standing(folder) == "ours"
+    if as_json:
+        print_json({"ours": ours})
+    elif ours:
+        typer.echo(f"{folder} is used from the next start on.")
+    if not ours:
+        say(f"It could not be marked: {ownership.state_folder()} or it cannot be written.", "red")
+        raise typer.Exit(EXIT_PROBLEM)
+
+
+@app.command()
 def recover(
     file: Annotated[
         Path, typer.Argument(help="A history log, damaged or not.", dir_okay=False, exists=True)

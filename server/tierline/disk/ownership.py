@@ -173,7 +173,7 @@ def _spelled(folder: Path) -> str:
 _ELSEWHERE = "this workspace's conversations are kept in your own folder for now"
 _UNKNOWN = (
     "The .tierline folder here was not made by your Tierline, so nothing in it is used; "
-    f"{_ELSEWHERE}. If it is yours, /import takes over its conversations."
+    f"{_ELSEWHERE}. If it is yours, /import takes over its conversations, and `tierline own` all."
 )
 _RESTRICTED = (
     "Restricted Mode: nothing is written to this folder, and its .tierline is left alone; "
