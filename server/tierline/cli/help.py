@@ -19,6 +19,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "replay": ("tierline replay 4f2a", "tierline replay --diff 4f2a 91c0"),
     "plans": ("tierline plans -n 5", "tierline plans --json"),
     "sessions": ("tierline sessions", "tierline sessions -n 1 --json"),
+    "own": ("tierline own", "tierline own --root ../restored"),
     "recover": ("tierline recover ../old/.tierline/history.jsonl",),
     "query": (
         'tierline query "SELECT role, count(*) FROM messages GROUP BY role"',

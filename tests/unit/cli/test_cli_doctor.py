@@ -125,10 +125,10 @@ def test_a_missing_vocabulary_is_a_warning(root: Path, monkeypatch: pytest.Monke
 
 
 def test_a_read_only_folder_is_a_failure(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
+    monkeypatch.setattr("tierline.disk.create", refuse)
     code, checks = run(root)
     assert code == 1
     assert "Read-only file system" in checks["workspace writing"]["found"]

@@ -39,6 +39,7 @@ SAMPLES: dict[str, list[str]] = {
     "replay": ["nothing"],
     "plans": [],
     "sessions": [],
+    "own": [],
     "recover": ["{log}"],
     "query": ["SELECT role FROM messages"],
     "stats": [],
