@@ -143,7 +143,7 @@ def own(root: _Root = Path(), as_json: _Json = False) -> None:
     if as_json:
         print_json({"ours": ours})
     elif ours:
-        typer.echo(f"{folder} is used from the next start on.")
+        write(f"{folder} is used from the next start on.")
     if not ours:
         say(f"It could not be marked: {ownership.state_folder()} or it cannot be written.", "red")
         raise typer.Exit(EXIT_PROBLEM)
