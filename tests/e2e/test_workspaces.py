@@ -102,7 +102,7 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
     own.parent.mkdir(exist_ok=True)
     # Were it not ignored, the server would not even start.
     own.write_text(json.dumps({"tierline.python": str(workspace / "not-python")}))
-    make_ours(workspace)
+    (workspace / ".tierline").mkdir(exist_ok=True)
     (workspace / ".tierline" / "config.toml").write_text('[context]\nmode = "off"\n')
     with window(browser, installed, workspace, model_env, request, trusting=False) as bench:
         bench.open()
