@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from unittest.mock import patch
 
 from tierline.disk import ownership
 
 
-def own(root: Path) -> Path:
-    """The ``.tierline`` of a workspace, made if need be, with the mark. Returns the folder."""
+def own(root: Path, state: Path | None = None) -> Path:
+    """The ``.tierline`` of a workspace, made if need be, with the mark. Returns the folder.
+
+    ``state``: the state folder of the server to come, if that is not this process's.
+    """
     folder = root / ".tierline"
     folder.mkdir(parents=True, exist_ok=True)
-    ownership.claim(folder)
+    with patch.dict(os.environ, {"TIERLINE_STATE_DIR": str(state)} if state else {}):
+        ownership.claim(folder)
     return folder
