@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CASES = Path(os.environ.get("TIERLINE_BUGCASES") or ROOT.parent / "shared" / "bugcases")
+_CASES = os.environ.get("TIERLINE_BUGCASES") or ROOT.parent / "shared" / "bugcases"
+CASES = Path(_CASES).resolve()
 
 
 def case(name: str) -> Path:
