@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tierline.disk import resolved
 from tierline.memory.memos import Memo, Scope, fold
 from tierline.store.log import HistoryLog
 
@@ -24,7 +25,8 @@ def user_folder() -> Path:
     import platformdirs
 
     chosen = os.environ.get("TIERLINE_DATA_DIR", "")
-    return Path(chosen or platformdirs.user_data_dir("tierline", appauthor=False))
+    # Links on the way are the user's own: on some systems /home is one.
+    return resolved(chosen or platformdirs.user_data_dir("tierline", appauthor=False))
 
 
 class MemoStore:
