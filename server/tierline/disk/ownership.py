@@ -51,7 +51,7 @@ def state_folder() -> Path:
     import platformdirs
 
     chosen = os.environ.get("TIERLINE_STATE_DIR", "")
-    return Path(chosen or platformdirs.user_state_dir("tierline", appauthor=False))
+    return files.resolved(chosen or platformdirs.user_state_dir("tierline", appauthor=False))
 
 
 def home(root: Path, *, trusted: bool = True) -> Home:
@@ -72,7 +72,7 @@ def home(root: Path, *, trusted: bool = True) -> Home:
 def kept_elsewhere(root: Path) -> Path:
     """The folder in the user's state folder that stands for a workspace's own."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
-    return files.resolved(state_folder()) / "workspaces" / name / FOLDER
+    return state_folder() / "workspaces" / name / FOLDER
 
 
 def prepare(chosen: Home) -> Home:
@@ -82,7 +82,7 @@ def prepare(chosen: Home) -> Home:
     if chosen.aside is None and standing(chosen.folder) == "empty":
         claim(chosen.folder)
     above = chosen.folder.parent
-    if chosen.folder.is_relative_to(files.resolved(state_folder())):
+    if chosen.folder.is_relative_to(state_folder()):
         try:
             above.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
@@ -163,7 +163,7 @@ def _known(folder: Path, found: os.stat_result) -> bool:
 
 def _record(token: str) -> Path:
     name = hashlib.sha256(token.encode()).hexdigest()
-    return files.resolved(state_folder()) / "folders" / f"{name}.json"
+    return state_folder() / "folders" / f"{name}.json"
 
 
 def _spelled(folder: Path) -> str:
