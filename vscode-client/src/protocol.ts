@@ -290,6 +290,8 @@ export interface ChatSendParams {
   selection?: string;
   /** What the user looks at, and wants to go along: a small file whole, of a large one the part around the cursor. Null if nothing is to. */
   editor?: EditorPlace | null;
+  /** What becomes of ``@`` mentions that name a folder, nothing, or what may not be sent. ``ask``: nothing is sent, and ``unclear_mention`` says which. ``text``: they are mere text. ``confirm``: the user agreed, so folders are added and files of secrets are sent. */
+  mentions?: 'ask' | 'text' | 'confirm';
   /** Write the prompt down again even if the same one was the last and got no reply. */
   force?: boolean;
 }
@@ -1856,6 +1858,7 @@ export const ERRORS = {
   conflict: -32005,
   compaction: -32010,
   no_state: -32007,
+  unclear_mention: -32011,
   empty_prompt: -32006,
   not_sendable: -32008,
 } as const;

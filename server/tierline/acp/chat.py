@@ -139,9 +139,7 @@ class AcpChat:
             await self._outgoing.join()
             return schema.PromptResponse(stop_reason="end_turn")
         await self._attach(content.files)
-        sent: p.ChatSendResult = await self.ask(
-            "tierline/chat/send", p.ChatSendParams(content.text, images=content.images)
-        )
+        sent = await self._sent(p.ChatSendParams(content.text, images=content.images))
         for notice in sent.notices:
             self._say(_quote(notice))
         self._running = sent.turn_id
@@ -162,6 +160,28 @@ class AcpChat:
         if finished.outcome == "interrupted" and notice != "incomplete":
             stopped = "cancelled"
         return schema.PromptResponse(stop_reason=stopped, usage=_usage(finished.usage))
+
+    async def _sent(self, params: p.ChatSendParams) -> p.ChatSendResult:
+        """Send a prompt; a mention that is not clear is asked about first."""
+        try:
+            sent: p.ChatSendResult = await self.ask("tierline/chat/send", params)
+        except TierlineError as error:
+            if error.code != "unclear_mention":
+                raise
+            call = schema.ToolCallUpdate(
+                tool_call_id="mentions", title=error.message, kind="read", status="pending"
+            )
+            choices: list[tuple[str, str, schema.PermissionOptionKind]] = [
+                ("confirm", "Send with what is mentioned", "allow_once"),
+                ("text", "Send it as mere text", "allow_once"),
+                (DENY, "Do not send", "reject_once"),
+            ]
+            chosen = await self.workbench.permission(call, choices)
+            if chosen not in ("confirm", "text"):
+                raise
+            params.mentions = chosen  # type: ignore[assignment]
+            sent = await self.ask("tierline/chat/send", params)
+        return sent
 
     async def cancel(self) -> None:
         """Stop the turn that runs."""

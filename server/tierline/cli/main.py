@@ -41,6 +41,7 @@ from tierline.cli.common import (
     say,
     write,
 )
+from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -197,7 +198,16 @@ async def _chat(
         if named is None:
             return EXIT_PROBLEM
         must = frozenset() if files.skip else named
-        sent = await session.turns.send(p.ChatSendParams(text=text), must)
+        # What is piped in may hold an @ that names nothing.
+        as_text = files.skip or not files.question
+        params = p.ChatSendParams(text=text, mentions="text" if as_text else "ask")
+        try:
+            sent = await session.turns.send(params, must)
+        except TierlineError as error:
+            if error.code == "unclear_mention":
+                say(f"{error.message} Change the prompt, or add --skip-refused.", "red")
+                return EXIT_PROBLEM
+            raise
         for notice in sent.notices:
             err.print(notice, style="yellow")
         return await print_reply(events, sent.turn_id, as_json)

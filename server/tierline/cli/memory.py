@@ -285,7 +285,15 @@ async def _answer(
         result = await slash.run(session, p.CommandParams(line))
         out.print(result.text)
         return
-    sent = await session.turns.send(p.ChatSendParams(text=line))
+    try:
+        sent = await session.turns.send(p.ChatSendParams(text=line))
+    except TierlineError as error:
+        if error.code != "unclear_mention":
+            raise
+        say(error.message, "yellow")
+        if (await _next_line("Send it as mere text? [y/N] ") or "").strip().lower() != "y":
+            return
+        sent = await session.turns.send(p.ChatSendParams(text=line, mentions="text"))
     for notice in sent.notices:
         err.print(notice, style="yellow")
     await reply(events, sent.turn_id, False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import define, field
 from lsprotocol import types as lsp
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SUFFIX = ".chat.md"
+WITH_IT, AS_TEXT = "Send with it", "Send as mere text"
 YOU, REPLY = "## You", "## Tierline"
 COMMAND = "tierline.document.ask"
 PAUSE_SECONDS = 0.3
@@ -98,7 +99,7 @@ class ChatDocuments:
         session = await self._server.ready()
         self._asking.add(uri)
         try:
-            sent = await session.turns.send(p.ChatSendParams(text=text))
+            sent = await self._sent(session, text)
         except BaseException:
             self._asking.discard(uri)
             raise
@@ -106,6 +107,20 @@ class ChatDocuments:
         talk.pending += [f"*{plain_markdown(notice)}*\n\n" for notice in sent.notices]
         talk.arrived.set()
         self._writing[uri] = asyncio.ensure_future(self._write(sent.turn_id, talk))
+        return sent
+
+    async def _sent(self, session: Any, text: str) -> p.ChatSendResult:
+        """Send a prompt; a mention that is not clear is asked about first."""
+        try:
+            sent: p.ChatSendResult = await session.turns.send(p.ChatSendParams(text=text))
+        except TierlineError as error:
+            if error.code != "unclear_mention":
+                raise
+            chosen = await self._server.workbench.ask(error.message, [WITH_IT, AS_TEXT])
+            if chosen not in (WITH_IT, AS_TEXT):
+                raise
+            mentions: Literal["confirm", "text"] = "confirm" if chosen == WITH_IT else "text"
+            sent = await session.turns.send(p.ChatSendParams(text=text, mentions=mentions))
         return sent
 
     def on_event(self, event: p.Event) -> None:

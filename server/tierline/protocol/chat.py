@@ -35,6 +35,10 @@ class ChatSendParams:
     editor: EditorPlace | None = None
     """What the user looks at, and wants to go along: a small file whole, of a large one the part
     around the cursor. Null if nothing is to."""
+    mentions: Literal["ask", "text", "confirm"] = "ask"
+    """What becomes of ``@`` mentions that name a folder, nothing, or what may not be sent. ``ask``:
+    nothing is sent, and ``unclear_mention`` says which. ``text``: they are mere text. ``confirm``:
+    the user agreed, so folders are added and files of secrets are sent."""
     force: bool = False
     """Write the prompt down again even if the same one was the last and got no reply."""
 

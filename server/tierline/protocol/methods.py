@@ -275,6 +275,11 @@ ERRORS: tuple[ErrorCode, ...] = (
     ErrorCode(-32005, "conflict", "Not possible in the present state (a turn is running)."),
     ErrorCode(-32010, "compaction", "The history could not be compacted; it is as it was."),
     ErrorCode(-32007, "no_state", "The model's answer holds no STATE block."),
+    ErrorCode(
+        -32011,
+        "unclear_mention",
+        "A mention names a folder, nothing, or what may not be sent; nothing was sent.",
+    ),
     ErrorCode(-32006, "empty_prompt", "The prompt has no visible text and no picture."),
     ErrorCode(
         -32008, "not_sendable", "A picture, selection or file that the user chose cannot be sent."

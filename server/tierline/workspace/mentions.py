@@ -25,6 +25,115 @@ _BARE = re.compile(r"(?:\\[ \t]|[^\s\"`]){1,1000}")
 _TRAILING = ".,;:!?'\"”’»>、。，；：！？…"
 _SUFFIX = re.compile(r"(?:['’]s|(?::\d+)(?:[-:]\d+)*|#L?\d+(?:-L?\d+)?)$")
 _RUN_ON = re.compile(rf"[{_WIDE}“”‘’]|(?<=[\x21-\x7e])(?=[{_CJK}])")
+_WORDS = frozenset(
+    [
+        "abstractmethod",
+        "after",
+        "aftereach",
+        "all",
+        "author",
+        "autowired",
+        "available",
+        "bean",
+        "before",
+        "beforeeach",
+        "binding",
+        "builder",
+        "channel",
+        "charset",
+        "classmethod",
+        "component",
+        "data",
+        "dataclass",
+        "deprecated",
+        "discardableresult",
+        "entity",
+        "escaping",
+        "everyone",
+        "fixture",
+        "getmapping",
+        "getter",
+        "here",
+        "id",
+        "import",
+        "inject",
+        "injectable",
+        "input",
+        "keyframes",
+        "latest",
+        "layer",
+        "main",
+        "mainactor",
+        "media",
+        "next",
+        "notnull",
+        "nullable",
+        "objc",
+        "output",
+        "overload",
+        "override",
+        "param",
+        "params",
+        "postmapping",
+        "property",
+        "published",
+        "repository",
+        "requestmapping",
+        "restcontroller",
+        "return",
+        "returns",
+        "see",
+        "service",
+        "setter",
+        "since",
+        "state",
+        "staticmethod",
+        "supports",
+        "team",
+        "test",
+        "throws",
+        "todo",
+        "types",
+        "version",
+        "wraps",
+    ]
+)
+_SCOPES = frozenset(
+    [
+        "actions",
+        "angular",
+        "anthropic-ai",
+        "aws-sdk",
+        "azure",
+        "babel",
+        "emotion",
+        "eslint",
+        "google-cloud",
+        "jest",
+        "modelcontextprotocol",
+        "mui",
+        "nestjs",
+        "ngrx",
+        "nx",
+        "octokit",
+        "openai",
+        "playwright",
+        "prisma",
+        "react-native",
+        "reduxjs",
+        "rollup",
+        "storybook",
+        "sveltejs",
+        "swc",
+        "tanstack",
+        "testing-library",
+        "types",
+        "typescript-eslint",
+        "vitejs",
+        "vscode",
+        "vue",
+    ]
+)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -65,6 +174,18 @@ def mentions(text: str) -> list[Mention]:
                 path = re.sub(r"\\([ \t])", r"\1", raw)
                 found.append(Mention(path, start, at.end() + len(raw)))
     return found
+
+
+def is_prose(path: str) -> bool:
+    """True for what follows an ``@`` in prose and code without naming a file: annotations, tags of
+    documentation, scopes of packages, people.
+    """
+    head = path.split("/", maxsplit=1)[0].split("(", maxsplit=1)[0].casefold()
+    return (
+        head in _WORDS
+        or ("/" in path and head in _SCOPES)
+        or ("." not in path and "/" not in path and (path.islower() or path.isdigit()))
+    )
 
 
 def readings(path: str) -> list[str]:

@@ -275,13 +275,16 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     const chosen = selection === null ? null : editorPlace(selection);
     try {
       await this.session.server.whenReady();
-      const result = await this.session.server.request('tierline/chat/send', {
+      const prompt = {
         text: message.text,
         images: message.images,
         activeUri: selection?.uri || (activeFile()?.toString() ?? ''),
         selection: selection?.text ?? active?.selection ?? '',
         editor: chosen ?? active?.editor ?? null,
-      });
+      };
+      const result = await askedAboutMentions((mentions) =>
+        this.session.server.request('tierline/chat/send', { ...prompt, mentions }),
+      );
       if (this.selection === selection) this.selection = null;
       this.postSelection();
       this.post({
@@ -347,6 +350,23 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         text: vscode.l10n.t('{0} is not in the workspace.', link.path),
       });
     }
+  }
+}
+
+/** Sends; where a mention is not clear, asks first and sends as the user says, or not. */
+async function askedAboutMentions<T>(
+  send: (mentions: 'ask' | 'text' | 'confirm') => Promise<T>,
+): Promise<T> {
+  try {
+    return await send('ask');
+  } catch (error) {
+    const { code, message } = describeError(error);
+    if (code !== 'unclear_mention') throw error;
+    const all = vscode.l10n.t('Send With It');
+    const plain = vscode.l10n.t('Send as Mere Text');
+    const chosen = await vscode.window.showWarningMessage(message, { modal: true }, all, plain);
+    if (chosen === undefined) throw error;
+    return await send(chosen === all ? 'confirm' : 'text');
   }
 }
 

@@ -24,7 +24,7 @@ from tierline.session.files.sizes import FileSizes
 from tierline.session.longtext import LONG, in_thread_when_long
 from tierline.session.state.plan import LastPlan
 from tierline.workspace.loader import Loaded, Loader
-from tierline.workspace.mentions import mentions, readings
+from tierline.workspace.mentions import is_prose, mentions, readings
 from tierline.workspace.secretfiles import secret_kind
 
 OPEN = "open in the editor"
@@ -151,6 +151,39 @@ class FileService:
     async def refused_mentions(self, text: str) -> list[Refusal]:
         """Why files that a prompt mentions cannot be sent; those that do not exist are prose."""
         return [found for _, found in await self._mentioned(text) if isinstance(found, Refusal)]
+
+    async def unclear_mentions(self, text: str) -> list[str]:
+        """Sentences about mentions that the user is to be asked about before anything is sent:
+        what may not be sent, folders, and names that nothing has.
+        """
+        found = dict(await self._mentioned(text))
+        unclear = []
+        for mention in await in_thread_when_long(text, mentions, text):
+            meant = [found[reading] for reading in readings(mention.path) if reading in found]
+            reference = mention.path.rstrip("/") or mention.path
+            if any(isinstance(one, Loaded) for one in meant):
+                continue
+            if await asyncio.to_thread(self._loader.is_folder, reference):
+                unclear.append(f"@{mention.path} is a folder.")
+            elif refusals := [one.sentence for one in meant if isinstance(one, Refusal)]:
+                unclear.append(f"@{mention.path}: {refusals[0]}")
+            elif not is_prose(mention.path):
+                unclear.append(f"Nothing here is called @{mention.path}.")
+        return list(dict.fromkeys(unclear))
+
+    async def confirm_mentions(self, text: str) -> list[str]:
+        """Add what ``unclear_mentions`` asked about. Returns notices."""
+        notices = []
+        for mention in await in_thread_when_long(text, mentions, text):
+            reference = mention.path.rstrip("/") or mention.path
+            folder = await asyncio.to_thread(self._loader.is_folder, reference)
+            listed = self.context.has_file(self.key(reference))
+            loaded = await asyncio.to_thread(self._loader.load, reference)
+            refused = isinstance(loaded, Refusal) and loaded.confirmable
+            if folder or (refused and not listed):
+                added = await self.add(p.FileParams(path=reference, confirm=not folder))
+                notices += added.notices
+        return notices
 
     async def _mentioned(self, text: str) -> list[tuple[str, Loaded | Refusal]]:
         found = []

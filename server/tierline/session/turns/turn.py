@@ -111,6 +111,14 @@ class TurnRunner:
         if await self._drafts.recover():
             self._bus.publish(p.StateChanged(reason="recovered"))
         await self._files.settled()
+        if params.mentions == "confirm":
+            notices += await self._files.confirm_mentions(text)
+        elif params.mentions == "ask" and (asked := await self._files.unclear_mentions(text)):
+            raise TierlineError(
+                "unclear_mention",
+                f"Nothing was sent. {' '.join(asked)}",
+                "Change the prompt, or send it again and say that it is meant so.",
+            )
         notices += await self._files.mention(text)
         await self._workbench.refresh([self._files.loader.uri(k) for k in self._files.paths()])
         seen = await self._look(params, selection)
