@@ -139,7 +139,7 @@ async def test_br_116_the_boundary_is_a_folder_and_not_a_string(
         assert [f.code for f in result.refused] == ["outside_workspace"], params
     for name in wanted["accepted"]:
         assert (await editor.ask("files/add", p.FileParams(path=name))).refused == []
-    sentence = await editor.chat(f"See @{names[0]} and @{outside}")
+    sentence = await editor.chat(f"See @{names[0]} and @{outside}", mentions="text")
     assert sentence.outcome == "ok"
     body = await assemble(editor, model)
     assert "DIFF-OK" in body
@@ -315,7 +315,7 @@ async def test_br_128_a_huge_file_is_refused_and_memory_stays_flat(
         (refused,) = (await editor.ask("files/add", params)).refused
         assert refused.code == "too_large"
         assert "too large" in refused.reason
-    await editor.chat("See @huge.log")
+    await editor.chat("See @huge.log", mentions="text")
     assert "See @huge.log" in await assemble(editor, model)
     peak = re.search(r"VmHWM:\s+(\d+) kB", process_status(pid))
     assert peak is not None
@@ -344,7 +344,7 @@ async def test_br_130_a_dotenv_is_refused_on_every_route(
     assert any(".env" in notice for notice in folder.notices)
     editor.open(".env", text, "properties")
     more: list[dict[str, Any]] = [
-        {"text": "what is in @.env?"},
+        {"text": "what is in @.env?", "mentions": "text"},
         {"text": "what is this?", "active_uri": editor.uri(".env")},
     ]
     for params_ in more:
