@@ -33,7 +33,9 @@ def process_status(pid: int) -> str:
 
 
 async def listed(editor: Editor) -> list[str]:
-    return [file.path for file in (await editor.ask("files/list")).files]
+    """The files of the context, but for those that the test's own server keeps its state in."""
+    files = (await editor.ask("files/list")).files
+    return [file.path for file in files if not file.path.startswith(".state/")]
 
 
 # --- I: paths -------------------------------------------------------------------------------------
