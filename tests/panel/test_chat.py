@@ -519,3 +519,54 @@ async def test_what_the_protocol_cannot_show_is_answered_by_commands(
         with pytest.raises(RequestError, match=why):
             await chat.say(session, line)
     assert len(model.bodies) == 1
+
+
+async def test_the_models_list_of_tasks_is_shown_as_its_plan(panel: Open, workspace: Path) -> None:
+    note = Use(
+        "manage_scratchpad",
+        {"action": "update", "content": "# Plan\n- [x] look\n- [ ] change\n- [ ] test\n"},
+        "s1",
+    )
+    with wire_server("openai", [calls("openai", note), says("openai", "So far.")]) as model:
+        chat = await panel(model)
+        session = await new(chat, workspace)
+        await chat.say(session, "Plan it.")
+        (plan,) = await chat.until(lambda: chat.of("plan"))
+        assert [(entry.content, entry.status) for entry in plan.entries] == [
+            ("look", "completed"),
+            ("change", "in_progress"),
+            ("test", "pending"),
+        ]
+
+
+async def test_how_much_the_model_thinks_is_an_option_where_it_can_be_told(
+    panel: Open, model: WireServer, workspace: Path
+) -> None:
+    chat = await panel(model)
+    made = await chat.agent.new_session(cwd=str(workspace), mcp_servers=[])
+    (effort,) = [option for option in made.config_options or () if option.id == "effort"]
+    assert effort.category == "thought_level"
+    await chat.agent.set_config_option(session_id=made.session_id, config_id="effort", value="high")
+    await chat.say(made.session_id, "Hello")
+    assert model.bodies[-1]["reasoning_effort"] == "high"
+    with pytest.raises(RequestError, match="effort"):
+        await chat.agent.set_config_option(
+            session_id=made.session_id, config_id="effort", value="boundless"
+        )
+
+
+@pytest.mark.parametrize(("answer", "goes"), [("text", True), ("confirm", True), ("deny", False)])
+async def test_a_mention_that_is_not_clear_is_asked_about(
+    panel: Open, model: WireServer, workspace: Path, answer: str, goes: bool
+) -> None:
+    chat = await panel(model)
+    session = await new(chat, workspace)
+    chat.answers = [answer]
+    if goes:
+        await chat.say(session, "What is in @src/ ?")
+        assert ("def alpha()" in sent(model)) is (answer == "confirm")
+    else:
+        with pytest.raises(RequestError, match="is a folder"):
+            await chat.say(session, "What is in @src/ ?")
+        assert model.bodies == []
+    assert "@src/ is a folder" in str(chat.asked[0][0].title)

@@ -238,7 +238,8 @@ class AcpChat:
         """Model, context mode and edit mode with their values."""
         assert self._session is not None
         found: p.ProviderListResult = await self.ask("tierline/provider/list", p.NoParams())
-        return options.options(found.providers, self._session.mode, self.edits)
+        effort: p.EffortResult = await self.ask("tierline/model/effort", p.EffortParams())
+        return options.options(found.providers, self._session.mode, self.edits, effort)
 
     def modes(self) -> schema.SessionModeState:
         """The edit modes."""
@@ -255,6 +256,8 @@ class AcpChat:
             await self.ask("tierline/provider/select", p.ProviderSelectParams(provider, model))
         elif option == options.CONTEXT and value in options.CONTEXT_MODES:
             await self.ask("tierline/mode/set", p.ModeParams(value))  # type: ignore[arg-type]
+        elif option == options.EFFORT:
+            await self.ask("tierline/model/effort", p.EffortParams(value))  # type: ignore[arg-type]
         elif option == options.EDITS and value in options.EDIT_MODES:
             self._edit_mode(value)
         else:
@@ -320,6 +323,8 @@ class AcpChat:
                         cost=schema.Cost(amount=self._cost, currency="USD") if self._cost else None,
                     )
                 )
+            case p.NotesChanged(which="scratchpad"):
+                self._beside(self._plan())
             case p.ModeChanged() | p.ProviderChanged():
                 self._beside(self._options_changed())
             case _:
@@ -339,6 +344,12 @@ class AcpChat:
                 session_update="config_option_update", config_options=await self.options()
             )
         )
+
+    async def _plan(self) -> None:
+        """The scratchpad's list of tasks is the model's plan."""
+        pad: p.Scratchpad = await self.ask("tierline/scratchpad/get", p.NoParams())
+        if entries := rows.plan(pad.text):
+            self._put(helpers.update_plan(entries))
 
     def _row(self, call: p.ToolCallInfo) -> None:
         identifier = rows.call_id(call.message_id, call.id)

@@ -9,7 +9,7 @@ from acp import schema
 
 from tierline import protocol as p
 
-MODEL, CONTEXT, EDITS = "model", "context", "edits"
+MODEL, CONTEXT, EDITS, EFFORT = "model", "context", "edits", "effort"
 EDIT_MODES = {
     "ask": ("Ask", "Each edit is shown and waits for your decision."),
     "apply": ("Apply", "Edits are applied at once; sensitive files are asked about all the same."),
@@ -33,8 +33,10 @@ def modes(edits: str) -> schema.SessionModeState:
     )
 
 
-def options(providers: Sequence[p.ProviderInfo], context: str, edits: str) -> list[Option]:
-    """All options with their values."""
+def options(
+    providers: Sequence[p.ProviderInfo], context: str, edits: str, effort: p.EffortResult
+) -> list[Option]:
+    """All options with their values. The effort is one where the model can be told."""
     models = [(spell(info.name, name), name, info) for info in providers for name in _models(info)]
     active = next((info for info in providers if info.active), None)
     current = spell(active.name, active.model) if active is not None else ""
@@ -55,6 +57,10 @@ def options(providers: Sequence[p.ProviderInfo], context: str, edits: str) -> li
                 ],
             )
         )
+    if effort.choices:
+        names = ["auto", *effort.choices]
+        values = {name: (name.capitalize(), "") for name in dict.fromkeys([*names, effort.effort])}
+        found.append(_select(EFFORT, "Thinking", values, effort.effort, "thought_level"))
     found.append(_select(CONTEXT, "Context", CONTEXT_MODES, context, None))
     found.append(_select(EDITS, "Edits", EDIT_MODES, edits, "mode"))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ KINDS: dict[str, schema.ToolKind] = {
     "search_code": "search",
     "suggest_pins": "other",
 }
+MOST_TASKS = 50
+"""Of a plan."""
+_TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\] (.+)$", re.M)
 STATES: dict[str, schema.ToolCallStatus] = {
     "asking": "pending",
     "error": "failed",
@@ -74,6 +78,18 @@ def replay(messages: Sequence[p.ChatMessage], root: Path) -> Iterator[Any]:
             for call in message.calls:
                 fields = row(call, root)
                 yield helpers.start_tool_call(call_id(message.id, call.id), **fields)
+
+
+def plan(text: str) -> list[schema.PlanEntry]:
+    """The tasks of a Markdown list, ``- [ ]`` and ``- [x]``; the first open one is under way."""
+    entries: list[schema.PlanEntry] = []
+    begun = False
+    for mark, words in _TASK.findall(text):
+        status: schema.PlanEntryStatus = "completed"
+        if mark == " ":
+            status, begun = "pending" if begun else "in_progress", True
+        entries.append(helpers.plan_entry(words.strip(), status=status))
+    return entries[:MOST_TASKS]
 
 
 def _arguments(text: str) -> dict[str, Any]:
