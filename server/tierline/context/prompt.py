@@ -96,3 +96,6 @@ class Prompt:
     form: Mapping[str, Any] = field(factory=dict)
     """How the server takes it, in the words of the adapter that rendered it; empty for plainly."""
     thinking: Thinking = field(factory=Thinking)
+    previous_reply: str | None = None
+    """What the service called its reply to the request before; it then says why its cache missed.
+    Empty before the first; None where the service is not to be asked."""

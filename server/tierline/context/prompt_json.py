@@ -70,6 +70,7 @@ def take_apart(prompt: Prompt, refer: Callable[[Block], Reference]) -> dict[str,
         "cache_key": prompt.cache_key,
         **({"form": dict(prompt.form)} if prompt.form else {}),
         "thinking": list(astuple(prompt.thinking)),
+        **({"previous_reply": prompt.previous_reply} if prompt.previous_reply is not None else {}),
     }
 
 
@@ -87,6 +88,7 @@ def put_together(frame: Mapping[str, Any], fetch: Callable[[Reference], Block]) 
         cache_key=frame["cache_key"],
         form=frame.get("form", {}),
         thinking=Thinking(*frame.get("thinking", ())),
+        previous_reply=frame.get("previous_reply"),
     )
 
 

@@ -86,6 +86,14 @@ class Usage:
     cache_write_tokens: int | None = None
     cost: float | None = None
     """US dollars, where the service itself says what the request cost."""
+    written_1h: int | None = None
+    """Of ``cache_write_tokens``, those that are kept for an hour, where the service tells apart."""
+    reply_id: str = ""
+    """What the service calls its reply."""
+    missed: str = ""
+    """Why its cache did not serve the request, in the service's word (``tools_changed``)."""
+    missed_tokens: int | None = None
+    """About how many tokens that cost, as the service says."""
 
 
 @frozen

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from tierline.providers.base import (
     ReasoningDelta,
@@ -21,7 +21,7 @@ from tierline.providers.base import (
 from tierline.providers.calls import tool_call
 from tierline.providers.contents import parts
 from tierline.providers.errors import error_in, from_event
-from tierline.providers.usage import message_figures, message_usage
+from tierline.providers.usage import message_figures, message_notes, message_usage
 from tierline.providers.values import figure, first, mapping, rows, string
 
 SERVICE = "Anthropic"
@@ -70,6 +70,8 @@ class MessageReader:
     done: bool = False
     _blocks: dict[int, _OpenBlock] = field(factory=dict)
     _figures: Mapping[str, Any] = field(factory=dict)
+    _noted: dict[str, Any] = field(factory=dict)
+    """What is told beside the figures."""
     _stop: str | None = None
     _calls: int = 0
 
@@ -81,7 +83,7 @@ class MessageReader:
             case "message_start":
                 message = mapping(data.get("message"))
                 yield from self._content(message.get("content"))
-                yield from self._counted(message.get("usage"))
+                yield from self._counted(message.get("usage"), message)
             case "content_block_start":
                 yield from self._start(_index(data), mapping(data.get("content_block")))
             case "content_block_delta":
@@ -91,7 +93,7 @@ class MessageReader:
             case "message_delta":
                 delta = mapping(data.get("delta"))
                 self._stop = _reason(delta) or _reason(data) or self._stop
-                yield from self._counted(first(data, "usage") or delta.get("usage"))
+                yield from self._counted(first(data, "usage") or delta.get("usage"), data, delta)
             case "message_stop":
                 yield from self._finish()
             case "error":
@@ -116,7 +118,7 @@ class MessageReader:
     def _whole(self, message: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """A message as one object, from a server that does not stream."""
         yield from self._content(message.get("content"))
-        yield from self._counted(message.get("usage"))
+        yield from self._counted(message.get("usage"), message)
         self._stop = _reason(message)
         self.done = True
 
@@ -181,12 +183,13 @@ class MessageReader:
         self.done = True
         self._stop = self._stop or ""
 
-    def _counted(self, usage: object) -> Iterator[StreamEvent]:
-        """Figures are cumulative; later ones replace earlier ones."""
+    def _counted(self, usage: object, *told: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """Figures are cumulative; later ones replace earlier ones. ``told`` came with them."""
         known = message_figures(self._figures, mapping(usage))
-        if known != self._figures:
-            self._figures = known
-            yield message_usage(known)
+        noted = {**self._noted, **message_notes(mapping(usage), told)}
+        if known != self._figures or noted != self._noted:
+            self._figures, self._noted = known, noted
+            yield evolve(message_usage(known), **noted)
 
 
 def _kind(delta: Mapping[str, Any]) -> str:

@@ -55,6 +55,8 @@ def back(prompt: Prompt) -> dict[str, Any]:
         shape["thinking"] = thinking
     if asked.effort:
         shape["output_config"] = {"effort": asked.effort}
+    if prompt.previous_reply is not None:
+        shape["diagnostics"] = {"previous_message_id": prompt.previous_reply or None}
     # Without a reply there is nothing to stream: the API refuses both together.
     return {**shape, "stream": prompt.max_output_tokens > 0}
 

@@ -7,13 +7,13 @@ gateways. What nobody says stays unknown: it is never taken for 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import asdict
 
 from tierline.providers.base import Usage
-from tierline.providers.values import amount, figure, first, mapping
+from tierline.providers.values import amount, figure, first, mapping, string
 
 _INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
@@ -78,6 +78,25 @@ def message_usage(figures: Mapping[str, Any]) -> Usage:
     uncached, read, written = (figures.get(name) for name in _UNCACHED)
     whole = None if uncached is None else uncached + (read or 0) + (written or 0)
     return Usage(whole, figures.get("output_tokens"), read, written, figures.get("cost"))
+
+
+def message_notes(usage: Mapping[str, Any], told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the Messages API tells beside its figures, as fields of ``Usage``: the split of cache
+    writes by lifetime (``usage.cache_creation``), the reply's id, and why the cache missed
+    (``diagnostics.cache_miss_reason``; null while that is not known).
+    """
+    found: dict[str, Any] = {}
+    hour = figure(mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    if hour is not None:
+        found["written_1h"] = hour
+    for one in told:
+        if identifier := string(one.get("id")):
+            found["reply_id"] = identifier
+        reason = mapping(mapping(one.get("diagnostics")).get("cache_miss_reason"))
+        if kind := string(reason.get("type")):
+            found["missed"] = kind
+            found["missed_tokens"] = figure(reason.get("cache_missed_input_tokens"))
+    return found
 
 
 def merged(before: Usage, later: Usage) -> Usage:

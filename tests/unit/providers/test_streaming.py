@@ -96,7 +96,7 @@ async def test_anthropic_usage_is_the_whole_prompt() -> None:
     script = a_reply("x", input_tokens=3, cache_read_input_tokens=70, cache_creation_input_tokens=7)
     async with wire_server("anthropic", script) as server:
         heard = await ask(server)
-    assert heard.usage == Usage(80, 5, 70, 7)
+    assert heard.usage == Usage(80, 5, 70, 7, reply_id="msg_01")
     assert isinstance(heard.events[0], Usage), "an interrupted reply has its figures too"
 
 

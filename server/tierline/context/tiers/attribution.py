@@ -65,6 +65,11 @@ class Figures:
     output: int | None = None
     read: int | None = None
     written: int | None = None
+    written_1h: int | None = None
+    """Of ``written``, those that are kept for an hour; None where it is not told apart."""
+    missed: str = ""
+    """Why the cache did not serve the request, in the provider's own word."""
+    missed_tokens: int | None = None
 
 
 @frozen
@@ -81,6 +86,8 @@ class Attribution:
     output: int = 0
     read: int | None = None
     written: int | None = None
+    written_1h: int | None = None
+    """Of ``written``, those that are kept for an hour; None where it is not told apart."""
     uncached: int | None = None
     """Input that was neither read nor written."""
     offered: int = 0
@@ -116,17 +123,40 @@ def attribute(before: Shape | None, now: Shape, figures: Figures, facts: ModelFa
     return Attribution(
         verdict.outcome,
         verdict.cause,
-        verdict.sentence,
+        f"{verdict.sentence} {_provider_says(figures, verdict.cause)}".strip(),
         verdict.item,
         input=total,
         output=figures.output or 0,
         read=figures.read,
         written=figures.written,
+        written_1h=figures.written_1h,
         uncached=None if plain is None else max(plain, 0),
         offered=seen.offered,
         readable=seen.readable,
         idle=max(now.at - before.at, 0.0) if before is not None else 0.0,
     )
+
+
+_SAID = {
+    "model_changed": ("the model changed", {Cause.MODEL, Cause.PROVIDER}),
+    "system_changed": ("the system prompt changed", {Cause.SYSTEM, Cause.POLICY}),
+    "tools_changed": ("the tools changed", {Cause.TOOLS}),
+    "messages_changed": (
+        "the messages changed",
+        {Cause.EDITED, Cause.REORDERED, Cause.REMOVED, Cause.ADDED, Cause.COMPACTED, Cause.POLICY},
+    ),
+}
+"""``cache_miss_reason`` of Anthropic's API, in words, and the causes of ours that say the same."""
+
+
+def _provider_says(figures: Figures, cause: Cause) -> str:
+    """The provider's own reason, and whether it is another than ours; empty where it says none."""
+    if figures.missed not in _SAID:
+        return ""
+    words, same = _SAID[figures.missed]
+    cost = f", which cost {figures.missed_tokens:,} tokens" if figures.missed_tokens else ""
+    other = "" if cause in same else " Tierline does not see that."
+    return f"The provider says that {words}{cost}.{other}"
 
 
 @frozen

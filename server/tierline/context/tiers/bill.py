@@ -44,12 +44,16 @@ def _listed(found: Attribution, facts: ModelFacts, ttl: str) -> Bill:
         return Bill()
     read, written = found.read or 0, found.written or 0
     plain = max(found.input - read - written, 0)
-    write = prices.write_1h if ttl in LONG else prices.write_5m
+    hour = found.written_1h
+    if hour is None:
+        hour = written if ttl in LONG else 0
+    hour = min(hour, written)
     output = found.output * prices.output
     cost = (
         plain * prices.input
         + read * (prices.read or prices.input)
-        + written * (write or prices.input)
+        + hour * (prices.write_1h or prices.input)
+        + (written - hour) * (prices.write_5m or prices.input)
         + output
     )
     return Bill(cost / _MILLION, (found.input * prices.input + output) / _MILLION, priced=True)

@@ -265,6 +265,9 @@ class CacheService:
             usage.output_tokens or counter.count(reply),
             usage.cache_read_tokens,
             usage.cache_write_tokens,
+            usage.written_1h,
+            usage.missed,
+            usage.missed_tokens,
         )
         found = attribute(before.shape, now, figures, facts)
         paid = bill(found, facts, now.ttl, charged=usage.cost)

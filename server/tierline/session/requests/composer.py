@@ -117,6 +117,8 @@ class Composer:
         self._known = Known()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
+        self._replies: dict[str, str] = {}
+        """What the service called its newest reply, by session."""
         self._gone = self._told_gone = 0
         """Pictures that left the newest request, and how many the user was told of."""
 
@@ -196,6 +198,8 @@ class Composer:
 
     def settle(self, composed: Composed, usage: Usage, reply: str) -> p.UsageInfo:
         """Take in the provider's figures; estimates stand in for those that it does not give."""
+        if usage.reply_id:
+            self._replies[self._conversation.session_id] = usage.reply_id
         counters = self._counters
         facts = self._models.facts()
         counter = counters.counter(facts)
@@ -370,7 +374,9 @@ class Composer:
         candidates = gather(snapshot, counter, self._known)
         self._known.keep(candidates.items)
         made = lay_out(candidates, snapshot, counter)
-        prompt = evolve(made.prompt, thinking=snapshot.thinking)
+        own = self._models.maker.service == "anthropic"  # its imitators need not know the field
+        previous = self._replies.get(snapshot.session_id, "") if own else None
+        prompt = evolve(made.prompt, thinking=snapshot.thinking, previous_reply=previous)
         return Composed(
             plan=made.plan,
             prompt=prompt,
