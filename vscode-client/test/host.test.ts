@@ -682,6 +682,7 @@ describe('the chat view', () => {
       activeUri: 'file:///ws/a.py',
       selection: 'x = 1',
       editor: { uri: 'file:///ws/a.py', firstLine: 1, lastLine: 1, cursorLine: 1 },
+      mentions: 'ask',
     });
     expect(posted.at(-1)).toMatchObject({ type: 'sent', ticket: 3, messageId: 'u1' });
     receive({ type: 'send', ticket: 4, text: 'and now?', images: [] });

@@ -4,6 +4,7 @@ import type { EditorPlace } from '../protocol';
 import { parseLink } from '../shared/links';
 import { type Connection, parseToHost, type ToHost, type ToWebview } from '../shared/messages';
 import type { ActiveEditor } from './activeEditor';
+import { choice } from './confirm';
 import type { ContextViews } from './contextViews';
 import type { VirtualDocuments } from './documents';
 import type { Edits } from './edits';
@@ -364,7 +365,7 @@ async function askedAboutMentions<T>(
     if (code !== 'unclear_mention') throw error;
     const all = vscode.l10n.t('Send With It');
     const plain = vscode.l10n.t('Send as Mere Text');
-    const chosen = await vscode.window.showWarningMessage(message, { modal: true }, all, plain);
+    const chosen = await choice(message, plain, all);
     if (chosen === undefined) throw error;
     return await send(chosen === all ? 'confirm' : 'text');
   }

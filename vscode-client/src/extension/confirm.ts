@@ -2,6 +2,11 @@
 import * as vscode from 'vscode';
 import { unlinked } from '../shared/names';
 
+/** Which of several ways the user chose; undefined for none (Esc). */
+export function choice(question: string, ...ways: string[]): Thenable<string | undefined> {
+  return vscode.window.showWarningMessage(unlinked(question), { modal: true }, ...ways);
+}
+
 /**
  * True only if the user chose ``yes``. VS Code gives the focus of a modal to its first button that
  * does not close it, and marking one as the close affordance moves it to the end: so what changes

@@ -203,10 +203,8 @@ class Composer:
         counters = self._counters
         facts = self._models.facts()
         counter = counters.counter(facts)
-        if usage.input_tokens and not counters.observe(
-            facts, composed.plan.tokens, usage.input_tokens
-        ):
-            usage = evolve(usage, input_tokens=None)
+        if usage.input_tokens:  # shown as it is, also where nothing can be learnt from it
+            counters.observe(facts, composed.plan.tokens, usage.input_tokens)
         info = p.UsageInfo(
             input_tokens=usage.input_tokens or composed.plan.tokens,
             output_tokens=usage.output_tokens or counter.count(reply),
