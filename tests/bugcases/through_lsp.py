@@ -21,7 +21,7 @@ def reply(kind: Kind, text: str = "Yes.") -> Reply:
 
 def place(workspace: Path, source: Path) -> Path:
     """Make a fixture the workspace's log."""
-    log = own(workspace, workspace / ".state") / "history.jsonl"
+    log = own(workspace, workspace.parent / ".state") / "history.jsonl"
     shutil.copy(source, log)
     return log
 

@@ -82,7 +82,7 @@ class Editor:
         clean |= {
             "XDG_CONFIG_HOME": str(self.workspace / ".config"),
             "TIERLINE_DATA_DIR": str(self.workspace / ".data"),
-            "TIERLINE_STATE_DIR": str(self.workspace / ".state"),
+            "TIERLINE_STATE_DIR": str(self.workspace.parent / ".state"),
             TOKEN_VARIABLE: TOKEN,
             "TIERLINE_SYMBOLS_ENABLED": "false",  # tests of other things see their own bytes only
             **(env or {}),

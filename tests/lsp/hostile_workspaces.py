@@ -93,7 +93,7 @@ def attack(
         pipe.initialize(tools={"workspaceTrusted": how != "restricted"})
         for prompt in ("What is in @src/odd.py and @src/odd.png?", "And @src/a.py, @src/odd/?"):
             ends = len(pipe.events("turnFinished"))
-            pipe.request("tierline/chat/send", {"text": prompt}, SECONDS)
+            pipe.request("tierline/chat/send", {"text": prompt, "mentions": "text"}, SECONDS)
             pipe.until(lambda ends=ends: len(pipe.events("turnFinished")) > ends, SECONDS)
             assert pipe.events("turnFinished")[-1]["outcome"] == "ok", pipe.stderr
         for method in ("history/listSessions", "memo/list", "urls/list", "state/get"):
@@ -107,7 +107,9 @@ def attack(
     assert listing(outside) == around, "nothing outside was so much as touched"
     bodies = json.dumps(model.bodies[asked:])
     assert len(model.bodies) > asked
-    assert oddfiles.CANARY.strip() not in bodies, "what lies outside is sent to nobody"
+    # A second name of a file, which no clone can bring, is a file of the workspace like any other.
+    named = any(put is oddfiles.hard_link for name, put in what.items() if name.startswith("src/"))
+    assert named or oddfiles.CANARY.strip() not in bodies, "what lies outside is sent to nobody"
     if how != "ours":
         assert listing(workspace) == before, "nothing was written into the workspace"
     unwritten = [text for text in told if text.startswith("The message was not written")]

@@ -76,8 +76,12 @@ def wrong_types(kind: Kind) -> list[bytes]:
     if kind == "openai":
         shapes: list[Any] = [
             *({"choices": v} for v in values),
-            *({"choices": [v]} for v in values),
-            *({"choices": [{"index": 0, "delta": v, "finish_reason": []}]} for v in values),
+            *({"choices": [v]} for v in values if v != "x"),  # a text is taken for what it says
+            *(
+                {"choices": [{"index": 0, "delta": v, "finish_reason": []}]}
+                for v in values
+                if v != "x"
+            ),
             *({"choices": [{"delta": {"content": v}}]} for v in values if v != "x"),
             *({"choices": [], "usage": v} for v in values),
             *({"choices": [], "usage": {"prompt_tokens": v}} for v in values),

@@ -29,7 +29,11 @@ def frame(message: dict[str, Any]) -> bytes:
 def clean_environment(workspace: Path, **more: str) -> dict[str, str]:
     """The environment without keys, and with settings of nobody."""
     kept = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
-    own = {"XDG_CONFIG_HOME": str(workspace / ".config"), "TIERLINE_SYMBOLS_ENABLED": "false"}
+    own = {
+        "XDG_CONFIG_HOME": str(workspace / ".config"),
+        "TIERLINE_STATE_DIR": str(workspace.parent / ".state"),
+        "TIERLINE_SYMBOLS_ENABLED": "false",
+    }
     return kept | own | more
 
 

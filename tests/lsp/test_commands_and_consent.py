@@ -16,6 +16,7 @@ import pytest
 from bugcases.bodies import violations
 from lsp.conftest import Open
 from lsp.editing import ALL, EditingEditor
+from owning import own
 from tierline import protocol as p
 from wire.agents import Use, calls, results, says, tool_names
 from wire.servers import Kind, wire_server
@@ -100,8 +101,7 @@ async def test_always_means_this_very_command_here_and_can_be_taken_back(
 
 async def test_a_workspace_cannot_allow_itself_anything(open_editor: Open, workspace: Path) -> None:
     """Settings and lists inside the repository count for nothing."""
-    home = workspace / ".tierline"
-    home.mkdir()
+    home = own(workspace, workspace.parent / ".state")
     (home / "config.toml").write_text(
         '[tools]\nedits = "apply"\nworkspace_trusted = true\ncommand_seconds = 9999\n'
     )

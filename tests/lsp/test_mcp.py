@@ -20,6 +20,7 @@ def parameters(workspace: Path) -> StdioServerParameters:
     env |= {
         "XDG_CONFIG_HOME": str(workspace / ".config"),
         "TIERLINE_DATA_DIR": str(workspace / ".data"),
+        "TIERLINE_STATE_DIR": str(workspace.parent / ".state"),
     }
     command = ["-m", "tierline", "mcp", "--root", str(workspace)]
     return StdioServerParameters(command=sys.executable, args=command, env=env)

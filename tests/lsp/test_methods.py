@@ -329,6 +329,8 @@ async def test_every_capability_is_a_command_too(
     ]:
         done[name] = await editor.command(name, params)
     done["plan.list"] = done["history.rebuild"] = True  # the latter: test_notes.py
+    done["model.effort"] = await editor.command("model.effort", {})
+    done |= dict.fromkeys(("provider.models", "provider.checkKey"), True)  # test_picker.py
     done["compaction.undo"] = True  # test_compaction.py
     # Only while an edit or a question is open: test_edit_application.py, test_commands_….py
     for name in ("consent.answer", "edit.accept", "edit.reject", "edit.choose", "edit.preview"):

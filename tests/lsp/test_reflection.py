@@ -43,10 +43,19 @@ async def test_each_turn_leaves_a_reflection(start: Start, workspace: Path) -> N
     # The index is rebuilt from the log, the reflections with it.
     for file in (workspace / ".tierline").glob("index.sqlite3*"):
         file.unlink()
-    shown = CliRunner().invoke(app, ["stats", "--turns", "--json", "--root", str(workspace)])
+    kept = {"TIERLINE_STATE_DIR": str(workspace.parent / ".state")}
+    shown = CliRunner().invoke(
+        app,
+        ["stats", "--turns", "--json", "--root", str(workspace)],
+        env=kept,
+    )
     assert shown.exit_code == 0, shown.output
     assert [t["turnId"] for t in json.loads(shown.output)] == [second.turn_id, first.turn_id]
-    table = CliRunner().invoke(app, ["stats", "--turns", "--root", str(workspace)])
+    table = CliRunner().invoke(
+        app,
+        ["stats", "--turns", "--root", str(workspace)],
+        env=kept,
+    )
     assert "Turns, newest first" in table.output
 
 

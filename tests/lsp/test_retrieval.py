@@ -19,6 +19,7 @@ from lsp.conftest import Start
 from lsp.editor import Editor
 from lsp.pipe import Pipe, children, frame
 from lsp.project import ON, make_project, ready, sent
+from owning import own
 from tierline import protocol as p
 from wire.scripts import o_reply
 from wire.servers import WireServer
@@ -256,7 +257,7 @@ async def test_switched_off_there_is_nothing(start: Start, model: WireServer) ->
 async def test_an_index_that_was_kept_is_taken_up(
     start: Start, model: WireServer, workspace: Path
 ) -> None:
-    (workspace / ".tierline").mkdir()
+    own(workspace, workspace.parent / ".state")
     first = await start(model, **ON)
     await ready(first)
     await first.stop()

@@ -250,7 +250,7 @@ async def test_a_crash_in_the_middle_of_a_call_is_completed_later(
     start: Start, workspace: Path, kind: Kind
 ) -> None:
     """The log of a server that was killed while a tool ran: a call without a result."""
-    home = own(workspace, workspace / ".state")
+    home = own(workspace, workspace.parent / ".state")
     base = {"v": 1, "type": "message", "session_id": "sess_1700000000000_abc123", "group_id": "g"}
     log: list[dict[str, Any]] = [
         {"id": "1700000000000-aaaaaaaa", "role": "user", "content": "Run it."},
@@ -283,7 +283,7 @@ async def test_a_crash_in_the_middle_of_a_call_is_completed_later(
     ("env", "tools", "words"),
     [
         ({"TIERLINE_PROVIDER_NAME": "local"}, {}, "The embedded model is offered no tools"),
-        ({"TIERLINE_PROVIDER_NAME": "local"}, {"enabled": "on"}, "no place for tools"),
+        ({"TIERLINE_PROVIDER_NAME": "local"}, {"enabled": "on"}, "takes no tools"),
         ({}, {"enabled": "off"}, "Tools are switched off"),
         ({}, {}, ""),
     ],

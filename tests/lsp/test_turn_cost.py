@@ -75,9 +75,10 @@ async def test_a_turn_of_three_requests_shows_their_sum(start: Start, workspace:
     assert turn.cost == pytest.approx(usage.cost)
     assert (turn.input_tokens, turn.read_tokens) == (usage.input_tokens, 8100)
     run: Any = CliRunner().invoke
-    shown = run(app, ["stats", "--turns", "--json", "--root", str(workspace)])
+    kept = {"TIERLINE_STATE_DIR": str(workspace.parent / ".state")}
+    shown = run(app, ["stats", "--turns", "--json", "--root", str(workspace)], env=kept)
     assert json.loads(shown.output)[0]["cost"] == pytest.approx(usage.cost)
-    table = run(app, ["stats", "--turns", "--root", str(workspace)], env={"COLUMNS": "200"})
+    table = run(app, ["stats", "--turns", "--root", str(workspace)], env=kept | {"COLUMNS": "200"})
     assert f"${usage.cost:.4f}" in table.output
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest_asyncio
 
-from lsp.conftest import environment, model, workspace
+from lsp.conftest import environment, model, start, workspace
 from panel.panel import Panel, connected
 from wire.servers import WireServer
 
-__all__ = ["Open", "model", "workspace"]
+__all__ = ["Open", "model", "start", "workspace"]
 
 Open = Callable[..., Awaitable[Panel]]
 

@@ -160,6 +160,7 @@ async def connected(
     clean |= {
         "XDG_CONFIG_HOME": str(workspace / ".config"),
         "TIERLINE_DATA_DIR": str(workspace / ".data"),
+        "TIERLINE_STATE_DIR": str(workspace.parent / ".state"),
         "TIERLINE_SYMBOLS_ENABLED": "false",
         **env,
     }

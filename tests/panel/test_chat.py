@@ -121,7 +121,7 @@ async def test_a_linked_file_of_secrets_is_asked_about_before_anything_is_sent(
 async def test_a_tool_call_is_shown_with_its_kind_place_and_result(
     panel: Open, workspace: Path
 ) -> None:
-    reading = Use("read_file", {"path": "src/a.py", "start": 2}, "c1")
+    reading = Use("read_file", {"path": "src/a.py", "start_line": 2}, "c1")
     with wire_server("openai", [calls("openai", reading), says("openai", "Done.")]) as model:
         chat = await panel(model)
         session = await new(chat, workspace)

@@ -101,6 +101,7 @@ def agent(workspace: Path, model: WireServer) -> Iterator[Line]:
     env |= environment(model) | {
         "XDG_CONFIG_HOME": str(workspace / ".config"),
         "TIERLINE_DATA_DIR": str(workspace / ".data"),
+        "TIERLINE_STATE_DIR": str(workspace.parent / ".state"),
         "TIERLINE_SYMBOLS_ENABLED": "false",
     }
     with (workspace.parent / "stderr").open("w+b") as errors:

@@ -102,7 +102,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _locations(arguments: dict[str, Any], root: Path) -> list[schema.ToolCallLocation] | None:
-    path, line = arguments.get("path"), arguments.get("start")
+    path, line = arguments.get("path"), arguments.get("start_line")
     if not isinstance(path, str) or not path:
         return None
     first = line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None

@@ -27,7 +27,6 @@ from tierline.lsp.progress import ClientProgress
 from tierline.lsp.proposals import Proposals
 from tierline.lsp.wire import MethodError, TierlineProtocol
 from tierline.lsp.workbench import LspWorkbench
-from tierline.session.handlers import HANDLERS
 from tierline.stdio import ThreadedReader, UnbufferedWriter
 
 if TYPE_CHECKING:
@@ -182,21 +181,20 @@ def build() -> TierlineServer:
             raise MethodError(error) from error
 
     for method in protocol.METHODS:
-        answer = _answer(server, method, HANDLERS[method.name])
+        answer = _answer(server, method)
         server.feature(method.name)(_as_request(answer))
         server.command(method.command)(_as_command(server, method, answer))
     return server
 
 
-def _answer(
-    server: TierlineServer,
-    method: protocol.Method,
-    handler: Callable[[Any, Any], Awaitable[Any]],
-) -> Callable[[Any], Awaitable[Any]]:
+def _answer(server: TierlineServer, method: protocol.Method) -> Callable[[Any], Awaitable[Any]]:
     async def answer(params: Any) -> Any:
+        from tierline.session.handlers import HANDLERS  # not needed to say hello
+
         try:
             session = await server.ready()
-            return await handler(session, params if params is not None else _defaults(method))
+            given = params if params is not None else _defaults(method)
+            return await HANDLERS[method.name](session, given)
         except TierlineError as error:
             raise MethodError(error) from error
 

@@ -45,8 +45,6 @@ def parts(content: object, depth: int = 0) -> Iterator[Said]:
     if isinstance(content, str):
         if content:
             yield ("text", content)
-    elif isinstance(content, int | float) and not isinstance(content, bool):
-        yield ("text", str(content))
     elif isinstance(content, list) and depth < _DEEPEST:
         for part in content:
             yield from parts(part, depth + 1)

@@ -5,6 +5,7 @@ are tried before they are stored.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -21,6 +22,7 @@ from tierline.providers.listing import Offered
 from tierline.providers.registry import COMPATIBLE, PRESETS, ProviderSpec, spec
 
 _REFUSED = frozenset({"auth"})
+_ADDRESS = re.compile(r"https?://[^\s/?#]")
 _UNREACHED = frozenset({"network", "stalled", "unavailable", "overloaded", "rate_limited"})
 
 
@@ -90,6 +92,12 @@ class Catalogue:
         return row
 
     def _choice(self, row: ProviderSpec, base_url: str, secrets: Mapping[str, str]) -> Choice:
+        if base_url and not _ADDRESS.match(base_url):
+            raise TierlineError(
+                "invalid_params",
+                f"{base_url[:200]!r} is no address.",
+                "Begin it with http:// or https://.",
+            )
         settings = self._settings()
         own = settings.base_url if settings.kind == row.name else ""
         settings = evolve(settings, kind=row.name, model="", base_url=base_url or own)

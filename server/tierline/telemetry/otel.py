@@ -129,14 +129,18 @@ def _spans(tracer: Any, turn: Mapping[str, Any], session_id: str) -> None:
 
 def _request(request: Mapping[str, Any]) -> dict[str, Any]:
     provider = str(request["provider"])
+    cached = {"cache_read": request["read"], "cache_creation": request["written"]}
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _OWN_NAMES.get(provider, provider),
         "gen_ai.request.model": str(request["model"]),
         "gen_ai.usage.input_tokens": int(request["input"]),
         "gen_ai.usage.output_tokens": int(request["output"]),
-        "gen_ai.usage.cache_read.input_tokens": int(request["read"]),
-        "gen_ai.usage.cache_creation.input_tokens": int(request["written"]),
+        **{  # what the service did not say is left out
+            f"gen_ai.usage.{name}.input_tokens": int(tokens)
+            for name, tokens in cached.items()
+            if tokens is not None
+        },
         "gen_ai.response.finish_reasons": [str(request["stop"])],
         "tierline.plan.id": str(request["plan"]),
         "tierline.usage.estimated_input_tokens": int(request["estimate"]),

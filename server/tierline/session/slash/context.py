@@ -27,7 +27,7 @@ TIER_WORDS = {
 async def budget(session: Session, rest: str) -> p.CommandResult:
     """The size of the next request by section."""
     if rest:
-        raise _usage("/context [show | window <N> | drop <turn> | …]; /help lists all")
+        raise _usage("/context, /context show or /context window <N>; /help lists all")
     found = await session.budget(p.NoParams())
     lines = [
         f"{found.used:,} of {found.max_input_tokens:,} tokens ({found.percent:.0f} %), "
