@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from owning import own
 from wire.caching import CachingServer
 from wire.servers import Pause, Reply, Request
 
@@ -47,8 +48,7 @@ def reply_server(text: str, *, pieces: int, pause: float) -> Iterator[Mapping[st
 
 def write_session(workspace: Path, messages: int) -> None:
     """A session of so many messages in the workspace's log: prose, lists, code and tables."""
-    log = workspace / ".tierline" / "history.jsonl"
-    log.parent.mkdir(exist_ok=True)
+    log = own(workspace) / "history.jsonl"
     session = "sess_1700000000000_long0000"
     with log.open("w", encoding="utf-8") as stream:
         for number in range(messages):

@@ -19,6 +19,7 @@ from e2e.extensions import brought_along
 from e2e.views import asked, keep, with_code
 from e2e.workbench import Workbench
 from lsp.conftest import environment
+from owning import own as mark
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 
@@ -102,7 +103,7 @@ def test_a_restricted_workspace_is_explained_and_changes_nothing(
     own.parent.mkdir(exist_ok=True)
     # Were it not ignored, the server would not even start.
     own.write_text(json.dumps({"tierline.python": str(workspace / "not-python")}))
-    (workspace / ".tierline").mkdir(exist_ok=True)
+    mark(workspace)
     (workspace / ".tierline" / "config.toml").write_text('[context]\nmode = "off"\n')
     with window(browser, installed, workspace, model_env, request, trusting=False) as bench:
         bench.open()
