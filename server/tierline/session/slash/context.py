@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tierline import protocol as p
@@ -82,40 +83,22 @@ async def files(session: Session, _rest: str) -> p.CommandResult:
 
 async def add(session: Session, rest: str) -> p.CommandResult:
     """Put a file or a folder into the context."""
-    if not rest:
-        raise _usage("/add <file or folder>")
-    found = await session.files.add(p.FileParams(path=rest))
-    if refused := [f"- {file.path}: {file.reason}" for file in found.refused]:
-        raise TierlineError(
-            "not_sendable",
-            "\n".join(["Not added:", *refused]),
-            "Name another file, or add it from the editor, where it can be confirmed.",
-        )
-    return p.CommandResult("Files", "\n".join([_listed(found.files), *found.notices]))
+    return await _changed(session.files.add, rest, "/add <file or folder>")
 
 
 async def remove(session: Session, rest: str) -> p.CommandResult:
     """Take a file out of the context."""
-    if not rest:
-        raise _usage("/remove <file>")
-    found = await session.files.remove(p.FileParams(path=rest))
-    return p.CommandResult("Files", "\n".join([_listed(found.files), *found.notices]))
+    return await _changed(session.files.remove, rest, "/remove <file>")
 
 
 async def pin(session: Session, rest: str) -> p.CommandResult:
     """Pin a file."""
-    if not rest:
-        raise _usage("/pin <file>")
-    found = await session.files.pin(p.FileParams(path=rest))
-    return p.CommandResult("Files", "\n".join([_listed(found.files), *found.notices]))
+    return await _changed(session.files.pin, rest, "/pin <file>")
 
 
 async def unpin(session: Session, rest: str) -> p.CommandResult:
     """Unpin a file."""
-    if not rest:
-        raise _usage("/unpin <file>")
-    found = await session.files.unpin(p.FileParams(path=rest))
-    return p.CommandResult("Files", "\n".join([_listed(found.files), *found.notices]))
+    return await _changed(session.files.unpin, rest, "/unpin <file>")
 
 
 async def cost(session: Session, _rest: str) -> p.CommandResult:
@@ -177,6 +160,22 @@ async def compact(session: Session, _rest: str) -> p.CommandResult:
         f"{found.messages} messages became a summary: {found.tokens_before:,} tokens are "
         f"{found.tokens_after:,} now.",
     )
+
+
+async def _changed(
+    change: Callable[[p.FileParams], Awaitable[p.FilesResult]], path: str, usage: str
+) -> p.CommandResult:
+    """Change the list of files; what may not be in it is said."""
+    if not path:
+        raise _usage(usage)
+    found = await change(p.FileParams(path=path))
+    if refused := [f"- {file.path}: {file.reason}" for file in found.refused]:
+        raise TierlineError(
+            "not_sendable",
+            "\n".join(["Not added:", *refused]),
+            "Name another file, or add it from the editor, where it can be confirmed.",
+        )
+    return p.CommandResult("Files", "\n".join([_listed(found.files), *found.notices]))
 
 
 def _listed(found: list[p.FileInfo]) -> str:
