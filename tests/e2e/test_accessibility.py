@@ -91,12 +91,10 @@ def walkthrough_follows_the_pin(bench: Workbench) -> None:
     expect(pin).to_contain_text("Pin a file")
     expect(pin.locator(".codicon-getting-started-step-checked")).to_have_count(0)
     bench.page.keyboard.press("Control+Shift+E")
-    bench.explorer_entry("convert.py").click(button="right")
-    item = bench.page.locator(".context-view .action-item", has_text="Pin to Tierline").first
-    expect(item).to_be_visible()
-    bench.page.wait_for_timeout(400)
-    item.click()
-    expect(pin.locator(".codicon-getting-started-step-checked")).not_to_have_count(0)
+    expect(bench.explorer_entry("convert.py")).to_be_visible(timeout=20_000)
+    bench.context_menu("convert.py", "Pin to Tierline")
+    checked = pin.locator(".codicon-getting-started-step-checked")
+    expect(checked).not_to_have_count(0, timeout=30_000)
 
 
 WATCH = """() => {
