@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.context.prompt import PromptMessage
+from tierline.history.actions import summarise
+from tierline.history.codec import decode
+from tierline.history.compaction import Outline
 from tierline.history.events import Event
 from tierline.history.messages import HistoryRole, Message, Status
+from tierline.history.timeline import timeline
 from tierline.store.sessions import HistoryStore
 
 SESSION = "sess_1700000000000_abc123"
@@ -44,6 +48,18 @@ def turn(number: int, prompt: str = "", reply: str = "") -> tuple[Message, Messa
         msg(number * 10, "user", prompt or f"question {number}", group=group),
         msg(number * 10 + 1, "assistant", reply or f"answer {number}", group=group),
     )
+
+
+def decoded(records: Iterable[Mapping[str, Any]]) -> tuple[Message | Event, ...]:
+    """The messages and events among a log's records."""
+    return tuple(entry for record in records if (entry := decode(record)) is not None)
+
+
+def compacted(messages: Sequence[Message], done: Outline, text: str = "") -> tuple[Message, ...]:
+    """What may be sent of a conversation after this compaction; empty text for a truncation."""
+    action = summarise(text, done.covers, done.case, done.keeps)
+    made = Event("compaction", SESSION, "2024-01-02T00:00:00Z", action.kind, "main", action.data)
+    return timeline([*messages, made]).context()
 
 
 def talk(*parts: str | tuple[HistoryRole, str]) -> list[Message]:

@@ -66,6 +66,7 @@ def stages() -> list[Stage]:
         check("client lint", ["npm", "run", "--silent", "lint"], cwd=CLIENT),
         check("client types", ["npm", "run", "--silent", "typecheck"], cwd=CLIENT),
         check("import contracts", tool("lint-imports", "--no-cache")),
+        check("unused code", [PYTHON, "tools/unused.py"]),
         check("documentation", ["make", "docs"], group="slow"),
         check("dependency audit", [PYTHON, "tools/audit.py", "--where-offered"], group="slow"),
         Stage("client units", ["npm", "run", "--silent", "test"], "vitest", cwd=CLIENT),

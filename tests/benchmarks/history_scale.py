@@ -119,7 +119,7 @@ def measure(root: Path, megabytes: int, sessions: int) -> dict[str, Any]:
     )
     steps: list[int] = []
     began = time.perf_counter()
-    store.warm_up(lambda done, total: steps.append(done))
+    store.index.catch_up(lambda done, total: steps.append(done))
     seconds = time.perf_counter() - began
     figures["rebuild_mb_per_s"] = size / 1e6 / seconds
     figures["rebuild_progress_steps"] = len(steps)

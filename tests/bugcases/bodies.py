@@ -9,12 +9,13 @@ from typing import Any
 
 import wellformed
 from bugcases.fixtures import CASES, oracle
+from histories import decoded
 from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
 from tierline.history.groups import to_prompt
 from tierline.history.messages import Message
-from tierline.history.timeline import Timeline, fold_records, timeline
+from tierline.history.timeline import Timeline, timeline
 from tierline.providers import render_anthropic, render_openai
 from tierline.providers.canonical import dumps
 from tierline.store.log import HistoryLog
@@ -27,7 +28,7 @@ def load(path: Path) -> tuple[Message, ...]:
 
 def fold(path: Path) -> Timeline:
     """The state that a fixture's log stands for."""
-    return timeline(fold_records(line.record for line in HistoryLog(path).read() if line.record))
+    return timeline(decoded(line.record for line in HistoryLog(path).read() if line.record))
 
 
 def prompt_of(messages: Iterable[Message], prompt: str = "", system: str = "You help.") -> Prompt:

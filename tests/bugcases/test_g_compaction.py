@@ -13,15 +13,14 @@ import pytest
 from bugcases.bodies import body, fold, load, prompt_of, text, violations
 from bugcases.fixtures import case, expect
 from compacting import Talk, talking
-from histories import four_characters
+from histories import compacted, four_characters
 from tierline import protocol as p
 from tierline.history.boundaries import TopicBoundary
 from tierline.history.boundaries.model import parse
-from tierline.history.compaction import Case, CompactionSettings, apply_compaction, outline
+from tierline.history.compaction import Case, CompactionSettings, outline
 from tierline.history.extract import extractive_summary
 from tierline.history.groups import to_prompt
 from tierline.history.messages import Message
-from tierline.history.timeline import Summary, summary_message
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_error, o_reply
 from wire.servers import Pause, Reply
@@ -88,8 +87,7 @@ def test_br075_the_cut_falls_on_a_turn_whatever_the_window() -> None:
         )
         done = outline(messages, settings, size)
         assert done.case is Case.SUMMARIZE
-        card = summary_message("s", Summary("x", "", "Notes", frozenset(done.covers)))
-        after = apply_compaction(messages, done, card)
+        after = compacted(messages, done, "Notes")
         assert {m.group_id for m in after} & set(done.covers) == set()
         for wire in ("anthropic", "openai"):
             assert violations(body(prompt_of(after, "go on"), wire), wire) == []
@@ -336,7 +334,7 @@ def test_br095_a_finished_task_is_not_planned_again() -> None:
     boundary = TopicBoundary(wanted["boundary"], "topic shift", wanted["confidence"])
     done = outline(messages, settings, size, boundary)
     assert done.case is Case.TRUNCATE
-    said = text(body(prompt_of(apply_compaction(messages, done, None), "go on"), "anthropic"))
+    said = text(body(prompt_of(compacted(messages, done), "go on"), "anthropic"))
     assert all(part in said for part in wanted["request_contains"])
     assert "T1 step 0" not in said
     notes = extractive_summary(

@@ -12,6 +12,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
 from bugcases.fixtures import case, expect
+from filelists import sent
 from tierline.context.fences import parse_fenced
 from tierline.context.files import FileContext
 from tierline.context.refusals import Reason, Refusal
@@ -101,7 +102,7 @@ def test_br_098_disk_and_buffer_give_the_same_text_hash_and_count(tmp_path: Path
     for found in (from_disk, from_buffer):
         files = FileContext()
         files.put(found.key, found.content, **found.listing)
-        counts.append((files.count_tokens(FourCharacters()), files.format_for_prompt()))
+        counts.append((sum(i.tokens for i in files.to_items(FourCharacters())), sent(files)))
     assert counts[0] == counts[1]
     assert from_buffer.content.facts.line_end == "crlf"
 
@@ -172,7 +173,7 @@ def test_br_106_the_wrapper_cannot_be_closed_from_within(tmp_path: Path, name: s
     for each in ("fences.md", "evil_close.txt"):
         found = loaded(loader, each)
         files.put(found.key, found.content)
-    back = {fenced.path: fenced.text for fenced in parse_fenced(files.format_for_prompt())}
+    back = {fenced.path: fenced.text for fenced in parse_fenced(sent(files))}
     assert back[name] == (root / name).read_bytes().decode("utf-8")
     assert set(back) == {"fences.md", "evil_close.txt"}
 

@@ -16,6 +16,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
 from bugcases.fixtures import build, case, expect
+from filelists import sent
 from tierline.context.files import FileContext, FileState
 from tierline.context.items import Pin
 from tierline.context.refusals import Reason, Refusal
@@ -48,7 +49,7 @@ class Desk:
 
     def assemble(self) -> str:
         self.loader.sync(self.files)
-        return self.files.format_for_prompt()
+        return sent(self.files)
 
     def open(self, name: str, text: str, version: int = 1) -> None:
         self.editor.put_text_document(lsp.TextDocumentItem(self.uri(name), "python", version, text))
@@ -104,7 +105,7 @@ def test_br_120_a_rewrite_of_equal_size_and_time_is_noticed_by_hash(tmp_path: Pa
             desk.files.set_pin(step["pin"], Pin.STICKY)
         elif "assemble" in step:
             changes.append(desk.loader.sync(desk.files))
-            body = desk.files.format_for_prompt()
+            body = sent(desk.files)
             assert all(text in body for text in step["assemble"]["contains"])
             assert not any(text in body for text in step["assemble"].get("not", ()))
     assert [len(change.changed) for change in changes] == [0, 1]
@@ -140,7 +141,7 @@ def test_br_122_entries_follow_renames_and_outside_moves_leave_them_missing(
             states = {entry.key: str(entry.state) for entry in desk.files.entries()}
             assert states == step["list"]
             assert desk.files.entries()[0].sentence
-            assert "A = 1" not in desk.files.format_for_prompt()
+            assert "A = 1" not in sent(desk.files)
 
 
 def open_notebook(desk: Desk, name: str, texts: list[tuple[int, str]]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bugcases.fixtures import build, case, expect
+from filelists import sent
 from tierline.context.files import FileContext
 from tierline.context.items import Pin
 from tierline.context.refusals import Reason, Refusal
@@ -48,7 +49,7 @@ def test_br_130_a_dotenv_is_refused_on_every_route(tmp_path: Path) -> None:
     files = FileContext()
     for loaded in folder.files:
         files.put(loaded.key, loaded.content)
-    body = files.format_for_prompt()
+    body = sent(files)
     assert not any(value in body for value in wanted["request_not_contains"])
     assert "changeme-EXAMPLE-OK" in body
 
@@ -78,12 +79,12 @@ def test_br_130_the_override_is_explicit_warned_about_and_ends_with_the_session(
     files.put(loaded.key, loaded.content, **loaded.listing)
     files.set_pin(".env", Pin.STICKY)
     assert not loader.sync(files)
-    assert "FAKEVALUE" in files.format_for_prompt()
+    assert "FAKEVALUE" in sent(files)
     again = FileContext()
     again.restore(files.snapshot(), loader_of(root).restore_text)
     assert again.get_files() == [".env"]
     assert again.entries()[0].reason == "secret"
-    assert "FAKEVALUE" not in again.format_for_prompt()
+    assert "FAKEVALUE" not in sent(again)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")
@@ -116,7 +117,7 @@ def test_br_132_a_link_swapped_in_after_the_add_leads_nowhere(tmp_path: Path) ->
     (root / "real.txt").symlink_to("../outside/secret.txt")
     changes = loader.sync(files)
     assert changes.failed["real.txt"].reason is Reason.OUTSIDE_WORKSPACE
-    assert "FAKEVALUE" not in files.format_for_prompt()
+    assert "FAKEVALUE" not in sent(files)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")

@@ -139,7 +139,7 @@ def peak_mb():
 mode, root = sys.argv[1], Path(sys.argv[2])
 store = HistoryStore(root)
 if mode == "build":
-    store.warm_up()
+    store.index.catch_up()
 began = time.monotonic()
 listed = store.list_sessions()
 listing = time.monotonic() - began

@@ -12,8 +12,6 @@ from tierline.context.images import header_size
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.images import LoadedImage, check, check_image
-from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Roots
 
 
 def test_br_186_an_oversized_picture_is_refused_before_it_is_stored(tmp_path: Path) -> None:
@@ -21,7 +19,7 @@ def test_br_186_an_oversized_picture_is_refused_before_it_is_stored(tmp_path: Pa
     assert expect("BR-186")["stored_image"] is False
     data = (root / "six_mb.png").read_bytes()
     for answer in (
-        Loader(Roots([str(root)]), max_bytes=20_000_000).load_image("six_mb.png"),
+        check_image(data, "six_mb.png"),
         check(base64.b64encode(data).decode(), "image/png"),
     ):
         assert isinstance(answer, Refusal)
@@ -35,10 +33,9 @@ def test_br_188_over_twenty_pictures_the_wide_one_is_replaced_live_and_resumed(
 ) -> None:
     root = build("BR-188", tmp_path)
     wanted = expect("BR-188")
-    loader = Loader(Roots([str(root)]))
     images = []
     for path in sorted(root.glob("*.png")):
-        found = loader.load_image(path.name)
+        found = check_image(path.read_bytes(), path.name)
         assert isinstance(found, LoadedImage)
         images.append(found.image)
     assert len(images) == wanted["images"]

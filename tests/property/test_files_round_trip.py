@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from filelists import sent
 from tierline.context.fences import parse_fenced, render_file
 from tierline.context.files import FileContext
-from tierline.context.filetext import FileText
+from tierline.context.filetext import FileText, file_text
 from tierline.context.refusals import Reason
 from tierline.context.text import clip, clip_end, normalise, sha256, well_formed
 from tierline.workspace.decoding import decode, encode_back
@@ -30,9 +31,9 @@ names = st.lists(
 def test_each_file_comes_back_from_the_prompt_byte_for_byte(files: dict[str, str]) -> None:
     context = FileContext()
     for name, text in files.items():
-        assert context.add_file(name, text) is ("\0" not in text)
-    expected = {name: normalise(text) for name, text in files.items() if "\0" not in text}
-    fenced = parse_fenced(context.format_for_prompt())
+        context.put(name, file_text(text))
+    expected = {name: normalise(text) for name, text in files.items()}
+    fenced = parse_fenced(sent(context))
     assert {file.path: file.text for file in fenced} == expected
     assert len(fenced) == len(expected)
 

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bugcases.bodies import body, prompt_of, violations
+from histories import decoded
 from property.strategies import identifiers, json_values, odd_text
 from tierline.history.events import EventKind
 from tierline.history.groups import atomic, to_prompt
 from tierline.history.isolation import isolate
 from tierline.history.messages import Status
 from tierline.history.selection import select
-from tierline.history.timeline import fold_records, timeline
+from tierline.history.timeline import timeline
 from tierline.history.truncation import truncate
 from tierline.store.log import encode_line
 
@@ -95,7 +96,7 @@ def test_any_log_becomes_a_valid_body(
     provider: str, records: list[dict[str, Any]], strategy: str, size: int, query: str
 ) -> None:
     written = [json.loads(encode_line(r)) for r in records]
-    now = timeline(fold_records(written), session_id="s")
+    now = timeline(decoded(written), session_id="s")
     history = isolate(now.context(), provider)
     history = select(history, strategy=strategy, size=size, query=query, search=lambda _: ["g1"])
     history = truncate(history, active_group="g2")
@@ -106,7 +107,7 @@ def test_any_log_becomes_a_valid_body(
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(logs)
 def test_folding_keeps_its_promises(records: list[dict[str, Any]]) -> None:
-    entries = fold_records(records)
+    entries = decoded(records)
     for name in ("", "main", "b"):
         now = timeline(entries, session_id="s", branch=name)
         visible = now.visible()
@@ -132,6 +133,6 @@ def test_folding_twice_what_was_folded_before_changes_nothing(
     first: list[dict[str, Any]], second: list[dict[str, Any]]
 ) -> None:
     """Records that come in twice (two windows, an import) do no harm."""
-    once = timeline(fold_records([*first, *second]), session_id="s")
-    twice = timeline(fold_records([*first, *second, *first]), session_id="s")
+    once = timeline(decoded([*first, *second]), session_id="s")
+    twice = timeline(decoded([*first, *second, *first]), session_id="s")
     assert once.messages == twice.messages and once.summaries == twice.summaries

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
-from histories import event, msg
+from histories import event, msg, texts
 from planning import file, limits, system
 from tierline.context.assemble import _Builder, _totals
 from tierline.context.blocks import Text
@@ -84,8 +84,7 @@ def test_removing_by_the_store_tells_what_went(tmp_path: Path) -> None:
     first = store.append(store.make("user", (Text("one"),)))
     store.append(store.make("user", (Text("two"),)))
     assert store.remove(first.group_id) == (first.group_id,)
-    sent = store.get_session_messages_for_context(store.session_id)
-    assert [m["content"] for m in sent] == ["two"]
+    assert texts(store.timeline().context()) == ["two"]
 
 
 def test_a_deleted_session_is_not_the_newest_and_another_event_changes_nothing(

@@ -6,8 +6,6 @@ included. What earlier requests cost in sum is counted apart and never mixed in.
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from attrs import define, field, frozen
 
 from tierline.context.accuracy import Accuracy
@@ -109,7 +107,6 @@ class Budget:
     history_tokens: int
     max_history_tokens: int
     compaction_trigger_tokens: int
-    needs_summary: bool
     last: Reported | None = None
     lifetime: Reported = field(factory=Reported)
 
@@ -145,7 +142,6 @@ def budget(
         history_tokens=history,
         max_history_tokens=most // 16,
         compaction_trigger_tokens=verdict.trigger_tokens,
-        needs_summary=verdict.due,
         last=ledger.last if ledger else None,
         lifetime=ledger.lifetime if ledger else Reported(),
     )
@@ -163,24 +159,3 @@ def _section(section: Section, entries: list[PlanEntry]) -> SectionSize:
     named = ", ".join(f"{entry.path or entry.key} {entry.tokens:,}" for entry in largest)
     more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
     return SectionSize(section, sum(e.tokens for e in entries), len(entries), named + more)
-
-
-class TokenBudget(TypedDict):
-    """Seed 004, "Token Budget Reporting"."""
-
-    history_tokens: int
-    max_history_tokens: int
-    max_input_tokens: int
-    remaining: int
-    needs_summary: bool
-
-
-def token_budget(report: Budget) -> TokenBudget:
-    """The seed's ``get_token_budget()``: its five keys, from the full report."""
-    return TokenBudget(
-        history_tokens=report.history_tokens,
-        max_history_tokens=report.max_history_tokens,
-        max_input_tokens=report.max_input_tokens,
-        remaining=report.remaining,
-        needs_summary=report.needs_summary,
-    )

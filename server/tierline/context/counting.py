@@ -170,10 +170,6 @@ class TokenCounter:
             return 1.0
         return self.calibration.ratio if self.calibration.calibrated else self.model.ratio
 
-    def with_margin(self, tokens: int) -> int:
-        """The count that enforcement works with, rounded up."""
-        return math.ceil(tokens * (1.0 + self.margin))
-
     def learn(self, prompt: Countable, reported_input_tokens: int | None) -> bool:
         """Calibrate by a request's own usage report. Returns True if anything changed.
 

@@ -7,11 +7,10 @@ workspace layer through ``put``, or through the ``read`` function that ``add_fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from attrs import evolve
 
-from tierline.context import fences
 from tierline.context.fileentry import (
     STRENGTH,
     FileEntry,
@@ -32,7 +31,6 @@ KEY_PREFIX = "file:"
 """Item keys of files: ``file:`` and the path."""
 
 
-Reader: TypeAlias = Callable[[str], FileText | Refusal]
 _PRIORITY = {Pin.NONE: 50, Pin.EPHEMERAL: 45, Pin.LEASED: 60, Pin.STICKY: 90}
 
 
@@ -43,33 +41,9 @@ class FileContext:
     take a ``path`` accept a key, an alias, or a loosely written form of either.
     """
 
-    def __init__(self, read: Reader | None = None) -> None:
-        """``read`` gives the text of a key that is added without content."""
-        self._read = read
+    def __init__(self) -> None:
         self._entries: dict[str, FileEntry] = {}
         self._renderings = Renderings()
-
-    # --- the seed's operations -------------------------------------------------------------------
-
-    def add_file(self, path: str, content: str | None = None) -> bool:
-        """Add or replace a file; the text is read if ``content`` is None.
-
-        False if it was refused and is not listed (seed 004: "missing file returns false");
-        ``offer`` also says why.
-        """
-        return isinstance(self.offer(path, content), FileEntry)
-
-    def offer(self, path: str, content: str | None = None) -> FileEntry | Refusal:
-        """Like ``add_file``, with the entry or the reason."""
-        key = tidy_key(path)
-        if key is None:
-            return refuse(path, Reason.OUTSIDE_WORKSPACE)
-        if content is None:
-            read = self._read(key) if self._read else refuse(key, Reason.NOT_FOUND)
-            return read if isinstance(read, Refusal) else self.put(key, read)
-        if "\0" in content:
-            return refuse(key, Reason.BINARY)
-        return self.put(key, file_text(content))
 
     def remove_file(self, path: str) -> bool:
         """Take a file off the list. False if it was not on it."""
@@ -87,36 +61,9 @@ class FileContext:
         """The keys, sorted."""
         return sorted(self._entries)
 
-    def get_content(self, path: str) -> str | None:
-        """The file's text; None if it is not listed or has no text (missing, refused)."""
-        entry = self.get(path)
-        usable = entry is not None and entry.state in (FileState.OK, FileState.SHED)
-        return entry.text if entry is not None and usable else None
-
     def clear(self) -> None:
         """Empty the list."""
         self._entries.clear()
-
-    def format_for_prompt(self) -> str:
-        """All files that are sent, each with its path and fenced text, in order of their keys."""
-        return "\n".join(
-            fences.render_file(entry.key, entry.text)
-            for entry in self.entries()
-            if entry.state is FileState.OK
-        )
-
-    def count_tokens(self, counter: Counts) -> int:
-        """Tokens of all files as they are rendered: the sum of ``get_tokens_by_file``."""
-        return sum(self.get_tokens_by_file(counter).values())
-
-    def get_tokens_by_file(self, counter: Counts) -> dict[str, int]:
-        """Tokens of each file as it is rendered, wrapper included; 0 for one that is not sent."""
-        return {
-            entry.key: counter.count(fences.render_file(entry.key, entry.text))
-            if entry.state is FileState.OK
-            else 0
-            for entry in self.entries()
-        }
 
     # --- entries ---------------------------------------------------------------------------------
 
@@ -245,13 +192,6 @@ class FileContext:
         if entry is None or pin is Pin.STICKY or STRENGTH[pin] < STRENGTH[entry.pin]:
             return entry
         return self.set_pin(entry.key, pin, lease)
-
-    def promote(self, path: str, lease: str) -> FileEntry | None:
-        """Turn an ephemeral pin into a leased one, because the conversation uses the file."""
-        entry = self.get(path)
-        if entry is None or entry.pin is not Pin.EPHEMERAL:
-            return entry
-        return self.set_pin(entry.key, Pin.LEASED, lease)
 
     def end_scope(self, scope: str) -> list[str]:
         """End the leases of one scope. Returns the keys that left the list with their lease."""

@@ -57,16 +57,6 @@ class Prefix:
         self._now = hashlib.sha256(self._now + _digest(message)).digest()
 
 
-def prefixes(prompt: Prompt) -> tuple[str, ...]:
-    """The hash before each message, and last that of the whole prompt: one more than messages."""
-    prefix = Prefix(prompt)
-    found = [prefix.now]
-    for message in prompt.messages:
-        prefix.add(message)
-        found.append(prefix.now)
-    return tuple(found)
-
-
 @frozen
 class End:
     """Where a prompt ended."""

@@ -42,20 +42,6 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
-def prompt_to_json(prompt: Prompt) -> dict[str, Any]:
-    """A JSON object that holds the whole prompt."""
-    return take_apart(prompt, block_to_json)
-
-
-def prompt_from_json(value: Mapping[str, Any]) -> Prompt:
-    """The prompt again.
-
-    Raises:
-        ValueError, KeyError, TypeError: if it is not a stored prompt.
-    """
-    return put_together(value, block_from_json)
-
-
 def take_apart(prompt: Prompt, refer: Callable[[Block], Reference]) -> dict[str, Any]:
     """The prompt's frame, with what ``refer`` returns in the place of each block."""
     return {

@@ -102,14 +102,6 @@ def should_compact(
     return after is None or history_tokens >= after + settings.margin
 
 
-def verbatim_start(messages: Sequence[Message], settings: CompactionSettings, size: Size) -> int:
-    """Index of the first message that stays word for word (seed 004, "Two-Threshold Design"): the
-    newest turns within the window, at least the newest, at least ``min_verbatim_exchanges``.
-    """
-    turns = groups(messages)
-    return _index(turns, _cut(turns, settings, size))
-
-
 def outline(
     messages: Sequence[Message],
     settings: CompactionSettings,
@@ -122,7 +114,7 @@ def outline(
     confidence of 0.5 and more; otherwise everything before the window is summarised.
     """
     turns = groups(messages)
-    start = _cut(turns, settings, size)
+    start = verbatim_start(turns, settings, size)
     case = Case.SUMMARIZE
     reason = "no clear change of topic in what is recent"
     cut = start
@@ -155,44 +147,13 @@ def outline(
     )
 
 
-class HistoryCompactor:
-    """The seed's compactor: when, what, and the history afterwards. No state but its settings."""
-
-    def __init__(self, settings: CompactionSettings, size: Size) -> None:
-        self.settings = settings
-        self._size = size
-
-    def should_compact(self, messages: Sequence[Message], *, after: int | None = None) -> bool:
-        """Is history beyond its trigger?"""
-        return should_compact(self._size(messages), self.settings, after=after)
-
-    def compact(
-        self, messages: Sequence[Message], boundary: TopicBoundary = SAFE_BOUNDARY
-    ) -> Outline:
-        """What to do with this history; case ``none`` below the trigger or if it is empty."""
-        if not messages or not self.should_compact(messages):
-            return NOTHING
-        return outline(messages, self.settings, self._size, boundary)
-
-
-def apply_compaction(
-    messages: Sequence[Message], done: Outline, summary: Message | None
-) -> tuple[Message, ...]:
-    """The history afterwards: ``summary`` first (None for a plain truncation), then the messages
-    that were kept, then what stayed word for word. Case ``none`` changes nothing.
-    """
-    if done.case is Case.NONE:
-        return tuple(messages)
-    gone = {m.id for m in done.zone}
-    rest = [m for m in messages if m.id not in gone]
-    return tuple(rest if summary is None else [summary, *rest])
-
-
 # --- helpers -------------------------------------------------------------------------------------
 
 
-def _cut(turns: Sequence[Group], settings: CompactionSettings, size: Size) -> int:
-    """The first turn that stays."""
+def verbatim_start(turns: Sequence[Group], settings: CompactionSettings, size: Size) -> int:
+    """Index of the first turn that stays word for word: the newest turns within the window, at
+    least the newest one, at least ``min_verbatim_exchanges``.
+    """
     room = settings.verbatim_window_tokens
     place = len(turns)
     for turn in reversed(turns):

@@ -236,11 +236,3 @@ def content_hash(messages: Iterable[Message]) -> str:
 def snapshot_tokens(usage: Mapping[str, int]) -> int:
     """Seed 000, "The Snapshot Principle": prompt plus completion of the request, in tokens."""
     return max(usage.get("input_tokens", 0), 0) + max(usage.get("output_tokens", 0), 0)
-
-
-def with_snapshot(messages: Iterable[Message], usage: Mapping[str, int]) -> tuple[Message, ...]:
-    """Give all parts that one request produced the same weight (seed 000, "Intra-Turn
-    Consistency").
-    """
-    weight = snapshot_tokens(usage)
-    return tuple(attrs.evolve(m, tokens=weight, usage=dict(usage)) for m in messages)

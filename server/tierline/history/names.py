@@ -28,7 +28,6 @@ _ATTRIBUTES = frozenset(
     """class config data env key lock log map next out pid pub test text tmp zip bak""".split()  # noqa: SIM905
 )
 """Endings of files that are names of attributes as well: files only if the rest looks like one."""
-_KEPT = frozenset(("log", "lock", "tmp", "bak", "zip", "pid"))
 """Those of them that a plain name before them makes a file: ``app.log``."""
 _OBJECTS = re.compile(
     r"(?:self|this|cls|np|pd|os|re|sys|math|console|window|document|process|logger|import\.meta|res"

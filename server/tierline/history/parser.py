@@ -37,10 +37,6 @@ class MessageParser:
             return self._gemini(record)
         return tuple(self._parts(record.get("content")))
 
-    def tool_calls(self, record: Mapping[str, Any]) -> tuple[ToolUse, ...]:
-        """The calls in a raw record."""
-        return tuple(b for b in self.blocks(record) if isinstance(b, ToolUse))
-
     def text(self, record: Mapping[str, Any]) -> str:
         """The visible text of a raw record."""
         return text_of(self.blocks(record))

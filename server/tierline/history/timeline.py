@@ -16,7 +16,6 @@ from attrs import define, field, frozen
 
 from tierline.context.blocks import Text
 from tierline.history import usage
-from tierline.history.codec import decode
 from tierline.history.events import Event, EventKind
 from tierline.history.groups import Group, groups, link_results, with_groups
 from tierline.history.messages import Message, Status
@@ -155,11 +154,6 @@ def summary_message(session: str, summary: Summary) -> Message:
         content=(Text(text),),
         meta={"summary": True, "covers": sorted(summary.covers)},
     )
-
-
-def fold_records(records: Iterable[Mapping[str, Any]]) -> tuple[Message | Event, ...]:
-    """Decode records, leaving foreign ones out."""
-    return tuple(entry for record in records if (entry := decode(record)) is not None)
 
 
 def timeline(

@@ -12,7 +12,6 @@ import sys
 from tierline.context.showing import printable
 from tierline.stdio import claim_stdout
 
-DEFAULT_PORT = 7817
 SWITCH_SECONDS = 0.001
 _LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _M_ARENA_MAX = -8  # glibc, malloc.h

@@ -6,7 +6,7 @@ It goes to the end of the request, for this request alone, so that it costs no c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from attrs import frozen
 
@@ -227,5 +227,4 @@ def _short(text: str) -> str:
     return cut if len(cut) == len(whole) else f"{cut} …"
 
 
-Rank = Callable[[str], Sequence[str]]
 """Turns by falling similarity of meaning to a text; empty where no embeddings are there."""

@@ -124,11 +124,6 @@ class Memory:
         return sum(self.fill(level) for level in Level)
 
     @property
-    def fullness(self) -> float:
-        """The fullest of the whole and of working memory, as a share of its budget."""
-        return max(self.used / self.budgets.total, self.fill(Level.WORKING) / self.budgets.working)
-
-    @property
     def waiting(self) -> frozenset[str]:
         """What goes to permanent memory when the turns that say it are compressed."""
         said = {line for held in self.held for line in _lasting(held.turn)}

@@ -12,8 +12,6 @@ from attrs import frozen
 from tierline.providers.base import Adapted, Malformed, Retrying, Stop, StreamEvent, Usage
 from tierline.providers.errors import RequestFailed
 
-_NOTHING_SHOWN = (Usage, Malformed, Stop, Adapted)
-
 
 @frozen
 class RetryPolicy:

@@ -288,10 +288,6 @@ class ModelService:
         """The token counter of the model in force. The first one reads its vocabulary (0.5 s)."""
         return self._counters.counter(self.facts())
 
-    async def loaded_counter(self) -> TokenCounter:
-        """As ``counter``, which reads the vocabulary in a thread if it has to."""
-        return await self._counters.loaded(self.facts())
-
     def _facts_of(self, choice: Choice | None, *, own: bool = False) -> ModelFacts:
         """``own``: the setting for the window is about the chat's model, not about this one."""
         context = self._preferences.settings.context

@@ -18,13 +18,6 @@ from tierline.history.messages import Message
 from tierline.store.errors import StorageError, workspace_gone
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
-_TYPES = {
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "gif": "image/gif",
-    "webp": "image/webp",
-}
 MOST_BYTES = 64 * 1024 * 1024
 """Larger files are no pictures of ours."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -76,14 +69,6 @@ class ImageStore:
         if raw is None:
             return image
         return attrs.evolve(image, data=base64.b64encode(raw).decode("ascii"))
-
-    def data_uri(self, ref: str) -> str | None:
-        """A stored image as a data URI, for clients; None if it is missing."""
-        raw = self.load(ref)
-        if raw is None:
-            return None
-        kind = _TYPES.get(ref.rpartition(".")[2].lower(), "application/octet-stream")
-        return f"data:{kind};base64,{base64.b64encode(raw).decode('ascii')}"
 
     def save_all(self, message: Message) -> Message:
         """A message with every picture stored and named in ``image_refs``."""

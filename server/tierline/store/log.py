@@ -126,12 +126,6 @@ class HistoryLog:
                 "Check the permissions of the .tierline folder; the file is left as it is.",
             ) from error
 
-    def record_at(self, offset: int) -> Mapping[str, Any] | None:
-        """The record whose line starts at this byte, or None if there is none."""
-        for line in self.read(offset):
-            return line.record if line.start == offset else None
-        return None
-
     def scan(self) -> Scan:
         """Read the whole file; for tests, tools and small files. Big files: use :meth:`read`."""
         records: list[Mapping[str, Any]] = []

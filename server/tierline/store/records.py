@@ -1,52 +1,21 @@
-"""The shapes in which the seed's methods return messages and sessions."""
+"""Sessions and their files as read from the log itself, where there is no index."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import attrs
 
 from tierline.context.blocks import Text
 from tierline.context.text import well_formed
-from tierline.history.codec import decode, encode_content
+from tierline.history.codec import decode
 from tierline.history.events import Event, EventKind
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.history.timeline import timeline
-from tierline.store.images import ImageStore
 from tierline.store.index import SessionSummary
 from tierline.store.indexing import preview
 from tierline.store.log import HistoryLog
 
 _TAIL_BYTES = 16 * 1024 * 1024
-
-
-def full(message: Message, images: ImageStore) -> dict[str, Any]:
-    """A message with all metadata; ``images`` are data URIs rebuilt from ``image_refs``."""
-    return {
-        "id": message.id,
-        "session_id": message.session_id,
-        "group_id": message.group_id,
-        "timestamp": message.timestamp,
-        "role": message.role,
-        "content": encode_content(message.content),
-        "status": message.status.value,
-        "branch_id": message.branch_id,
-        "parsing_strategy": message.parsing_strategy,
-        "tokens": message.tokens,
-        "image_refs": list(message.image_refs),
-        "images": _uris(message, images),
-        "files": list(message.files),
-        "files_modified": list(message.files_modified),
-        "edit_results": [dict(r) for r in message.edit_results],
-    }
-
-
-def bare(message: Message, images: ImageStore) -> dict[str, Any]:
-    """Seed 004, "Retrieval Path Asymmetry": role and content, and images where there are any."""
-    shape: dict[str, Any] = {"role": message.role, "content": encode_content(message.content)}
-    uris = _uris(message, images)
-    return shape | {"_images": uris} if uris else shape
 
 
 def summaries(log: HistoryLog, limit: int | None) -> list[SessionSummary]:
@@ -122,8 +91,3 @@ def _light(message: Message, *, first: bool) -> Message:
     """Without the texts of later messages, so that a large log does not fill the memory."""
     text = full_text(message.content)[:400]
     return attrs.evolve(message, content=(Text(text),) if first or len(text) < 400 else ())
-
-
-def _uris(message: Message, images: ImageStore) -> list[str]:
-    found = (images.data_uri(ref) for ref in message.image_refs)
-    return [uri for uri in found if uri is not None]

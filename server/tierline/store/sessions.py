@@ -34,7 +34,7 @@ from tierline.store import files, records
 from tierline.store.drafts import Drafts
 from tierline.store.errors import StorageError
 from tierline.store.images import ImageStore
-from tierline.store.index import BULK_BYTES, CatchUp, Index, Progress, SessionSummary
+from tierline.store.index import BULK_BYTES, Index, Progress, SessionSummary
 from tierline.store.log import HistoryLog
 from tierline.store.redaction import Redact, redact_event, redact_message
 from tierline.store.search import Query, SearchResult, search, search_messages
@@ -268,15 +268,6 @@ class HistoryStore:
                 seen.add(entry.id)
                 yield entry
 
-    def get_session_messages(self, session_id: str) -> list[dict[str, Any]]:
-        """Visible messages with all metadata and ``images`` as data URIs, for a client."""
-        shown = self.timeline(session_id).visible()
-        return [records.full(message, self.images) for message in shown]
-
-    def get_session_messages_for_context(self, session_id: str) -> list[dict[str, Any]]:
-        """``{role, content}`` of what may be sent, plus ``_images`` where there are any."""
-        return [records.bare(m, self.images) for m in self.timeline(session_id).context()]
-
     def list_sessions(
         self, limit: int | None = None, progress: Progress | None = None
     ) -> list[SessionSummary]:
@@ -345,10 +336,6 @@ class HistoryStore:
                 self._write([self._prepared(entry)], durable=False)
                 added += 1
         return added
-
-    def warm_up(self, progress: Progress | None = None) -> CatchUp:
-        """Bring the index up to date, with progress; for a background thread after start."""
-        return self.index.catch_up(progress)
 
     def maintain(self, seconds: float = 0.5) -> bool:
         """Idle work: catch up and extend the trigram index. True if nothing is left to do.

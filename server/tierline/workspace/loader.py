@@ -20,7 +20,7 @@ from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
 from tierline.workspace.decoding import binary_kind, decode
 from tierline.workspace.folders import walk
 from tierline.workspace.ignore import IgnoreRules
-from tierline.workspace.images import LoadedImage, check_image, image_type
+from tierline.workspace.images import image_type
 from tierline.workspace.loaded import Changes, FolderLoad, Loaded, skip_notices
 from tierline.workspace.paths import Resolved, Roots
 from tierline.workspace.reading import (
@@ -105,15 +105,6 @@ class Loader:
             return place
         ignored: _Ignored = "confirmed" if confirm else "refuse"
         return self._load(place, ignored, confirm, cap or self.max_bytes)
-
-    def load_image(self, reference: str, *, confirm: bool = False) -> LoadedImage | Refusal:
-        """The picture that a path, key or URI means, checked and ready to be sent."""
-        place = self.roots.resolve(reference)
-        if isinstance(place, Refusal):
-            return place
-        leave = self._leave(place, "confirmed" if confirm else "refuse", confirm)
-        read = leave if isinstance(leave, Refusal) else self._read(place, self.max_bytes)
-        return read if isinstance(read, Refusal) else check_image(read.data, place.key, place.key)
 
     def load_any(
         self, reference: str, *, confirm: bool = False

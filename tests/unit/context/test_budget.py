@@ -6,8 +6,9 @@ import pytest
 
 from planning import atom, file, limits, prompt, system
 from tierline.context.accuracy import Accuracy
-from tierline.context.budget import Reported, UsageLedger, budget, token_budget
+from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.items import Item, Section
+from tierline.context.limits import should_compact
 from tierline.context.models import ModelFacts
 from tierline.context.plan import plan
 
@@ -18,14 +19,10 @@ def test_the_seeds_token_budget_has_its_keys() -> None:
     """Seed 004, ContextManager: "Token budget has required keys, remaining > 0"."""
     limit = limits(160_000, compaction_trigger_tokens=1_000)
     made = plan([system(), *(atom(n, 300) for n in range(4)), prompt()], limit)
-    found = token_budget(budget(made, FACTS, limit))
-    assert found == {
-        "history_tokens": 1_200,
-        "max_history_tokens": 10_000,
-        "max_input_tokens": 160_000,
-        "remaining": 160_000 - 1_350,
-        "needs_summary": True,
-    }
+    found = budget(made, FACTS, limit)
+    assert (found.history_tokens, found.max_history_tokens) == (1_200, 10_000)
+    assert (found.max_input_tokens, found.remaining) == (160_000, 160_000 - 1_350)
+    assert should_compact(found.history_tokens, limit).due
 
 
 def test_needs_summary_follows_should_compact() -> None:
@@ -34,7 +31,7 @@ def test_needs_summary_follows_should_compact() -> None:
     off = limits(compaction_trigger_tokens=10, compaction_enabled=False)
     for limit in (quiet, off):
         made = plan([atom(1, 300)], limit)
-        assert token_budget(budget(made, FACTS, limit))["needs_summary"] is False
+        assert not should_compact(budget(made, FACTS, limit).history_tokens, limit).due
 
 
 def test_the_pending_request_is_the_prompt_section() -> None:

@@ -136,7 +136,6 @@ def test_reasoning_and_unknown_blocks_cost_their_json() -> None:
 def test_the_models_own_encoding_is_exact_and_has_no_margin() -> None:
     counter = TokenCounter(NATIVE, FourCharacters())
     assert (counter.accuracy, counter.margin, counter.ratio) == (Accuracy.EXACT, 0.0, 1.0)
-    assert counter.with_margin(1000) == 1000
     assert not counter.learn("x" * 4000, 5000)
 
 
@@ -144,7 +143,6 @@ def test_a_foreign_encoding_is_an_estimate_with_ratio_and_margin() -> None:
     counter = TokenCounter(FOREIGN, FourCharacters())
     assert (counter.accuracy, counter.margin) == (Accuracy.ESTIMATED, 0.2)
     assert counter.count("x" * 400) == 150
-    assert counter.with_margin(150) == 180
 
 
 def test_a_ratio_scales_text_but_not_pictures() -> None:

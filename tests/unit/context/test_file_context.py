@@ -6,20 +6,13 @@ import json
 
 import pytest
 
+from filelists import Words, add, sent, text_of
 from tierline.context import fences
 from tierline.context.fences import parse_fenced, render_file
 from tierline.context.files import FileContext, FileEntry, FileState, tidy_key
 from tierline.context.filetext import FileText, file_text
 from tierline.context.items import Pin, Section
 from tierline.context.refusals import Reason, Refusal, refuse
-
-
-class Words:
-    """A counter whose figures a test can work out: one token per blank-separated word."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
 
 DISK = {"a.py": "from disk\n", "src/b.py": "b\n"}
 
@@ -35,60 +28,10 @@ def read_again(key: str, confirmed: bool) -> FileText | Refusal:
 
 
 def context(**texts: str) -> FileContext:
-    files = FileContext(read)
-    for name, text in texts.items():
-        files.put(name.replace("__", "/").replace("_py", ".py"), file_text(text))
-    return files
+    return add(FileContext(), **texts)
 
 
 # --- the seed's list -----------------------------------------------------------------------------
-
-
-def test_add_with_explicit_content() -> None:
-    """Seed 004, Testing / FileContext: "Add with explicit content"."""
-    files = FileContext()
-    assert files.add_file("src/x.py", "print(1)\n") is True
-    assert files.get_content("src/x.py") == "print(1)\n"
-    assert files.has_file("src/x.py")
-
-
-def test_add_from_disk() -> None:
-    """Seed 004, Testing / FileContext: "add from disk"."""
-    files = FileContext(read)
-    assert files.add_file("a.py") is True
-    assert files.get_content("a.py") == "from disk\n"
-
-
-def test_missing_file_returns_false() -> None:
-    """Seed 004, Testing / FileContext: "missing file returns false"."""
-    files = FileContext(read)
-    assert files.add_file("nowhere.py") is False
-    assert files.get_files() == []
-    refusal = files.offer("nowhere.py")
-    assert isinstance(refusal, Refusal)
-    assert refusal.reason is Reason.NOT_FOUND
-    assert FileContext().add_file("a.py") is False
-
-
-def test_binary_file_rejected() -> None:
-    """Seed 004, Testing / FileContext: "Binary file rejected"."""
-    files = FileContext(read)
-    assert files.add_file("blob.bin") is False
-    assert files.add_file("x.dat", "a\0b") is False
-    assert files.get_files() == []
-
-
-@pytest.mark.parametrize(
-    "path", ["../x", "a/../../x", "..", "a\\..\\..\\x", "/../x", "a/b/../../.."]
-)
-def test_path_traversal_blocked(path: str) -> None:
-    """Seed 004, Testing / FileContext: "path traversal blocked"."""
-    files = FileContext(read)
-    refusal = files.offer(path, "text")
-    assert isinstance(refusal, Refusal)
-    assert refusal.reason is Reason.OUTSIDE_WORKSPACE
-    assert files.add_file(path, "text") is False
-    assert not files.has_file(path)
 
 
 def test_remove() -> None:
@@ -96,14 +39,14 @@ def test_remove() -> None:
     files = context(a_py="x\n")
     assert files.remove_file("a.py") is True
     assert files.remove_file("a.py") is False
-    assert files.get_content("a.py") is None
+    assert text_of(files, "a.py") is None
 
 
 def test_get_files_sorted() -> None:
     """Seed 004, Testing / FileContext: "get_files sorted"."""
     files = FileContext()
     for name in ("src/z.py", "a.py", "src/b.py"):
-        files.add_file(name, "x\n")
+        files.put(name, file_text("x\n"))
     assert files.get_files() == ["a.py", "src/b.py", "src/z.py"]
 
 
@@ -112,13 +55,13 @@ def test_clear() -> None:
     files = context(a_py="x\n", b_py="y\n")
     files.clear()
     assert files.get_files() == []
-    assert files.format_for_prompt() == ""
+    assert sent(files) == ""
 
 
 def test_format_for_prompt_includes_path_and_fenced_content() -> None:
     """Seed 004, Testing / FileContext: "format_for_prompt includes path and fenced content"."""
     files = context(src__b_py="two\n", a_py="one")
-    assert files.format_for_prompt() == (
+    assert sent(files) == (
         "a.py\n```python no-final-newline\none\n```\n\nsrc/b.py\n```python\ntwo\n```\n"
     )
 
@@ -126,11 +69,9 @@ def test_format_for_prompt_includes_path_and_fenced_content() -> None:
 def test_tokens_by_file_add_up_and_count_what_is_sent() -> None:
     """Seed 004, File Context: "Per-file token counts"."""
     files = context(a_py="one two\n", b_py="three\n")
-    by_file = files.get_tokens_by_file(Words())
-    assert by_file == {"a.py": 5, "b.py": 4}
-    assert files.count_tokens(Words()) == 9
+    assert {item.path: item.tokens for item in files.to_items(Words())} == {"a.py": 5, "b.py": 4}
+    assert Words().count(sent(files)) == 9
     files.fail("b.py", refuse("b.py", Reason.NOT_FOUND))
-    assert files.get_tokens_by_file(Words()) == {"a.py": 5, "b.py": 0}
     (item,) = files.to_items(Words())
     assert item.tokens == 5
 
@@ -183,9 +124,9 @@ def test_a_key_with_a_backslash_is_found_literally_first() -> None:
     files = FileContext()
     files.put("a\\b", file_text("literal\n"))
     files.put("a/b", file_text("nested\n"))
-    assert files.get_content("a\\b") == "literal\n"
+    assert text_of(files, "a\\b") == "literal\n"
     files.remove_file("a\\b")
-    assert files.get_content("a\\b") == "nested\n"
+    assert text_of(files, "a\\b") == "nested\n"
 
 
 def test_each_entry_that_is_not_sent_says_why_and_what_to_do() -> None:
@@ -204,10 +145,10 @@ def test_each_entry_that_is_not_sent_says_why_and_what_to_do() -> None:
     assert all(
         entry.sentence.count(".") >= 3 for entry in files.entries()
     )  # name.py and 2 sentences
-    assert files.format_for_prompt() == ""
+    assert sent(files) == ""
     assert files.to_items(Words()) == []
     files.unshed()
-    assert files.get_content("c.py") == "z\n"
+    assert text_of(files, "c.py") == "z\n"
     assert [item.path for item in files.to_items(Words())] == ["c.py"]
 
 
@@ -215,9 +156,8 @@ def test_a_shed_file_keeps_its_text_but_a_refused_one_forgets_it() -> None:
     files = context(a_py="x\n", b_py="y\n")
     files.shed(["a.py"])
     files.fail("b.py", refuse("b.py", Reason.SECRET))
-    assert files.get_content("a.py") == "x\n"
-    assert files.get_content("b.py") is None
-    assert files.entries()[1].text == ""
+    assert text_of(files, "a.py") == "x\n"
+    assert text_of(files, "b.py") == ""
 
 
 @pytest.mark.parametrize("reason", list(Reason))
@@ -249,7 +189,7 @@ def test_use_promotes_ephemeral_to_leased_and_only_the_user_makes_sticky() -> No
     """Seed 003: "can promote from epheremeral to leased, only user pins as sticky"."""
     files = context(a_py="x\n")
     files.hold("a.py", Pin.EPHEMERAL)
-    entry = files.promote("a.py", "task:1")
+    entry = files.hold("a.py", Pin.LEASED, "task:1")
     assert entry is not None
     assert (entry.pin, entry.lease) == (Pin.LEASED, "task:1")
     entry = files.hold("a.py", Pin.STICKY)
@@ -257,8 +197,6 @@ def test_use_promotes_ephemeral_to_leased_and_only_the_user_makes_sticky() -> No
     entry = files.set_pin("a.py", Pin.STICKY)
     assert entry is not None and entry.pin is Pin.STICKY
     entry = files.hold("a.py", Pin.LEASED, "turn:1")
-    assert entry is not None and entry.pin is Pin.STICKY
-    entry = files.promote("a.py", "turn:1")
     assert entry is not None and entry.pin is Pin.STICKY
     assert files.end_scope("turn:1") == []
 
@@ -291,7 +229,7 @@ def test_sticky_files_are_dropped_last() -> None:
 def test_a_folder_rename_moves_what_is_in_it_and_nothing_else() -> None:
     files = FileContext()
     for name in ("old/a.py", "old/sub/b.py", "older/c.py", "old.py"):
-        files.add_file(name, name + "\n")
+        files.put(name, file_text(name + "\n"))
     files.set_pin("old/a.py", Pin.STICKY)
     assert files.rename("old", "new") == {"old/a.py": "new/a.py", "old/sub/b.py": "new/sub/b.py"}
     assert files.get_files() == ["new/a.py", "new/sub/b.py", "old.py", "older/c.py"]
@@ -304,20 +242,20 @@ def test_a_rename_onto_a_listed_file_leaves_one_entry_with_the_stronger_pin() ->
     files.set_pin("b.py", Pin.STICKY)
     files.rename("a.py", "b.py")
     assert files.get_files() == ["b.py"]
-    assert files.get_content("b.py") == "new\n"
+    assert text_of(files, "b.py") == "new\n"
     assert files.entries()[0].pin is Pin.STICKY
 
 
 def test_two_files_may_change_places() -> None:
     files = context(a_py="A\n", b_py="B\n")
     files.rekey({"a.py": "b.py", "b.py": "a.py"})
-    assert (files.get_content("a.py"), files.get_content("b.py")) == ("B\n", "A\n")
+    assert (text_of(files, "a.py"), text_of(files, "b.py")) == ("B\n", "A\n")
 
 
 def test_deleting_a_folder_leaves_its_entries_missing() -> None:
     files = FileContext()
     for name in ("src/a.py", "src/b.py", "srcs.py"):
-        files.add_file(name, "x\n")
+        files.put(name, file_text("x\n"))
     assert files.delete("src") == ["src/a.py", "src/b.py"]
     assert [str(entry.state) for entry in files.entries()] == ["missing", "missing", "ok"]
 
@@ -327,7 +265,7 @@ def test_deleting_a_folder_leaves_its_entries_missing() -> None:
 
 def test_selection_pins_and_leases_come_back_but_no_text_is_stored() -> None:
     """Issue 3: "Files, pins and leases persist and come back after a restart"."""
-    files = FileContext(read)
+    files = FileContext()
     files.put("a.py", file_text("from disk\n"), alias="link.py", origin="added by you")
     files.set_pin("a.py", Pin.STICKY)
     files.put("src/b.py", file_text("b\n"), automatic=True)

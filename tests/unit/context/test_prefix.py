@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from tierline.context.blocks import Block, Reasoning, Role, Text
-from tierline.context.prefix import Prefix, prefixes
+from tierline.context.prefix import Prefix
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 
 
@@ -16,6 +16,16 @@ def said(role: Role, *blocks: Block | str) -> PromptMessage:
 
 def prompt(*messages: PromptMessage, tools: tuple[ToolSpec, ...] = ()) -> Prompt:
     return Prompt("m", (PromptBlock(Text("You help."), "system:head"),), messages, tools)
+
+
+def prefixes(prompt: Prompt) -> tuple[str, ...]:
+    """The hash before each message, and last that of the whole prompt."""
+    prefix = Prefix(prompt)
+    found = [prefix.now]
+    for message in prompt.messages:
+        prefix.add(message)
+        found.append(prefix.now)
+    return tuple(found)
 
 
 THINKING = Reasoning("anthropic", {"type": "thinking", "thinking": "hm", "signature": "s"})

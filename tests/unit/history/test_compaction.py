@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories import msg, texts, tool_turn, turn
+from histories import compacted, msg, texts, tool_turn, turn
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.compaction import (
     NOTHING,
@@ -21,11 +21,11 @@ from tierline.history.compaction import (
     Case,
     CompactionSettings,
     Outline,
-    apply_compaction,
     outline,
     should_compact,
     verbatim_start,
 )
+from tierline.history.groups import groups
 from tierline.history.messages import Message
 
 SETTINGS = CompactionSettings(
@@ -49,6 +49,12 @@ def talk(*sizes: int) -> list[Message]:
     ]
 
 
+def start_of(messages: Sequence[Message], given: CompactionSettings) -> int:
+    """Index of the first message that stays word for word."""
+    turns = groups(messages)
+    return sum(len(t.messages) for t in turns[: verbatim_start(turns, given, size)])
+
+
 def settings(**values: Any) -> CompactionSettings:
     return attrs.evolve(SETTINGS, **values)
 
@@ -68,8 +74,8 @@ def test_the_newest_turns_that_fit_stay_and_the_newest_in_any_case(
     sizes: tuple[int, ...], window: int, start: int
 ) -> None:
     given = settings(verbatim_window_tokens=window)
-    assert verbatim_start(talk(*sizes), given, size) == start
-    assert verbatim_start([], given, size) == 0
+    assert start_of(talk(*sizes), given) == start
+    assert start_of([], given) == 0
 
 
 def test_an_exchange_is_a_prompt_with_what_follows_and_a_summary_is_none() -> None:
@@ -78,7 +84,7 @@ def test_an_exchange_is_a_prompt_with_what_follows_and_a_summary_is_none() -> No
     messages = [card, *talk(100, 100), note]
     for wanted, start in ((1, 3), (2, 1), (3, 0)):
         given = settings(verbatim_window_tokens=0, min_verbatim_exchanges=wanted)
-        assert verbatim_start(messages, given, size) == start
+        assert start_of(messages, given) == start
     everything = settings(verbatim_window_tokens=0, min_verbatim_exchanges=9)
     assert outline(messages, everything, size) == NOTHING
 
@@ -99,7 +105,7 @@ def test_a_boundary_inside_a_turn_moves_to_its_beginning(
         messages, settings(verbatim_window_tokens=400), size, TopicBoundary(index, "new", 0.9)
     )
     assert (done.case, done.covers, done.reason) == (Case.TRUNCATE, covers, "new")
-    left = apply_compaction(messages, done, None)
+    left = compacted(messages, done)
     assert {m.group_id for m in left} == {"g1", "g2", "g3"} - set(covers)
 
 
@@ -115,7 +121,7 @@ def test_system_messages_are_neither_replaced_nor_counted() -> None:
     done = outline(messages, settings(verbatim_window_tokens=60), size)
     assert (done.case, done.covers, done.zone_tokens) == (Case.SUMMARIZE, ("g0", "g1"), 120)
     assert rules not in done.zone
-    assert apply_compaction(messages, done, None) == (rules, *messages[-2:])
+    assert compacted(messages, done) == (rules, *messages[-2:])
 
 
 def test_a_summary_takes_at_most_its_budget_and_half_of_what_it_replaces() -> None:
@@ -222,7 +228,7 @@ def test_whole_turns_go_the_newest_stays_and_order_is_kept(
     if boundary is not None and boundary < len(messages):
         found = TopicBoundary(boundary, "new", 0.9)
     done = outline(messages, given, size, found)
-    left = apply_compaction(messages, done, None)
+    left = compacted(messages, done)
     assert left == tuple(messages[len(messages) - len(left) :]), "a tail, in order"
     assert {m.group_id for m in left}.isdisjoint(done.covers)
     assert len({m.group_id for m in left}) >= min(max(exchanges, 1), len(sizes))

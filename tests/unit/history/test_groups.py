@@ -17,7 +17,6 @@ from tierline.history.groups import (
     snapshot_tokens,
     to_prompt,
     with_groups,
-    with_snapshot,
 )
 
 
@@ -111,10 +110,9 @@ def test_system_notes_and_results_go_on_the_users_side() -> None:
 
 def test_all_parts_of_one_request_show_the_same_weight() -> None:
     """Seed 000, "Token Accounting": snapshot, "Intra-Turn Consistency"."""
-    history = tool_turn(1, ["a", "b"])[1:]
-    weighed = with_snapshot(history, {"input_tokens": 1800, "output_tokens": 150})
-    assert {m.tokens for m in weighed} == {1950}
-    assert groups(weighed)[0].tokens == 1950
+    weight = snapshot_tokens({"input_tokens": 1800, "output_tokens": 150})
+    weighed = [attrs.evolve(m, tokens=weight) for m in tool_turn(1, ["a", "b"])[1:]]
+    assert groups(weighed)[0].tokens == 1950, "not once for each part"
 
 
 def test_a_hash_of_contents_takes_any_text() -> None:

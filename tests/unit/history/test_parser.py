@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import strategies as st
 from property.strategies import json_values, odd_text
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.history.parser import UNNAMED, MessageParser, full_text, text_of
+
+
+def calls(parser: MessageParser, record: Mapping[str, Any]) -> tuple[ToolUse, ...]:
+    return tuple(b for b in parser.blocks(record) if isinstance(b, ToolUse))
 
 
 def test_openai_calls_and_text() -> None:
@@ -23,7 +28,7 @@ def test_openai_calls_and_text() -> None:
         ],
     }
     parser = MessageParser("openai")
-    assert parser.tool_calls(record) == (ToolUse("call_1", "f", {"a": 1}),)
+    assert calls(parser, record) == (ToolUse("call_1", "f", {"a": 1}),)
     assert parser.text(record) == "let me look"
 
 
@@ -44,10 +49,10 @@ def test_gemini_calls_get_ids_that_are_stable_and_distinct(strategy: str) -> Non
     part = {"functionCall": {"name": "f", "args": {"a": 1}}}
     record = {"id": "m1", "content": [{"text": "so"}, part, part]}
     parser = MessageParser(strategy)
-    first, second = parser.tool_calls(record)
+    first, second = calls(parser, record)
     assert first.id != second.id and first.input == {"a": 1}
-    assert parser.tool_calls(record) == (first, second)
-    assert parser.tool_calls({**record, "id": "m2"})[0].id != first.id
+    assert calls(parser, record) == (first, second)
+    assert calls(parser, {**record, "id": "m2"})[0].id != first.id
     assert parser.text(record) == "so"
 
 
@@ -86,7 +91,7 @@ def test_image_url_with_a_data_uri_is_a_picture() -> None:
 
 def test_arguments_that_are_no_object_are_kept_as_they_are() -> None:
     call = {"id": "c", "function": {"name": "f", "arguments": "not json"}}
-    (use,) = MessageParser("openai").tool_calls({"tool_calls": [call]})
+    (use,) = calls(MessageParser("openai"), {"tool_calls": [call]})
     assert use.input == {"_raw": "not json"}
 
 
@@ -206,8 +211,9 @@ def test_a_picture_that_is_elsewhere_is_named(url: str) -> None:
 
 def test_calls_that_are_damaged_do_not_hide_those_behind_them() -> None:
     good = {"id": "c", "function": {"name": "f", "arguments": {"a": 1}}}
-    calls = [None, 3, {"function": 7}, {}, good]
-    uses = MessageParser("openai").tool_calls({"id": "m", "content": "x", "tool_calls": calls})
+    damaged = [None, 3, {"function": 7}, {}]
+    record = {"id": "m", "content": "x", "tool_calls": [*damaged, good]}
+    uses = calls(MessageParser("openai"), record)
     assert [u.name for u in uses] == ["", "", "f"] and uses[-1] == ToolUse("c", "f", {"a": 1})
     assert len({u.id for u in uses}) == 3 and all(u.id for u in uses), "each has an id of its own"
     assert MessageParser("openai").blocks({"content": "x", "tool_calls": {"0": good}}) == (
@@ -225,7 +231,7 @@ def test_calls_that_are_damaged_do_not_hide_those_behind_them() -> None:
 )  # fmt: skip
 def test_arguments_of_any_shape(arguments: Any, read: dict[str, Any]) -> None:
     call = {"id": "c", "function": {"name": "f", "arguments": arguments}}
-    (use,) = MessageParser("openai").tool_calls({"tool_calls": [call]})
+    (use,) = calls(MessageParser("openai"), {"tool_calls": [call]})
     assert use.input == read
 
 

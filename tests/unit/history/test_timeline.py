@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import attrs
 
-from histories import SESSION, event, msg, texts, tool_turn, turn
+from histories import SESSION, decoded, event, msg, texts, tool_turn, turn
 from tierline.history.branches import compare, fork_name
 from tierline.history.codec import encode
 from tierline.history.events import Event
 from tierline.history.messages import Message, Status
-from tierline.history.timeline import Timeline, fold_records, timeline
+from tierline.history.timeline import Timeline, timeline
 
 Entry = Message | Event
 THREE: tuple[Entry, ...] = (*turn(1), *turn(2), *turn(3))
@@ -400,4 +400,4 @@ def test_a_status_is_changed_by_its_event_and_hidden_by_its_group() -> None:
 
 def test_foreign_records_are_left_out() -> None:
     record = encode(THREE[0])
-    assert fold_records([record, {"type": "other"}, {}, record]) == (THREE[0], THREE[0])
+    assert decoded([record, {"type": "other"}, {}, record]) == (THREE[0], THREE[0])

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock
-from tierline.context.prompt_json import prompt_from_json, prompt_to_json
+from tierline.context.prompt_json import block_from_json, block_to_json, put_together, take_apart
 from tierline.context.tiers.attribution import Attribution, Cause, Figures, _provider_says
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
@@ -69,7 +69,8 @@ def test_the_request_names_the_reply_before_only_where_it_is_to() -> None:
         body = render_anthropic.body(asked)
         assert body.get("diagnostics") == wanted
         assert fragments.anthropic(asked, fragments.Fragments()) == dumps(body)
-        again = prompt_from_json(json.loads(json.dumps(prompt_to_json(asked))))
+        stored = json.loads(json.dumps(take_apart(asked, block_to_json)))
+        again = put_together(stored, block_from_json)
         assert again.previous_reply == previous, "a replay sends the same bytes"
 
 

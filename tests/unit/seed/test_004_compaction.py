@@ -15,22 +15,22 @@ from typing import Any
 import attrs
 import pytest
 
-from histories import event, four_characters, msg, tool_turn, turn
+from histories import compacted, event, four_characters, msg, tool_turn, turn
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.counter import Counter
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.boundaries.local import detect
 from tierline.history.boundaries.model import format_messages, parse
 from tierline.history.compaction import (
+    NOTHING,
     Case,
     CompactionSettings,
-    HistoryCompactor,
-    apply_compaction,
+    Outline,
     outline,
     should_compact,
     verbatim_start,
 )
-from tierline.history.groups import atoms, to_prompt
+from tierline.history.groups import atoms, groups, to_prompt
 from tierline.history.messages import Message
 from tierline.history.timeline import Summary, summary_message, timeline
 from wire.choosing import ChoosingServer
@@ -61,7 +61,20 @@ def summary(text: str, covers: Sequence[str]) -> Message:
     return summary_message("s", Summary("sum1", "", text, frozenset(covers)))
 
 
-COMPACTOR = HistoryCompactor(SETTINGS, size)
+def compact(messages: Sequence[Message], settings: CompactionSettings = SETTINGS) -> Outline:
+    """Asked as the session asks: first whether, then what."""
+    return outline(messages, settings, size) if due(messages, settings) else NOTHING
+
+
+def due(messages: Sequence[Message], settings: CompactionSettings = SETTINGS) -> bool:
+    return should_compact(size(messages), settings)
+
+
+def start_of(messages: Sequence[Message]) -> int:
+    """Index of the first message that stays word for word."""
+    turns = groups(messages)
+    return sum(len(t.messages) for t in turns[: verbatim_start(turns, SETTINGS, size)])
+
 
 # --- Topic Detector (004:358) ---------------------------------------------------------------------
 
@@ -149,26 +162,26 @@ def test_parse(answer: str, index: int | None, confidence: float) -> None:
 
 def test_below_trigger_should_not_compact() -> None:
     """Seed 004:366."""
-    assert not COMPACTOR.should_compact(history(3))
+    assert not due(history(3))
     assert not should_compact(400, SETTINGS)  # the trigger must be exceeded
 
 
 def test_above_trigger_compacts() -> None:
     """Seed 004:367: "compact returns truncate or summarize"."""
-    assert COMPACTOR.should_compact(history(10))
-    assert COMPACTOR.compact(history(10)).case in (Case.TRUNCATE, Case.SUMMARIZE)
+    assert due(history(10))
+    assert compact(history(10)).case in (Case.TRUNCATE, Case.SUMMARIZE)
 
 
 def test_empty_messages_are_case_none() -> None:
     """Seed 004:368."""
-    assert COMPACTOR.compact([]).case is Case.NONE
+    assert compact([]).case is Case.NONE
 
 
 def test_apply_compaction_reduces_message_count() -> None:
     """Seed 004:369."""
     messages = history(10)
-    done = COMPACTOR.compact(messages)
-    after = apply_compaction(messages, done, summary("short", done.covers))
+    done = compact(messages)
+    after = compacted(messages, done, "short")
     assert len(after) < len(messages)
     assert size(after) < size(messages)
 
@@ -176,9 +189,9 @@ def test_apply_compaction_reduces_message_count() -> None:
 def test_apply_compaction_with_case_none_returns_messages_unchanged() -> None:
     """Seed 004:370."""
     messages = history(2)
-    done = COMPACTOR.compact(messages)
+    done = compact(messages)
     assert done.case is Case.NONE
-    assert apply_compaction(messages, done, None) == tuple(messages)
+    assert compacted(messages, done) == tuple(messages)
 
 
 @pytest.mark.parametrize("exchanges", [0, 1, 2, 5])
@@ -188,23 +201,23 @@ def test_min_verbatim_exchanges_are_preserved(exchanges: int, boundary: TopicBou
     settings = attrs.evolve(SETTINGS, min_verbatim_exchanges=exchanges)
     messages = history(10)
     done = outline(messages, settings, size, boundary)
-    after = apply_compaction(messages, done, None)
+    after = compacted(messages, done)
     assert sum(m.role == "user" for m in after) >= max(exchanges, 1)
     assert after == tuple(messages[-len(after) :])
 
 
 def test_disabled_compactor_never_triggers() -> None:
     """Seed 004:372."""
-    off = HistoryCompactor(attrs.evolve(SETTINGS, enabled=False), size)
-    assert not off.should_compact(history(500))
-    assert off.compact(history(500)).case is Case.NONE
+    off = attrs.evolve(SETTINGS, enabled=False)
+    assert not due(history(500), off)
+    assert compact(history(500), off).case is Case.NONE
 
 
 def test_truncate_and_summarize_apply_and_the_summary_is_a_history_summary_message() -> None:
     """Seed 004:373."""
     messages = history(10)
     cut = outline(messages, SETTINGS, size, TopicBoundary(16, "new task", 0.9))
-    assert apply_compaction(messages, cut, None) == tuple(messages[16:])
+    assert compacted(messages, cut) == tuple(messages[16:])
     done = outline(messages, SETTINGS, size)
     said = timeline(
         [*messages, event(1, "summary", text="Notes", covers=list(done.covers), case=done.case)]
@@ -217,7 +230,7 @@ def test_truncate_and_summarize_apply_and_the_summary_is_a_history_summary_messa
 def test_high_confidence_boundary_near_the_verbatim_window_truncates() -> None:
     """Seed 004:374 and 004:276: "Boundary in/after verbatim window, confidence ≥ 0.5"."""
     messages = history(10)
-    start = verbatim_start(messages, SETTINGS, size)
+    start = start_of(messages)
     assert outline(messages, SETTINGS, size, TopicBoundary(start, "", 0.5)).case is Case.TRUNCATE
     short = [*turn(1, "one " * 200, "ok"), *turn(2), *turn(3)]
     (second,) = (place for place, message in enumerate(short) if message.group_id == "g2"
@@ -238,7 +251,7 @@ def test_low_confidence_boundary_summarizes() -> None:
 def test_two_thresholds() -> None:
     """Seed 004:240: recent turns of the verbatim window's size stay as they are."""
     messages = history(10)
-    start = verbatim_start(messages, SETTINGS, size)
+    start = start_of(messages)
     assert size(messages[start:]) <= SETTINGS.verbatim_window_tokens
     assert size(messages[start - 2 :]) > SETTINGS.verbatim_window_tokens
 
@@ -246,9 +259,8 @@ def test_two_thresholds() -> None:
 # --- Context Manager Integration (004:377) --------------------------------------------------------
 
 
-def test_init_compactor_creates_it_with_its_settings() -> None:
+def test_compaction_has_the_default_settings() -> None:
     """Seed 004:378; the defaults are those of 004:232."""
-    assert HistoryCompactor(SETTINGS, size).settings is SETTINGS
     assert CompactionSettings() == CompactionSettings(True, 24_000, 4_000, 500, 2)
 
 
@@ -285,7 +297,7 @@ def test_compaction_purges_stability_history_items() -> None:
 def test_should_compact_with_and_without_a_compactor() -> None:
     """Seed 004:381."""
     messages = history(10)
-    assert should_compact(size(messages), SETTINGS) == COMPACTOR.should_compact(messages) is True
+    assert should_compact(size(messages), SETTINGS) is True
 
 
 # --- the design's "Never" (section 8) -------------------------------------------------------------
@@ -294,7 +306,7 @@ def test_should_compact_with_and_without_a_compactor() -> None:
 def test_calls_stay_with_their_results() -> None:
     messages = [m for n in range(6) for m in tool_turn(n, ["out " * 40] * 3)]
     done = outline(messages, SETTINGS, size)
-    kept = apply_compaction(messages, done, None)
+    kept = compacted(messages, done)
     groups = {m.group_id for m in kept}
     assert kept == tuple(m for m in messages if m.group_id in groups)
 
@@ -310,7 +322,7 @@ def test_standing_rules_and_pinned_messages_stay_and_long_ones_are_quoted() -> N
     ]
     done = outline(messages, SETTINGS, size, TopicBoundary(22, "", 0.9))
     assert done.case is Case.TRUNCATE
-    kept = apply_compaction(messages, done, None)
+    kept = compacted(messages, done)
     assert [m.content[0].text for m in kept[:2]] == [rule, "remember me"]  # type: ignore[union-attr]
     assert done.text("") == "Standing rules:\n- Never touch generated files."
 

@@ -12,7 +12,7 @@ import pytest
 from histories import four_characters, msg, texts
 from planning import atom, limits, prompt, system
 from tierline.context.blocks import Text
-from tierline.context.budget import budget, token_budget
+from tierline.context.budget import budget
 from tierline.context.limits import compaction_trigger, should_compact
 from tierline.context.models import ModelFacts
 from tierline.context.plan import plan
@@ -84,17 +84,11 @@ def test_token_budget_has_the_required_keys_and_room() -> None:
     """
     limit = limits(160_000)
     made = plan([system(), atom(1, 300), prompt()], limit)
-    found = token_budget(budget(made, ModelFacts("m"), limit))
-    assert set(found) == {
-        "history_tokens",
-        "max_history_tokens",
-        "max_input_tokens",
-        "remaining",
-        "needs_summary",
-    }
-    assert found["remaining"] > 0
-    assert found["max_history_tokens"] == 160_000 // 16
-    assert found["history_tokens"] == 300
+    found = budget(made, ModelFacts("m"), limit)
+    assert 0 < found.remaining < found.max_input_tokens
+    assert found.max_history_tokens == 160_000 // 16
+    assert found.history_tokens == 300
+    assert not should_compact(found.history_tokens, limit).due
 
 
 @pytest.mark.parametrize(

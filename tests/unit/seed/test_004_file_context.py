@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from filelists import sent, take, text_of
 from tierline.context.fences import parse_fenced
 from tierline.context.files import FileContext
+from tierline.context.filetext import file_text
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.buffers import Buffers
-from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
 
 
@@ -26,74 +28,81 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def files(root: Path) -> FileContext:
-    """A context that reads what it is given no content for."""
-    loader = Loader(Roots([str(root)]), Buffers({}), git_excludes="")
+def loader(root: Path) -> Loader:
+    return Loader(Roots([str(root)]), Buffers({}), git_excludes="")
 
-    def read(key: str) -> object:
-        loaded = loader.load(key)
-        return loaded.content if isinstance(loaded, Loaded) else loaded
 
-    return FileContext(read)  # type: ignore[arg-type]
+@pytest.fixture
+def files() -> FileContext:
+    return FileContext()
+
+
+def refused(files: FileContext, loader: Loader, path: str) -> Reason:
+    """Why a file is not listed, and that it is not."""
+    found = take(files, loader, path)
+    assert isinstance(found, Refusal)
+    assert not files.has_file(path)
+    return found.reason
 
 
 def test_add_with_explicit_content(files: FileContext) -> None:
     """004:304, "Add with explicit content": nothing is read then."""
-    assert files.add_file("not/on/disk.py", "print(1)\n") is True
-    assert files.get_content("not/on/disk.py") == "print(1)\n"
+    files.put("not/on/disk.py", file_text("print(1)\n"))
+    assert text_of(files, "not/on/disk.py") == "print(1)\n"
 
 
-def test_add_from_disk(files: FileContext) -> None:
+def test_add_from_disk(files: FileContext, loader: Loader) -> None:
     """004:304, "add from disk"."""
-    assert files.add_file("src/b.py") is True
-    assert files.get_content("src/b.py") == "BETA = 2\n"
+    take(files, loader, "src/b.py")
+    assert text_of(files, "src/b.py") == "BETA = 2\n"
 
 
-def test_missing_file_returns_false(files: FileContext) -> None:
-    """004:304, "missing file returns false"."""
-    assert files.add_file("src/nowhere.py") is False
-    assert not files.has_file("src/nowhere.py")
-    assert isinstance(refused := files.offer("src/nowhere.py"), Refusal)
-    assert refused.reason is Reason.NOT_FOUND
+def test_missing_file_returns_false(files: FileContext, loader: Loader) -> None:
+    """004:304, "missing file returns false": a refusal that says why."""
+    assert refused(files, loader, "src/nowhere.py") is Reason.NOT_FOUND
 
 
-def test_binary_file_rejected(files: FileContext) -> None:
+def test_binary_file_rejected(files: FileContext, loader: Loader) -> None:
     """004:305, "Binary file rejected"."""
-    assert files.add_file("picture.dat") is False
-    assert isinstance(refused := files.offer("picture.dat"), Refusal)
-    assert refused.reason is Reason.BINARY
+    assert refused(files, loader, "picture.dat") is Reason.BINARY
 
 
-@pytest.mark.parametrize("path", ["../a.py", "src/../../a.py", "..\\a.py", "/../a.py"])
-def test_path_traversal_blocked(files: FileContext, path: str) -> None:
-    """004:305, "path traversal blocked"; also 004:75 and 004:80-82.
-
-    Unlike 004:82 the test is for a path's parts, not for the substring: ``v1..v2.diff`` is a name.
-    """
-    assert files.add_file(path, "text") is False
-    assert isinstance(refused := files.offer(path), Refusal)
-    assert refused.reason is Reason.OUTSIDE_WORKSPACE
-    assert files.add_file("v1..v2.diff", "text") is True
+@pytest.mark.parametrize("path", ["../a.py", "src/../../a.py", "/../a.py"])
+def test_path_traversal_blocked(files: FileContext, loader: Loader, path: str) -> None:
+    """004:305, "path traversal blocked"; also 004:75 and 004:80-82."""
+    assert refused(files, loader, path) is Reason.OUTSIDE_WORKSPACE
 
 
-def test_remove_sorted_clear(files: FileContext) -> None:
+def test_two_dots_in_a_name_are_no_traversal(
+    files: FileContext, loader: Loader, root: Path
+) -> None:
+    """Unlike 004:82 the test is for a path's parts, not for the substring."""
+    (root / "v1..v2.diff").write_text("text\n", encoding="utf-8")
+    take(files, loader, "v1..v2.diff")
+    assert files.has_file("v1..v2.diff")
+
+
+def test_remove_sorted_clear(files: FileContext, loader: Loader) -> None:
     """004:306, "Remove, get_files sorted, clear"."""
-    for path in ("src/b.py", "a.py", "z.py"):
-        files.add_file(path, None if path != "z.py" else "z\n")
+    for path in ("src/b.py", "a.py"):
+        take(files, loader, path)
+    files.put("z.py", file_text("z\n"))
     assert files.get_files() == ["a.py", "src/b.py", "z.py"]
     assert files.remove_file("a.py") is True
     assert files.remove_file("a.py") is False
     assert files.get_files() == ["src/b.py", "z.py"]
     files.clear()
     assert files.get_files() == []
-    assert files.format_for_prompt() == ""
+    assert sent(files) == ""
 
 
-def test_format_for_prompt_includes_path_and_fenced_content(files: FileContext) -> None:
+def test_format_for_prompt_includes_path_and_fenced_content(
+    files: FileContext, loader: Loader
+) -> None:
     """004:307, "format_for_prompt includes path and fenced content"."""
-    files.add_file("src/b.py")
-    files.add_file("a.py")
-    text = files.format_for_prompt()
+    take(files, loader, "src/b.py")
+    take(files, loader, "a.py")
+    text = sent(files)
     assert [(f.path, f.text) for f in parse_fenced(text)] == [
         ("a.py", "ALPHA = 1\n"),
         ("src/b.py", "BETA = 2\n"),

@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
-from histories import exchange, seen
+from histories import exchange, seen, texts
 from tierline.context.blocks import Image, Text
+from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.history import actions
 from tierline.history.actions import Action
+from tierline.history.groups import to_prompt
 from tierline.history.ids import message_id, session_id
 from tierline.history.messages import Status
 from tierline.history.timeline import Timeline
+from tierline.store.images import pictures
 from tierline.store.sessions import HistoryStore
 
 PNG = "iVBORw0KGgo="
@@ -31,8 +34,9 @@ def test_append_and_retrieve_by_session(tmp_path: Path) -> None:
     """Seed 004:344: "Append and retrieve messages by session"."""
     store = HistoryStore(tmp_path)
     exchange(store, "one", "two")
-    found = store.get_session_messages(store.session_id)
-    assert [(m["role"], m["content"]) for m in found] == [("user", "one"), ("assistant", "two")]
+    found = store.timeline().visible()
+    assert [m.role for m in found] == ["user", "assistant"]
+    assert texts(found) == ["one", "two"]
 
 
 def test_sessions_are_isolated(tmp_path: Path) -> None:
@@ -115,31 +119,29 @@ def test_messages_have_the_required_fields(tmp_path: Path) -> None:
     """Seed 004:350: "Message has required fields (id, timestamp, session_id, files, images)"."""
     store = HistoryStore(tmp_path, clock=lambda: 1_700_000_000.123)
     store.append(store.make("user", "x", files=("src/a.py",)))
-    (found,) = store.get_session_messages(store.session_id)
-    assert re.fullmatch(r"1700000000123-[0-9a-f]{8}", found["id"])
-    assert re.fullmatch(r"sess_1700000000123_[0-9a-f]{6}", found["session_id"])
-    assert found["timestamp"] == "2023-11-14T22:13:20.123Z"
-    assert found["files"] == ["src/a.py"] and found["images"] == []
+    (found,) = store.timeline().visible()
+    assert re.fullmatch(r"1700000000123-[0-9a-f]{8}", found.id)
+    assert re.fullmatch(r"sess_1700000000123_[0-9a-f]{6}", found.session_id)
+    assert found.timestamp == "2023-11-14T22:13:20.123Z"
+    assert found.files == ("src/a.py",) and found.image_refs == ()
 
 
 def test_context_gets_role_and_content_only(tmp_path: Path) -> None:
     """Seed 004:351: "get_session_messages_for_context returns only role/content (no metadata)"."""
     store = HistoryStore(tmp_path)
     store.append(store.make("user", "x", files=("src/a.py",)))
-    assert store.get_session_messages_for_context(store.session_id) == [
-        {"role": "user", "content": "x"}
-    ]
     store.append(store.make("user", (Image("image/png", PNG),)))
-    assert store.get_session_messages_for_context(store.session_id)[1]["_images"] == [
-        f"data:image/png;base64,{PNG}"
-    ]
+    said, shown = HistoryStore(tmp_path).load_session(store.session_id).context()
+    assert to_prompt(said) == PromptMessage("user", (PromptBlock(Text("x"), f"history:{said.id}"),))
+    (picture,) = to_prompt(shown).blocks
+    assert isinstance(picture.block, Image) and picture.block.data == PNG
 
 
 def test_unknown_and_empty_sessions_are_empty_lists(tmp_path: Path) -> None:
     """Seed 004:352: "Empty/nonexistent session returns empty list"."""
     store = HistoryStore(tmp_path)
-    assert store.get_session_messages("sess_1_nobody") == []
-    assert store.get_session_messages_for_context(store.new_session()) == []
+    assert store.timeline("sess_1_nobody").visible() == ()
+    assert store.timeline(store.new_session()).context() == ()
     assert store.list_sessions() == [] and store.restore_newest() is None
     assert store.timeline().visible() == ()
     assert not store.folder.exists(), "looking writes nothing"
@@ -233,11 +235,13 @@ def test_message_schema(tmp_path: Path, name: str) -> None:
     store.append(store.make("user", (Image("image/png", PNG), Text("look")), files=("a.py",)))
     edits = ({"path": "a.py", "status": "applied"},)
     store.append(store.make("assistant", "done", files_modified=("a.py",), edit_results=edits))
-    user, assistant = HistoryStore(tmp_path).get_session_messages(store.session_id)
-    assert isinstance(user[name], SCHEMA[name]) and isinstance(assistant[name], SCHEMA[name])
-    assert user["files"] == ["a.py"] and len(user["image_refs"]) == 1
-    assert assistant["files_modified"] == ["a.py"] and assistant["edit_results"] == list(edits)
-    assert user["images"] == [f"data:image/png;base64,{PNG}"]
+    user, assistant = HistoryStore(tmp_path).load_session(store.session_id).visible()
+    records = store.log.scan().records
+    assert any(isinstance(record.get(name), SCHEMA[name]) for record in records)
+    assert user.files == ("a.py",) and len(user.image_refs) == 1
+    assert assistant.files_modified == ("a.py",) and assistant.edit_results == edits
+    (picture, _) = user.content
+    assert isinstance(picture, Image) and picture.data == PNG
 
 
 def test_session_summary_schema(tmp_path: Path) -> None:
@@ -269,9 +273,10 @@ def test_retrieval_paths_differ(tmp_path: Path) -> None:
     """Seed 004:196 to 004:201: all metadata for display, role and content for the context."""
     store = HistoryStore(tmp_path)
     store.append(store.make("user", "x", files=("a.py",)))
-    (shown,) = store.get_session_messages(store.session_id)
-    (sent,) = store.get_session_messages_for_context(store.session_id)
-    assert set(sent) == {"role", "content"} < set(shown)
+    now = store.timeline()
+    (shown,), (sent,) = now.visible(), now.context()
+    assert shown.files == ("a.py",)
+    assert to_prompt(sent) == PromptMessage("user", (PromptBlock(Text("x"), f"history:{sent.id}"),))
 
 
 def test_prompt_without_a_reply_stays(tmp_path: Path) -> None:
@@ -296,9 +301,8 @@ def test_loading_a_session_gives_images_back(tmp_path: Path) -> None:
     again = HistoryStore(tmp_path)
     loaded = again.load_session(first)
     assert again.session_id == first
-    uri = f"data:image/png;base64,{PNG}"
-    assert [m["images"] for m in again.get_session_messages(first)] == [[uri], [uri]]
-    assert [m["_images"] for m in again.get_session_messages_for_context(first)] == [[uri], [uri]]
+    for path in (loaded.visible(), loaded.context()):
+        assert [p.data for m in path for p in pictures(m.content)] == [PNG, PNG]
     assert len(list((store.folder / "images").iterdir())) == 1
     assert all(m.status is Status.OK for m in loaded.visible())
 

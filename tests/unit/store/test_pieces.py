@@ -21,7 +21,7 @@ def test_nothing_is_merged_until_all_is_in(tmp_path: Path, monkeypatch: pytest.M
     store = HistoryStore(tmp_path)
     for number in range(60):
         store.append(store.make("user", f"needle number{number} " + f"filler{number} " * 200))
-    assert store.warm_up().behind == 0
+    assert store.index.catch_up().behind == 0
     assert pieces(store) > 50, "one for each transaction"
 
     def hits(word: str) -> int:

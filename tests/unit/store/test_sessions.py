@@ -44,7 +44,8 @@ def test_missing_or_damaged_image_becomes_a_placeholder_not_an_error(tmp_path: P
     image = now.visible()[0].content[0]
     assert isinstance(image, Image) and image.data == ""
     path.unlink()
-    assert again.get_session_messages(store.session_id)[0]["images"] == []
+    gone = HistoryStore(tmp_path).load_session(store.session_id).visible()[0].content[0]
+    assert isinstance(gone, Image) and gone.data == ""
     assert again.images.load("../../etc/passwd") is None
 
 
@@ -215,7 +216,7 @@ def test_index_reports_progress_while_it_is_built(tmp_path: Path) -> None:
     for _ in range(24):
         store.append(store.make("user", "x" * 1_000_000))
     steps: list[tuple[int, int]] = []
-    done = store.warm_up(lambda at, total: steps.append((at, total)))
+    done = store.index.catch_up(lambda at, total: steps.append((at, total)))
     assert done.records == 24 and done.behind == 0
     assert len(steps) >= 3 and steps == sorted(steps) and steps[-1][0] == steps[-1][1]
     assert {total for _, total in steps} == {store.log.size()}

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from filelists import sent, text_of
 from tierline.context.files import FileContext, FileState
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace import loader as module
@@ -103,7 +104,7 @@ def test_replaced_by_rename_with_equal_size_and_times_is_noticed(
     os.utime(tmp_path / "b", (1_700_000_000, 1_700_000_000))
     (tmp_path / "b").rename(tmp_path / "a.py")
     assert "a.py" in loader.sync(files).changed
-    assert files.get_content("a.py") == "NEW\n"
+    assert text_of(files, "a.py") == "NEW\n"
 
 
 def test_credentials_in_ordinary_files_are_replaced_and_said(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ def test_ignored_files_need_a_confirmation_that_lasts(tmp_path: Path) -> None:
     assert not loader.sync(files)
     again = FileContext()
     again.restore(files.snapshot(), loader_of(tmp_path).restore_text)
-    assert again.get_content("x.log") == "text\n"
+    assert text_of(again, "x.log") == "text\n"
 
 
 def test_a_new_ignore_rule_does_not_take_a_listed_file_away(tmp_path: Path) -> None:
@@ -338,6 +339,6 @@ def test_odd_names_load_by_name_and_by_uri(tmp_path: Path, name: str) -> None:
     for reference in (name, loader.uri(name)):
         assert take(loader, files, reference).content.text == "odd\n"
     assert len(files.get_files()) == 1
-    files.format_for_prompt().encode("utf-8")
+    sent(files).encode("utf-8")
     assert not loader.sync(files)
     assert files.entries()[0].state is FileState.OK

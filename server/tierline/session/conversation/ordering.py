@@ -15,15 +15,16 @@ from typing import Any, Protocol, TypeVar
 
 from tierline.session.conversation.service import Conversation
 
-T = TypeVar("T")
-Params = TypeVar("Params")
-Service = TypeVar("Service", bound="HasConversation")
-
 
 class HasConversation(Protocol):
     """A service that changes the conversation."""
 
     _conversation: Conversation
+
+
+T = TypeVar("T")
+Params = TypeVar("Params")
+Service = TypeVar("Service", bound=HasConversation)
 
 
 def in_order(

@@ -71,6 +71,7 @@ class HistoryService:
         self._compaction = compaction
         self._turns = turns
         self._whole_state = state
+        self._deepening: asyncio.Task[bool] | None = None
 
     # --- sessions --------------------------------------------------------------------------------
 
@@ -149,6 +150,9 @@ class HistoryService:
             p.SearchHit(h.id, h.session_id, h.group_id, h.role, h.timestamp, h.snippet)
             for h in result.hits
         ]
+        if self._deepening is None or self._deepening.done():
+            # Who searches once searches again: meanwhile, parts of words are made quick to find.
+            self._deepening = asyncio.create_task(asyncio.to_thread(self._store.maintain))
         return p.SearchHits(hits=hits, partial=result.partial)
 
     async def status(self, _params: p.NoParams) -> p.HistoryStatus:

@@ -497,10 +497,6 @@ class RetrievalService:
             text += f"\nThere are others of this name: {', '.join(others)}."
         return p.CodeResult(True, text, card.key, where, card.line, card.end)
 
-    async def request_code_context(self, symbol: str = "", path: str = "") -> str:
-        """The tool of this name: expands a card, or anything that the map names, to its body."""
-        return (await self.code(p.CodeParams(symbol=symbol, path=path))).text
-
 
 def _sentence(change: Change) -> str:
     path, symbol = parse_key(change.key)

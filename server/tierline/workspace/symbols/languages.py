@@ -31,7 +31,6 @@ class Syntax:
     """File names without such an ending that are in this language."""
     bodies: frozenset[str] = frozenset({"body"})
     """Fields under which a definition holds what is no part of its signature."""
-    keywords: frozenset[str] = frozenset()
 
 
 _PYTHON = """
