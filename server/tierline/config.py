@@ -99,7 +99,7 @@ class CacheConfig:
 
 @frozen
 class CompactionConfig:
-    """When history is summarised (seed 004, "Configuration"). Token counts."""
+    """When history is summarised. Token counts."""
 
     enabled: bool = True
     """False: history is never summarised, only truncated when it must be."""
@@ -138,7 +138,7 @@ class HistoryConfig:
 
 @frozen
 class MemoryConfig:
-    """Memory levels (seed 002, "Configuration"), memos, embeddings. Budgets are token counts; a
+    """Memory levels, memos, embeddings. Budgets are token counts; a
     smaller window shrinks them in proportion.
     """
 

@@ -38,3 +38,23 @@ def test_a_test_that_cites_a_line_stands_in_that_lines_row(lines: str, row: str)
     for number, last in re.findall(r"test_003_(\d+)(?:_to_(\d+))?_", row):
         cited = range(int(number), int(last or number) + 1)
         assert all(any(one[0] <= n <= one[-1] for one in ranges) for n in cited), row
+
+
+def test_code_says_its_rules_in_plain_words_and_leaves_numbers_to_the_page() -> None:
+    sources = [
+        file
+        for folder, kinds in (("server", {".py"}), ("vscode-client/src", {".ts", ".tsx"}))
+        for file in (ROOT / folder).rglob("*")
+        if file.suffix in kinds
+    ]
+    assert len(sources) > 400
+    cited = [
+        f"{file.relative_to(ROOT)}: {found[0]}"
+        for file in sources
+        if (
+            found := re.search(
+                r"\b[Ss]eeds? \d{3}\b|\bBR-\d+|\b00[0-4]:\d", file.read_text("utf-8")
+            )
+        )
+    ]
+    assert cited == []

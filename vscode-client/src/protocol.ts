@@ -885,7 +885,7 @@ export interface RecoverResult {
   damaged: string[];
 }
 
-/** The STATE block in force (seed 000, "Global Anchor"); empty text for none. */
+/** The STATE block in force; empty text for none. */
 export interface AnchorResult {
   text: string;
   /** Goal, Context, Resolved and Technical Anchors, as far as it has them. */
@@ -1009,7 +1009,7 @@ export interface MemorySummaryInfo {
   archived: boolean;
 }
 
-/** The memory as it is now, also under other strategies (seed 002, "Metrics"). */
+/** The memory as it is now, also under other strategies. */
 export interface MemoryStats {
   /** The history strategy is ``levels``. */
   active: boolean;
@@ -1029,7 +1029,7 @@ export interface MemoryStats {
   lastCompressionMinutes: number | null;
   /** Summaries are too detailed (under 2x on average); empty if all is well. */
   warning: string;
-  /** The same as text, in the seed's layout. */
+  /** The same as text. */
   lines: string[];
 }
 

@@ -1,4 +1,4 @@
-"""The command line of seed 002 on the same store that an editor uses (002:219-236).
+"""The commands `memory` and `memo`, on the same store that an editor uses.
 
 ``add``, ``build``, ``compress``, ``interactive``; ``stats`` is shared with the cache's figures.
 Nothing here needs a provider but what is typed in ``interactive``.

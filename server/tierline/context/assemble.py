@@ -1,6 +1,6 @@
 """From an arrangement to a prompt: roles, headings, breakpoints.
 
-Order of bytes (seed 004, "Prompt Assembly"): system with tier L0; tiers L1 to L3, each a message of
+Order of bytes: system with tier L0; tiers L1 to L3, each a message of
 the user's with a short acknowledgement; file tree, pages and working files that no tier holds, in
 the same form; the conversation; the prompt; and behind its breakpoint what holds for this request
 alone, so that the next request begins with the very bytes of this one.

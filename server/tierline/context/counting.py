@@ -1,4 +1,4 @@
-"""Token counting (seed 004, "Token Counting"): strings, blocks, messages and lists of them.
+"""Token counting: strings, blocks, messages and lists of them.
 
 Pure: the encoder is passed in, with its vocabulary loaded (``tierline.tokenizers``).
 """

@@ -184,7 +184,7 @@ def history_tokens(items: Iterable[Item]) -> int:
 def emergency_truncate(
     selection: Selection, limits: Limits, *, target_tokens: int | None = None
 ) -> list[str]:
-    """Layer 2 (seed 004, "Emergency Truncation"), for when compaction failed: if history exceeds
+    """The second layer, for when compaction failed: if history exceeds
     twice its trigger, the oldest turns leave until it is within the trigger. Calls stay with their
     results, the request that is being answered survives. Returns notices for the chat.
 
@@ -210,7 +210,7 @@ def emergency_truncate(
 
 
 def shed_files(selection: Selection, limits: Limits) -> list[str]:
-    """Layer 3 (seed 004, "Pre-Request Shedding"): while the estimate exceeds 90 % of the input
+    """The third layer: while the estimate exceeds 90 % of the input
     limit, files leave, largest first, those pinned by the user last. One notice for each.
     """
     room = limits.room(limits.soft)

@@ -32,7 +32,7 @@ class FileEntry:
     content: FileText = field(factory=lambda: file_text(""))
     pin: Pin = Pin.NONE
     lease: str = ""
-    """Scope of a lease: ``turn:<id>`` or ``task:<id>`` (seed 003, "Lease Scope")."""
+    """Scope of a lease: ``turn:<id>`` or ``task:<id>``."""
     state: FileState = FileState.OK
     reason: str = ""
     """Stable code (``refusals.Reason``); empty when all is well."""
@@ -68,9 +68,8 @@ class FileEntry:
 def tidy_key(path: str) -> str | None:
     """A key from a loosely written relative path; None if it climbs out or names nothing.
 
-    Backslashes become slashes, outer slashes and ``.`` go, ``a/../b`` becomes ``b`` (seed 004,
-    "Path Normalization"). Unlike the seed's substring rule this accepts names such as
-    ``v1..v2.diff``: only a whole component ``..`` climbs.
+    Backslashes become slashes, outer slashes and ``.`` go, ``a/../b`` becomes ``b``. Only
+    a whole component ``..`` climbs: ``v1..v2.diff`` is a name.
     """
     parts: list[str] = []
     for part in path.replace("\\", "/").split("/"):

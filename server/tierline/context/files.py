@@ -1,7 +1,6 @@
 """The file context: which files the conversation includes, and why one is not in the prompt.
 
-Seed 004, "File Context", with the state, pins and leases of seed 003. Pure: text arrives from the
-workspace layer through ``put``, or through the ``read`` function that ``add_file`` calls.
+Pure: text arrives from the workspace layer through ``put``.
 """
 
 from __future__ import annotations
@@ -165,7 +164,7 @@ class FileContext:
             if entry.state is FileState.SHED:
                 self._entries[key] = evolve(entry, state=FileState.OK, reason="", sentence="")
 
-    # --- pins and leases (seed 003) --------------------------------------------------------------
+    # --- pins and leases -------------------------------------------------------------------------
 
     def set_pin(self, path: str, pin: Pin, lease: str = "") -> FileEntry | None:
         """Set the pin by the user's will, up or down. None if the file is not listed.

@@ -25,7 +25,7 @@ def limit_images(
     """The messages with each picture that may not be sent replaced by a line that says so.
 
     Also returns the notices. ``sees``: the model takes pictures at all. Depends on the messages and
-    the model alone, so that a session sends the same after it was resumed (BR-188); pictures inside
+    the model alone, so that a session sends the same after it was resumed; pictures inside
     tool results count as well.
     """
     pictures = [image for message in messages for image in _pictures(message)]

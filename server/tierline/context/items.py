@@ -29,7 +29,7 @@ class Section(StrEnum):
 
 
 class Pin(StrEnum):
-    """How firmly an item is held (seed 003, "Pin"): by the user, by a lease, as a hook, or not."""
+    """How firmly an item is held: by the user, by a lease, as a hook, or not."""
 
     STICKY = "sticky"
     LEASED = "leased"

@@ -12,10 +12,10 @@ from attrs import field, frozen, validators
 from tierline.context.models import ModelFacts
 
 SHED_AT = 0.9
-"""Share of the input limit at which files leave the request (seed 004, "Layer 3")."""
+"""Share of the input limit at which files leave the request."""
 COMPACTION_TRIGGER_TOKENS = 24_000
 EMERGENCY_FACTOR = 2
-"""History beyond this many triggers is truncated if compaction failed (seed 004, "Layer 2")."""
+"""History beyond this many triggers is truncated if compaction failed."""
 DEFAULT_OUTPUT_TOKENS = 8_192
 _OUTPUT_SHARE = 4
 _FLOOR_TOKENS = 1_024
@@ -150,7 +150,7 @@ def compaction_trigger(limits: Limits) -> int:
 
 
 def should_compact(history_tokens: int, limits: Limits) -> CompactionVerdict:
-    """Layer 1 (seed 004, "Compaction"): is history beyond its trigger?"""
+    """The first layer, compaction: is history beyond its trigger?"""
     trigger = compaction_trigger(limits)
     if not limits.compaction_enabled:
         return CompactionVerdict(False, history_tokens, trigger, "Compaction is switched off.")

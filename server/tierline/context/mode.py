@@ -1,4 +1,4 @@
-"""Context mode (seed 003, "Context Mode"): how much is retrieved without being asked for."""
+"""Context mode: how much is retrieved without being asked for."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ModeLimits:
     retrieved_share: float
     """Most tokens of retrieved items as a share of the model's input; the lesser limit counts."""
     card_lines: int
-    """Lines of a retrieved excerpt (seed 003, "Candidate Touchpoints": up to 30)."""
+    """Lines of a retrieved excerpt."""
     map_tokens: int = 0
     """Most tokens of the module map."""
     map_share: float = 0.0

@@ -120,7 +120,7 @@ class ModelFacts:
 
     @property
     def max_history_tokens(self) -> int:
-        """A sixteenth of the input (seed 004, "Token Counting", model info)."""
+        """A sixteenth of the input."""
         return self.max_input_tokens // 16
 
 

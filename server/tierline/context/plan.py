@@ -1,4 +1,4 @@
-"""ContextPlan: what goes into one request, what stays out, and why (seed 003, "ContextPlan").
+"""ContextPlan: what goes into one request, what stays out, and why.
 
 ``plan`` is a function of its arguments alone: the same candidates and limits give the same plan
 with the same id, which is what makes a request reproducible.

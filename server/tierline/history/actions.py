@@ -1,7 +1,6 @@
 """Actions on a conversation: each command becomes one event, or says why it cannot.
 
-Seed 000, sections 6 and 7 and "Commands Reference". Pure: the store gives the event its id and time
-and appends it.
+Pure: the store gives the event its id and time and appends it.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ class Action:
 def undo(now: Timeline, *, to: str = "", count: int = 1) -> Action:
     """Take back the newest ``count`` groups, or all after the group ``to``.
 
-    A queued prompt is the newest group and goes first (bug case BR-165); a compaction that covered
-    what is taken back ends with it (BR-163).
+    A queued prompt is the newest group and goes first; a compaction that covered what is taken
+    back ends with it.
     """
     if to and to not in {g.id for g in now.groups()}:
         raise _not_found("group", to)

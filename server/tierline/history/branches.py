@@ -1,4 +1,4 @@
-"""Branches: parallel lines of one conversation (seed 003, "Branch").
+"""Branches: parallel lines of one conversation.
 
 A branch inherits the conversation up to its fork point, with its drops, summaries and STATE, by
 copy; from then on each goes its own way. Forking and switching are events (``fork``, ``switch``).

@@ -1,7 +1,7 @@
 """Messages and events to and from the JSON records of the log.
 
 Records of this version carry ``"v": 1`` and hold content in the neutral shape (text, image,
-tool_use, tool_result, reasoning). Records without ``v`` come from the seeds' tools or other
+tool_use, tool_result, reasoning). Records without ``v`` come from older tools or other
 programs: their content is parsed by their ``parsing_strategy``.
 """
 
@@ -125,7 +125,7 @@ def encode(entry: Message | Event) -> dict[str, Any]:
 
 
 def encode_content(content: Iterable[Block]) -> str | list[dict[str, Any]]:
-    """One plain text stays a string, as in the seed; anything else is a list of blocks."""
+    """One plain text stays a string; anything else is a list of blocks."""
     blocks = tuple(content)
     if len(blocks) == 1 and isinstance(blocks[0], Text):
         return blocks[0].text

@@ -1,6 +1,6 @@
 """Compaction: what of a conversation is replaced, by what, and whether a summary may stand for it.
 
-Seed 004, "History Compaction": the newest part stays word for word; what lies before it is dropped,
+The newest part stays word for word; what lies before it is dropped,
 where the topic changed, or replaced by a summary. Pure: the session asks the detector and the
 summariser, writes the event, and tells the client.
 
@@ -36,7 +36,7 @@ SHARE = 0.5
 
 
 class Case(StrEnum):
-    """Seed 004, "Compaction Cases"."""
+    """What a compaction does with the older part."""
 
     TRUNCATE = "truncate"
     SUMMARIZE = "summarize"
@@ -45,7 +45,7 @@ class Case(StrEnum):
 
 @frozen
 class CompactionSettings:
-    """The settings of seed 004, "Configuration"; token counts."""
+    """When to compact and what stays. Token counts."""
 
     enabled: bool = True
     compaction_trigger_tokens: int = 24_000
@@ -166,9 +166,7 @@ def verbatim_start(turns: Sequence[Group], settings: CompactionSettings, size: S
 
 
 def _at_least(turns: Sequence[Group], place: int, exchanges: int) -> int:
-    """Move the cut back until enough prompts are behind it (seed 004: "earlier messages are
-    prepended").
-    """
+    """Move the cut back until enough prompts are behind it."""
     while place > 0 and _prompts(turns[place:]) < exchanges:
         place -= 1
     return place

@@ -1,6 +1,6 @@
 """Groups and atoms: what belongs together when history is selected, cut or sent.
 
-A group is one turn (seed 000): the user's message, the model's calls with their results, the
+A group is one turn: the user's message, the model's calls with their results, the
 closing reply. An atom is the smallest part that may be dropped: one message, or a call with all its
 results.
 """
@@ -54,7 +54,7 @@ def is_prompt(message: Message) -> bool:
 
 
 def with_groups(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Give every message a group. Seed 004's records have none: there a prompt begins a turn."""
+    """Give every message a group. Where a record has none, a prompt begins a turn."""
     grouped: list[Message] = []
     current: dict[str, str] = {}
     for message in messages:
@@ -234,5 +234,5 @@ def content_hash(messages: Iterable[Message]) -> str:
 
 
 def snapshot_tokens(usage: Mapping[str, int]) -> int:
-    """Seed 000, "The Snapshot Principle": prompt plus completion of the request, in tokens."""
+    """What a request weighs, in tokens: its prompt plus its completion."""
     return max(usage.get("input_tokens", 0), 0) + max(usage.get("output_tokens", 0), 0)

@@ -1,4 +1,4 @@
-"""Identifiers of messages and sessions (seed 004, "Message Schema" and "Sessions").
+"""Identifiers of messages and sessions.
 
 The package reads no clock and rolls no dice: time and randomness are passed in.
 """

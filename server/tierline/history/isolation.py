@@ -1,4 +1,4 @@
-"""Tool isolation: what may cross a switch of provider (seed 000, section 2).
+"""Tool isolation: what may cross a switch of provider.
 
 Text goes along; calls, results and reasoning only go back to the strategy that made them. Pairs
 leave together. What was added from outside (``tierline add tool``) no model made: where its call

@@ -26,11 +26,11 @@ class Status(StrEnum):
 
 @frozen
 class Message:
-    """One record of the conversation (seed 004, "Message Schema", and seed 000's groups).
+    """One record of the conversation.
 
     ``id`` is ``{epoch_ms}-{uuid8}``; ``session_id`` is ``sess_{epoch_ms}_{uuid6}``; ``timestamp``
     is ISO 8601 UTC. ``tokens`` is the snapshot weight (prompt + completion) of the request that
-    produced an assistant message, equal for all parts of one turn (seed 000, "Token Accounting").
+    produced an assistant message, equal for all parts of one turn.
     """
 
     id: str

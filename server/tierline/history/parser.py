@@ -1,6 +1,6 @@
 """MessageParser: the one place that knows how each provider writes calls, results and text.
 
-Seed 000, "Centralized Message Parsing": what a message says is decided by its ``parsing_strategy``,
+What a message says is decided by its ``parsing_strategy``,
 never by sniffing its JSON. Every shape becomes the neutral blocks of ``context.blocks``.
 """
 
@@ -14,7 +14,7 @@ from tierline.context.blocks import Block, Image, Maker, Reasoning, Text, ToolRe
 from tierline.history.ids import derived_id
 
 GEMINI = frozenset({"gemini", "gemini_gca"})
-"""Gemini variants write the same parts and understand each other's calls (seed 000)."""
+"""Gemini variants write the same parts and understand each other's calls."""
 
 UNNAMED = "unnamed:"
 """Prefix of a result's call id where the provider has none; ``link_results`` finds the call."""

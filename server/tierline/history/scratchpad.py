@@ -1,4 +1,4 @@
-"""The scratchpad: free markdown per session that the model keeps (seed 000, section 4)."""
+"""The scratchpad: free markdown per session that the model keeps."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Selection strategies: which turns of the conversation are sent.
 
-``full`` sends all (compaction keeps it in bounds); ``window`` the newest N groups (seed 000,
-section 1); ``ranked`` the N groups that fit the prompt best (seed 001, "FTS_RANKED Mode");
-``levels`` is the hierarchical memory of seed 002. Order is always chronological, the current group
-and system messages are always in.
+``full`` sends all (compaction keeps it in bounds); ``window`` the newest N groups; ``ranked`` the N
+groups that fit the prompt best; ``levels`` is the hierarchical memory. Order is always
+chronological, the current group and system messages are always in.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Strategy(StrEnum):
     WINDOW = "window"
     RANKED = "ranked"
     LEVELS = "levels"
-    """Memory levels (seed 002); :mod:`tierline.memory` carries it out."""
+    """Memory levels; :mod:`tierline.memory` carries it out."""
 
 
 def select(

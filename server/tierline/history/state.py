@@ -1,4 +1,4 @@
-"""STATE: the block in which the model keeps what must not be forgotten (seed 000, section 3).
+"""STATE: the block in which the model keeps what must not be forgotten.
 
 The model ends each reply with a ``### STATE`` block. It is taken out of the shown text, stored, and
 put before the conversation of every later request as the Global Anchor.
@@ -29,12 +29,12 @@ Resolved: [what is finished in this session]
 Technical Anchors: [ports, addresses, constants, names that matter]
 The newest block is given back to you as the Global Anchor, without those of earlier replies;
 rewrite it whole, keep it short."""
-"""History guidelines: layer 2 of the context (seed 000, "The Context Layers Approach")."""
+"""History guidelines: the second layer of the context."""
 RETRIEVAL_GUIDELINES = (
     "Older messages may be cut or missing: `query_db` reads the table `messages` "
     "(id, group_id, role, content, status, created_at); newest first with ORDER BY id DESC."
 )
-"""Where the model has the tool (seed 000, "Guidelines for the Agent")."""
+"""Where the model has the tool."""
 
 
 MEMO_GUIDELINES = (
@@ -42,12 +42,10 @@ MEMO_GUIDELINES = (
     "project does something; write with `save_memo`, with tags, why something is as it is, a "
     "decision or a trap, and nothing that the code itself shows."
 )
-"""Seed 000, "Strategic Usage"."""
 SCRATCHPAD_GUIDELINES = (
     "Keep the plan of work that takes several steps in the scratchpad (`manage_scratchpad`), and "
     "bring it up to date when a step is done or the plan changes."
 )
-"""Seed 000, "The Scratchpad: Evolutionary Planning"."""
 _BY_TOOL = {
     "query_db": RETRIEVAL_GUIDELINES,
     "save_memo": MEMO_GUIDELINES,
@@ -115,7 +113,7 @@ def anchor(state: str) -> str:
 
 
 def rebuild_request(window: str) -> str:
-    """The prompt by which ``rebuild`` has the model derive a new block (seed 000, section 6)."""
+    """The prompt by which ``rebuild`` has the model derive a new block."""
     return (
         "Read the conversation between the lines of equals signs and write the block that records "
         "its present state: nothing else, no introduction. Leave out whatever no longer holds.\n"

@@ -143,7 +143,7 @@ class Timeline:
 
 
 def summary_message(session: str, summary: Summary) -> Message:
-    """A summary as a message of the conversation (seed 004, "History Summary message")."""
+    """A summary as a message of the conversation."""
     text = f"[History Summary]\n{summary.text}"
     return Message(
         id=summary.id,

@@ -1,6 +1,6 @@
 """Tool-result truncation: full while it is needed, short afterwards, never lost.
 
-When a result is written it gets the form that is due (seed 000, "Dynamic Tool Truncation"): in the
+When a result is written it gets the form that is due: in the
 active group the newest five results keep 5000 characters and older ones 1000; in finished groups
 all keep 300. What was sent stays in the form in which it was sent, whatever its age, until bytes
 are rewritten anyway (``context/tiers/rewrites.py``). What was cut is one ``query_db`` call away,

@@ -1,6 +1,6 @@
 """Memory levels: what is kept in full, what as a summary, and for how long.
 
-Seed 002, "Hierarchical Memory" and "Configuration". Permanent holds standing rules and what was
+Permanent holds standing rules and what was
 marked as important; session the summaries of finished tasks; working the recent conversation, and
 summaries of what the current task has compressed; volatile tool output and dead ends.
 """
@@ -16,7 +16,7 @@ _PERCENT = validators.and_(validators.gt(0.0), validators.le(100.0))
 
 
 class Level(IntEnum):
-    """The numbers are the seed's (002:53-74)."""
+    """From the most lasting to the most fleeting; stored as these numbers."""
 
     PERMANENT = 1
     """Always in the context."""
@@ -33,7 +33,7 @@ class Level(IntEnum):
 
 @frozen
 class Budgets:
-    """Token budgets, ages in minutes, and the trigger (seed 002:281-297)."""
+    """Token budgets, ages in minutes, and the trigger."""
 
     permanent: int = field(default=2_000, validator=_POSITIVE)
     session: int = field(default=4_000, validator=_POSITIVE)
@@ -86,7 +86,7 @@ class Budgets:
 
 @frozen
 class Summary:
-    """A summary and its sources (seed 002, table ``summaries``, column ``source_ids``)."""
+    """A summary and its sources."""
 
     id: str
     level: Level

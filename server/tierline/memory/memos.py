@@ -1,8 +1,7 @@
-"""Memos: knowledge that outlives sessions (seed 000, section 7, "Semantic Memo System").
+"""Memos: knowledge that outlives sessions.
 
 A memo is a text with tags. Up to five that fit a prompt are sent with it, as data: labelled as
-notes that may be out of date, each in a fence that it cannot close, never among the instructions
-(bug cases BR-169, BR-171).
+notes that may be out of date, each in a fence that it cannot close, never among the instructions.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MAX_CHARACTERS = 8_000
 """Longer memos are refused: what is that long belongs into a file."""
 MAX_TAGS = 12
 MAX_INJECTED = 5
-"""Seed 000: "automatically injects up to 5 relevant memos"."""
+"""Memos that go along with a prompt, at most."""
 INJECTED_CHARACTERS = 1_200
 """Of one memo that is injected; ``retrieve_memos`` gives the whole."""
 MIN_COVERAGE = 0.2

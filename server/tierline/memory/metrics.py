@@ -1,4 +1,4 @@
-"""How well compression works (seed 002, "Metrics" and "Best Practices" 6)."""
+"""How well compression works."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attrs import define, evolve, field, frozen
 from tierline.memory.levels import Level
 
 POOR_RATIO = 2.0
-"""Seed 002:328: "If < 2x, summaries may be too detailed"."""
+"""A summary that saves less than this factor may be too detailed."""
 
 
 @frozen
@@ -91,7 +91,7 @@ class Stats:
     """Rules and important texts that go to permanent memory when their turns are compressed."""
 
     def lines(self) -> list[str]:
-        """The seed's layout (002:303-319)."""
+        """As text, a line for each figure."""
         percent = round(100 * self.used / max(self.total, 1))
         ratio = f"{self.ratio:.1f}x average" if self.ratio else "nothing compressed yet"
         rows = [

@@ -1,11 +1,11 @@
-"""How important a piece of memory is now (seed 002, "Priority Scoring")."""
+"""How important a piece of memory is now."""
 
 from __future__ import annotations
 
 from attrs import field, frozen
 
 RECENCY, REFERENCES, RELEVANCE, EXPLICIT = 0.3, 0.2, 0.4, 0.1
-"""w1 to w4 (seed 002:111)."""
+"""Weights of the four parts."""
 
 
 def recency(minutes: float) -> float:

@@ -1,4 +1,4 @@
-"""When to compress and when to retrieve, as a table (seed 002:138-146)."""
+"""When to compress and when to retrieve, as a table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Facts:
 
 @frozen
 class Rule:
-    """One row: the seed's words, the test, and what follows."""
+    """One row: the situation in words, the test, and what follows."""
 
     situation: str
     when: Callable[[Facts], bool]

@@ -1,4 +1,4 @@
-"""The memory: levels that a conversation fills turn by turn (seed 002).
+"""The memory: levels that a conversation fills turn by turn.
 
 A function of the log and nothing else: the same turns give the same levels, so nothing of it needs
 to be stored, and it can be built anew at any time. Between two compressions the context only grows
@@ -134,7 +134,7 @@ class Memory:
         """The turns that are in the context word for word."""
         return frozenset(h.turn.id for h in self.held)
 
-    # --- the agent loop (seed 002:330-357) -------------------------------------------------------
+    # --- the agent loop --------------------------------------------------------------------------
 
     def add(self, turn: Turn) -> None:
         """The next turn. Its prompt decides what is compressed before it. What the turn brings

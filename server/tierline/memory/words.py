@@ -36,7 +36,7 @@ def stem(word: str) -> str:
 def terms(text: str) -> tuple[str, ...]:
     """The stems of a text that say what it is about, in order, each once.
 
-    Fillers and stop-words are left out (seed 000, "Stop-Word Pollution"). An identifier counts
+    Fillers and stop-words are left out. An identifier counts
     whole and by its parts (``parse_header``: itself, ``parse``, ``header``); a run of Chinese,
     Japanese or Korean counts by overlapping pairs.
     """

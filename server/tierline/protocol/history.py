@@ -317,7 +317,7 @@ class RecoverResult:
 
 @define
 class AnchorResult:
-    """The STATE block in force (seed 000, "Global Anchor"); empty text for none."""
+    """The STATE block in force; empty text for none."""
 
     text: str
     fields: dict[str, str] = field(factory=dict)

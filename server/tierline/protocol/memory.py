@@ -135,7 +135,7 @@ class MemorySummaryInfo:
 
 @define
 class MemoryStats:
-    """The memory as it is now, also under other strategies (seed 002, "Metrics")."""
+    """The memory as it is now, also under other strategies."""
 
     active: bool
     """The history strategy is ``levels``."""
@@ -156,7 +156,7 @@ class MemoryStats:
     warning: str = ""
     """Summaries are too detailed (under 2x on average); empty if all is well."""
     lines: list[str] = field(factory=list)
-    """The same as text, in the seed's layout."""
+    """The same as text."""
 
 
 CompactionCase: TypeAlias = Literal["truncate", "summarize", "none"]

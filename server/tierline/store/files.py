@@ -1,6 +1,6 @@
 """Log files other than our own: looking into them, and taking over what is good.
 
-Reading never changes a file (bug case BR-144).
+Reading never changes a file.
 """
 
 from __future__ import annotations

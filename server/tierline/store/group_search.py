@@ -1,6 +1,6 @@
 """Full-text search over one conversation's groups, for the ``ranked`` strategy.
 
-Seed 001, "FTS_RANKED Mode": an FTS5 table of groups, ranked by BM25. The table lives in memory and
+An FTS5 table of groups, ranked by BM25. The table lives in memory and
 holds one session only, so that what is rare is measured within the conversation at hand; it is
 brought up to date group by group.
 """

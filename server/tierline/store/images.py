@@ -1,4 +1,4 @@
-"""Images: each stored once, named by the hash of its bytes (seed 004, ``image_refs``)."""
+"""Images: each stored once, named by the hash of its bytes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The index over the history log: derived, incremental, and never the truth.
 
 It remembers up to which byte of the log it has come. Every question is answered after catching up
-from there (bug case BR-161), so a record is found no matter which process wrote it. An index that
+from there, so a record is found no matter which process wrote it. An index that
 is missing, damaged, of another version or of another log is built anew; one that is locked is left
-for later, and callers get what is in the log behind it by other means (BR-157).
+for later, and callers get what is in the log behind it by other means.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_PIECES = 1000
 
 @frozen
 class SessionSummary:
-    """One session in a list (seed 004, "Session Summary"). Times are ISO 8601 UTC."""
+    """One session in a list. Times are ISO 8601 UTC."""
 
     session_id: str
     timestamp: str

@@ -1,8 +1,8 @@
 """The history log: one append-only JSONL file, the truth of every conversation.
 
-Seed 004, "Persistent History Store": one file per workspace; lines that cannot be parsed are
-skipped with a warning. Beyond the seed, several processes may append at once, and no crash, torn
-write, full disk or foreign line ever costs a record that was acknowledged.
+One file per workspace; lines that cannot be parsed are skipped with a warning. Several processes
+may append at once, and no crash, torn write, full disk or foreign line ever costs a record that was
+acknowledged.
 
 Format: UTF-8, one JSON object per physical line, ended by ``\n``. The writer escapes everything
 outside ASCII, so that no separator, no lone surrogate and no cut character can break a line.

@@ -1,7 +1,7 @@
 """What was retrieved for each turn, and what each session holds: one SQLite file of its own.
 
-It ties decisions of the model to the code that it was shown (seed 003, "RetrievalSet" and
-"Feedback + Reflection"). Losing it loses old breakdowns, leases and suggestions, and nothing else.
+It ties decisions of the model to the code that it was shown. Losing it loses old breakdowns, leases
+and suggestions, and nothing else.
 """
 
 from __future__ import annotations

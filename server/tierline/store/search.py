@@ -120,7 +120,7 @@ def search_log(log: HistoryLog, query: Query, *, seconds: float) -> SearchResult
 
 
 def search_messages(messages: Iterable[Message], query: Query) -> SearchResult:
-    """The seed's fallback: the conversation in memory, newest first."""
+    """The fallback: the conversation in memory, newest first."""
     hits: list[Hit] = []
     for message in reversed(list(messages)):
         text = well_formed(full_text(message.content))

@@ -1,7 +1,7 @@
 """HistoryStore: sessions on disk, as the rest of the server sees them.
 
-Seed 004, "Persistent History Store": append, list, search, load; the log is the truth, the index a
-help, images lie beside it. One store per workspace root.
+Append, list, search, load; the log is the truth, the index a help, images lie beside it. One store
+per workspace root.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class HistoryStore:
             return self.timeline()
 
     def restore_newest(self) -> Timeline | None:
-        """Load the session that was used last (seed 004, "Auto-Restore"); None if there is none."""
+        """Load the session that was used last; None if there is none."""
         if self.index.behind() > BULK_BYTES:
             # The index is missing or far behind. It can be built later: one session is found, and
             # read, without it.
@@ -292,7 +292,7 @@ class HistoryStore:
         """Case-insensitive search; an empty query finds nothing.
 
         Falls back to ``memory``, the conversation in memory, if the store finds nothing or cannot
-        be read (seed 004, "Search Fallback").
+        be read.
         """
         wanted = Query(query, role, session_id, limit)
         try:
@@ -340,7 +340,7 @@ class HistoryStore:
     def maintain(self, seconds: float = 0.5) -> bool:
         """Idle work: catch up and extend the trigram index. True if nothing is left to do.
 
-        The log is never rewritten (bug case BR-152).
+        The log is never rewritten.
         """
         state = self.index.catch_up()
         return self.index.deepen(seconds, now=time.monotonic) and not state.behind

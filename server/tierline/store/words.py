@@ -2,8 +2,8 @@
 
 SQLite's ``unicode61`` takes a run of Chinese, Japanese or Korean as one word. Here such runs are
 indexed as overlapping pairs of characters, and text of other scripts glued to them stands alone, so
-that parts are found (bug case BR-155). A query never reaches FTS5's own syntax: it is cut into
-words, and each is quoted (BR-153).
+that parts are found. A query never reaches FTS5's own syntax: it is cut into
+words, and each is quoted.
 """
 
 from __future__ import annotations

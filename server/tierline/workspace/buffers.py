@@ -119,7 +119,7 @@ def _values(held: Held) -> list[Any]:
 
 
 def _source(document: DocumentLike) -> str | None:
-    """The text; pygls reads the disk for a document without one, which may fail (BR-096)."""
+    """The text; pygls reads the disk for a document without one, which may fail."""
     try:
         return document.source
     except (OSError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
 """Pictures: told by their first bytes, measured, and checked before anything is stored or sent.
 
 A picture that a provider refuses makes every later request fail, as it stays in the history; so the
-checks come first (BR-186). The limits are the strictest of the supported providers (Anthropic's
+checks come first. The limits are the strictest of the supported providers (Anthropic's
 vision documentation): 5 MiB of base64 and 8000 pixels a side. Too large a picture is refused with
 a notice, not shrunk: that would take an image library of 7 MB (Pillow) in a language server, and
 the client can draw the picture smaller with what a browser has.

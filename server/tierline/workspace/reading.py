@@ -19,7 +19,7 @@ _HEAD = 64 * 1024
 
 Signature = tuple[int, int, int, int, int]
 """(device, inode, size, mtime_ns, ctime_ns): equal as long as nobody wrote to the file. The change
-time cannot be set back, so that a rewrite with equal size and restored mtime shows (BR-120)."""
+time cannot be set back, so that a rewrite with equal size and restored mtime shows."""
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Symbol cards and touchpoints (seed 003): a symbol in a few lines, as a hook to ask for more."""
+"""Symbol cards and touchpoints: a symbol in a few lines, as a hook to ask for more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tierline.context.showing import shown_name
 
 CARD_PREFIX = "card:"
 SNIPPET_LINES = 5
-"""Lines of a card's snippet (seed 003, "Symbol Card")."""
+"""Lines of a card's snippet."""
 MAX_LINE = 200
 
 

@@ -1,4 +1,4 @@
-"""Query clusters: phases of a conversation, told by the words of its prompts (seed 003).
+"""Query clusters: phases of a conversation, told by the words of its prompts.
 
 "If the cosine similarity between the new query's embedding and the current cluster's centroid is
 below a threshold: a new cluster, else the same." The embedding is a bag of hashed words: it needs

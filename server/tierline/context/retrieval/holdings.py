@@ -1,4 +1,4 @@
-"""Pins, leases, promotion and activation of cards (seed 003).
+"""Pins, leases, promotion and activation of cards.
 
 A card that is retrieved is *ephemeral*: a hook, gone with its turn. One that the conversation uses
 (the model quotes it or asks for its body, the user names it) is *leased*: after the first use for

@@ -2,7 +2,7 @@
 
 A block is a function of the files that it shows and of nothing else. Which files are shown is
 chosen once, by their rank in the reference graph, and stays; so an edit changes the block of its
-folder and no other byte (seed 004, "Symbol map"; seed 003, "Orientation Scaffold").
+folder and no other byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""RetrievalSet: what was found for one turn, with where, how well and why (seed 003)."""
+"""RetrievalSet: what was found for one turn, with where, how well and why."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ MAX_DOC = 400
 
 @frozen
 class Symbol:
-    """A definition (seed 003, "Symbol Card")."""
+    """A definition."""
 
     name: str
     kind: str

@@ -432,7 +432,7 @@ TREE_PREFIX = "tree:"
 
 
 def place_of(item: Item | Piece) -> int:
-    """Order of documents where nothing else decides (seed 004, "Prompt Assembly"): map, tree,
+    """Order of documents where nothing else decides: map, tree,
     pages, files; then memos and STATE, which change most.
     """
     if item.key.startswith(TREE_PREFIX):

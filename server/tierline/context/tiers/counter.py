@@ -1,6 +1,6 @@
 """The policy ``counter``: items climb tiers by the number of requests at which they stood still.
 
-The policy of seed 004 (AC-DC). Every tracked item has N, the number of consecutive requests with an
+Every tracked item has N, the number of consecutive requests with an
 unchanged hash. It begins in the active part with N = 0 and climbs to L3 at 3, L2 at 6, L1 at 9 and
 L0 at 12, but only into a tier that is broken at this request anyway, or empty. One breakpoint ends
 each tier.

@@ -1,6 +1,6 @@
 """One section order for every request: instructions, map, files, conversation, prompt.
 
-The plain way (seed 004, "Prompt Assembly (non-tiered)"), kept as a choice for providers whose cache
+The plain way, kept as a choice for providers whose cache
 does not matter and as the yardstick of the benchmark: whatever changes takes everything behind it
 out of the cache.
 """

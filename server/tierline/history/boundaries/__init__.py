@@ -1,5 +1,4 @@
-"""Topic boundaries: where a conversation turned to something else (seed 004, "Topic Boundary
-Detection"; design, section 8).
+"""Topic boundaries: where a conversation turned to something else.
 
 Two detectors, one result. :mod:`~tierline.history.boundaries.local` needs no model,
 :mod:`~tierline.history.boundaries.model` makes the prompt for one and reads its answer.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from attrs import field, frozen, validators
 
 CONFIDENT = 0.5
-"""A boundary counts from this confidence on (seed 004, "Compaction Cases")."""
+"""A boundary counts from this confidence on."""
 UNSURE = (0.25, 0.75)
 """Confidence of the local detector within which the mode ``auto`` asks a model as well."""
 
 
 @frozen
 class TopicBoundary:
-    """Where a new topic begins (seed 004, "Output")."""
+    """Where a new topic begins."""
 
     boundary_index: int | None = None
     """Index of the first message of the new topic; None for no boundary."""

@@ -1,5 +1,4 @@
-"""The model detector's prompt, and a lenient reader of its answer (seed 004, "Topic Boundary
-Detection", "Testing: Topic Detector").
+"""The model detector's prompt, and a lenient reader of its answer.
 
 The request itself is the session's business. Whatever comes back, reading it never raises: what
 cannot be used is the safe default.

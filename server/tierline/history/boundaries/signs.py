@@ -24,7 +24,7 @@ _LONG_WORD = re.compile(r"\S{200,}")
 
 
 class Work(StrEnum):
-    """Kinds of work (seed 004: "Change in work type")."""
+    """Kinds of work."""
 
     DEBUG = "debugging"
     TEST = "testing"

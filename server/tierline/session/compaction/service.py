@@ -1,7 +1,7 @@
 """Compaction as a service: off the request path, one at a time, and harmless when it fails.
 
 Half a second after a reply, if history has grown beyond its trigger, the older part is replaced by
-a summary, or dropped where the topic changed (seed 004, "History Compaction"). The log is only
+a summary, or dropped where the topic changed. The log is only
 appended to: a compaction is an event, which can be taken back.
 """
 

@@ -114,8 +114,7 @@ class Conversation:
         """Messages of whole turns as clients see them, by id. ``now`` is their session, if it is
         not the current one.
 
-        All parts of a turn have the same weight: that of its newest request (seed 000, "Intra-Turn
-        Consistency").
+        All parts of a turn have the same weight: that of its newest request.
         """
         known = list(messages)
         now = now or self.timeline()
@@ -181,8 +180,8 @@ class Conversation:
     ) -> tuple[Message, str]:
         """Write a reply durably, whole or as far as it came. Returns as ``add_user`` does.
 
-        A STATE block is taken out of a complete reply and written down beside it, as an event
-        (seed 000, "State Persistence and Extraction"). ``cut`` says that the reply ended at the
+        A STATE block is taken out of a complete reply and written down beside it,
+        as an event. ``cut`` says that the reply ended at the
         output limit: its block may lack its end, so the one before stays in force.
         """
         state = unfinished = None
@@ -305,7 +304,7 @@ class Conversation:
         return (await self._write(event))[1]
 
     async def restore_newest(self) -> Timeline | None:
-        """Take up the session that was used last (seed 004, "Auto-Restore on Startup")."""
+        """Take up the session that was used last."""
         return await asyncio.to_thread(self.store.restore_newest)
 
     async def open(self, session_id: str = "") -> Timeline:

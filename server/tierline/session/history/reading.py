@@ -16,7 +16,7 @@ _LINE = 100
 
 
 def turn(group_id: str, messages: Sequence[Message], states: Mapping[str, str]) -> str:
-    """Everything of a turn in Markdown (seed 000, ``/message show``): nothing is shortened."""
+    """Everything of a turn in Markdown: nothing is shortened."""
     lines = [f"# Turn {group_id}", ""]
     for message in messages:
         weight = f" · {message.tokens:,} tokens" if message.tokens else ""

@@ -38,7 +38,7 @@ _PLANS = 1000
 
 
 class HistoryService:
-    """Seed 004's RPC methods, and seed 000's commands. The log is only ever appended to."""
+    """The requests `history/…`. The log is only ever appended to."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class HistoryService:
         )
 
     async def compare(self, params: p.BranchCompareParams) -> p.BranchComparison:
-        """Two branches: their own turns, and how their newest requests differ (seed 003)."""
+        """Two branches: their own turns, and how their newest requests differ."""
         now = self._conversation.timeline()
         a, b = params.a, params.b or now.branch
         for name in (a, b):

@@ -1,6 +1,6 @@
 """The Global Anchor: the STATE block that the model keeps, and how it gets into the context.
 
-Seed 000, section 3. The block is taken from each reply (``Conversation.add_assistant``), is an item
+The block is taken from each reply (``Conversation.add_assistant``), is an item
 of every later request, and can be derived anew from the window (``rebuild``).
 """
 
@@ -138,8 +138,7 @@ def note_items(
     volatile: bool,
     count: Callable[[object], int],
 ) -> list[Item]:
-    """History guidelines, Global Anchor and scratchpad as items of a request (seed 000, "The
-    Context Layers Approach").
+    """History guidelines, Global Anchor and scratchpad as items of a request.
 
     ``tools``: names of what the model can call. ``volatile`` puts the two notes behind everything
     that is cached, for policies that would rewrite the conversation whenever one of them changes;

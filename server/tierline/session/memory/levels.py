@@ -124,7 +124,7 @@ class MemoryService:
         return self._shown(memory)
 
     async def compress(self, params: p.NoParams) -> p.MemoryStats:
-        """Compress working memory now, whatever its age (seed 002:234, "Force compression").
+        """Compress working memory now, whatever its age.
 
         It is an event in the log; the originals stay there.
         """
@@ -138,7 +138,7 @@ class MemoryService:
         return await self.stats(params)
 
     async def add(self, role: str, text: str, *, important: bool = False) -> str:
-        """Append a message without asking a model (seed 002:225-226). Returns its id.
+        """Append a message without asking a model. Returns its id.
 
         A prompt or a system message begins a turn, a reply or a tool's output belongs to the newest
         one. Tool output is written as a call with its result, as every provider wants them.

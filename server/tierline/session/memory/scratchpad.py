@@ -1,4 +1,4 @@
-"""The scratchpad of the session (seed 000, section 4): for the user, and as the model's tool."""
+"""The scratchpad of the session: for the user, and as the model's tool."""
 
 from __future__ import annotations
 

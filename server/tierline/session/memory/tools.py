@@ -17,9 +17,7 @@ from tierline.tools.registry import Call, Output, Tool
 def note_tools(
     conversation: Conversation, scratchpad: ScratchpadService, memos: MemoService
 ) -> Iterator[Tool]:
-    """``query_db``, ``manage_scratchpad``, ``save_memo``, ``retrieve_memos`` (seed 000, sections 4,
-    5 and 7).
-    """
+    """``query_db``, ``manage_scratchpad``, ``save_memo``, ``retrieve_memos``."""
 
     async def query(call: Call) -> Output:
         index = conversation.store.index

@@ -210,7 +210,7 @@ def signals_of(snapshot: Snapshot) -> dict[str, Signals]:
 
 
 def selection_of(strategy: str, window: int) -> str:
-    """A window that was set means that it is wanted (seed 000, ``/context window N``)."""
+    """A window that was set means that it is wanted."""
     return "window" if strategy == "full" and window > 0 else strategy
 
 

@@ -244,9 +244,7 @@ class Composer:
         )
 
     async def purge_history(self) -> None:
-        """Compaction has rewritten the conversation: the stability policy forgets it (seed 004,
-        "Integration with Cache Stability").
-        """
+        """Compaction has rewritten the conversation: the stability policy forgets it."""
         session_id = self._conversation.session_id
         kept = self._sent.get(session_id)
         facts = self._models.facts()

@@ -1,4 +1,4 @@
-"""The budget meter's line under a prompt (seed 003, "Budget Meter")."""
+"""The budget meter's line under a prompt."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ SUGGEST = ToolSpec(
 
 
 def code_tools(retrieval: RetrievalService) -> Iterator[Tool]:
-    """``request_code_context`` and ``suggest_pins`` (seed 003, lines 115-119 and 215-220)."""
+    """``request_code_context`` and ``suggest_pins``."""
 
     async def code(call: Call) -> Output:
         wanted = call.arguments

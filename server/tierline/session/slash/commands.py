@@ -1,7 +1,7 @@
 """Commands that are typed into the chat: ``/undo``, ``/context window 5`` and so on.
 
-Seed 000, "Commands Reference", and what goes with it. One table for every client: an editor sends
-the line to ``tierline/chat/command`` and shows the answer.
+One table for every client: an editor sends the line
+to ``tierline/chat/command`` and shows the answer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def run(session: Session, params: p.CommandParams) -> p.CommandResult:
     """
     text = params.text.strip().removeprefix("/")
     words = text.split()
-    if words and words[0].lower() == "messages":  # seed 000:200, an alias
+    if words and words[0].lower() == "messages":  # an alias
         text = f"message {text[len('messages') :].strip() or 'list'}"
         words = text.split()
     for command in sorted(COMMANDS, key=lambda c: -len(c.words.split())):

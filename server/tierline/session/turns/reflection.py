@@ -1,5 +1,4 @@
-"""Reflection: what a turn was given, what it did, and what came of it (seed 003, "Feedback +
-Reflection").
+"""Reflection: what a turn was given, what it did, and what came of it.
 
 One event per turn in the log: plans, retrieval set, requests with estimate against actual, tool
 trace, edits and their decisions, outcome. The index holds it like any event, so it is rebuilt with

@@ -1,6 +1,6 @@
 """The rounds of one turn: request, stream, run what the model calls, ask again, until it is done.
 
-Seed 003: Intent → Context → Action → Feedback → Reflection. Every request of a turn is composed
+Every request of a turn is composed
 anew, so the budget is enforced before each of them, not once per turn. Every reply and every result
 is in the history before anything else happens; a call whose run was cut short has a result that
 says so, because providers refuse a conversation in which a call stays open.
