@@ -50,7 +50,7 @@ class ProviderConfig:
     """How much the model is to think before it answers, if it can be told; auto leaves it to the
     model. Thinking is paid for as output."""
     use_local_server: bool = False
-    """Use an Ollama or LM Studio server found on this machine without asking."""
+    """Use an Ollama, LM Studio or llama.cpp server found on this machine without asking."""
     stall_seconds: float = field(default=60.0, validator=_POSITIVE)
     """Give up when nothing has arrived for this long in the middle of a reply."""
     first_byte_seconds: float = field(default=300.0, validator=_POSITIVE)

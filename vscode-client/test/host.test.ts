@@ -5,7 +5,7 @@ import { ChatView } from '../src/extension/chatView';
 import { Decorations } from '../src/extension/decorations';
 import type { VirtualDocuments } from '../src/extension/documents';
 import { Files } from '../src/extension/files';
-import { Keys } from '../src/extension/keys';
+import { type KeyOwner, Keys, ownersOf } from '../src/extension/keys';
 import { Models } from '../src/extension/models';
 import { Notes } from '../src/extension/notes';
 import type { ServerController } from '../src/extension/server/controller';
@@ -17,6 +17,7 @@ import { nest } from '../src/extension/settings';
 import { SlashCommands } from '../src/extension/slash';
 import { breakdown, StatusBar } from '../src/extension/statusBar';
 import { readyFor } from '../src/extension/waiting';
+import { ModelWays } from '../src/extension/ways';
 import type { WorkspaceFiles } from '../src/extension/workspaceFiles';
 import type { Event, EventBody, KeyCheckResult, ProviderInfo, SessionInfo } from '../src/protocol';
 import type { Connection, ToWebview } from '../src/shared/messages';
@@ -393,7 +394,10 @@ describe('keys', () => {
       },
       onDidChange: changes.event,
     } as unknown as vscode.SecretStorage;
-    server.answers['tierline/provider/setKey'] = () => state().provider;
+    server.answers['tierline/provider/setKey'] = () => ({
+      ...state().provider,
+      origin: 'service',
+    });
     let outcome: KeyCheckResult = { outcome: 'ok', message: 'It is good.', models: [] };
     server.answers['tierline/provider/checkKey'] = () => outcome;
     const openRouter = {
@@ -466,6 +470,29 @@ describe('keys', () => {
   });
 });
 
+describe('a pasted key', () => {
+  const known = [
+    { id: 'anthropic', label: 'Anthropic', prefix: 'sk-ant-' },
+    { id: 'openai', label: 'OpenAI', prefix: 'sk-' },
+    { id: 'openrouter', label: 'OpenRouter', prefix: 'sk-or-' },
+    { id: 'deepseek', label: 'DeepSeek', prefix: 'sk-' },
+    { id: 'gemini', label: 'Google Gemini', prefix: '' },
+    { id: 'groq', label: 'Groq', prefix: 'gsk_' },
+  ] as KeyOwner[];
+  it.each([
+    ['sk-ant-api03-x', ['anthropic']],
+    ['sk-or-v1-x', ['openrouter']],
+    ['sk-proj-x', ['openai']],
+    ['gsk_x', ['groq']],
+    ['AIzaSy', ['gemini']],
+    // Another provider would see it if it were tried there: the user is asked.
+    ['sk-0123', ['openai', 'deepseek', 'gemini']],
+    ['0123', ['gemini']],
+  ])('%s is known by how it begins, or its owner is asked for', (key, owners) => {
+    expect(ownersOf(key, known).map(({ id }) => id)).toEqual(owners);
+  });
+});
+
 describe('a model server that was found on this machine', () => {
   const found: ProviderInfo = {
     ...state().provider,
@@ -493,6 +520,32 @@ describe('a model server that was found on this machine', () => {
     await new Models(session, memory, log).offerFound();
     expect(server.asked.at(-1)).toEqual(consent);
     expect(vscode.window.showInformationMessage).toHaveBeenCalledTimes(1);
+  });
+
+  it('is taken with one click on the first page, which asks no second time', async () => {
+    server.answers['tierline/provider/list'] = () => ({
+      providers: [{ ...found, model: 'qwen', models: ['qwen', 'llama'] }],
+      presets: [],
+    });
+    const memory = memento();
+    const models = new Models(session, memory, log);
+    const ways = new ModelWays(session, { paste: async () => true }, models);
+    expect(await ways.list()).toEqual({
+      servers: [{ name: 'Ollama', baseUrl: found.baseUrl, model: 'qwen', more: 1 }],
+      editor: [],
+      embedded: false,
+    });
+    models.onPage = () => true;
+    await models.offerFound();
+    expect(server.count('tierline/provider/select')).toBe(0);
+    await ways.take({ type: 'way', way: 'server', name: found.baseUrl });
+    expect(server.asked.at(-1)).toEqual([
+      'tierline/provider/select',
+      { name: 'Ollama', model: 'qwen', consent: true, baseUrl: found.baseUrl },
+    ]);
+    await ways.take({ type: 'way', way: 'embedded', name: '' });
+    expect(fake.commands.executeCommand).toHaveBeenCalledWith('tierline.installModel');
+    expect(vscode.window.showInformationMessage).not.toHaveBeenCalled();
   });
 
   it('is not asked about when a key has been given', async () => {

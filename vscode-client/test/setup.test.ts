@@ -7,7 +7,11 @@ import {
   CancelledError,
   type Cause,
   InstallError,
+  PIP,
   type Progress,
+  saysProgress,
+  stepOf,
+  withProgress,
 } from '../src/extension/server/pip';
 import type { Interpreter } from '../src/extension/server/python';
 import { explainFailure, install, words } from '../src/extension/server/setup';
@@ -48,7 +52,7 @@ it('shows each step in the notification and in the view, and can be cancelled', 
 it.each([
   ['network', 'cannot be reached', 'PIP_INDEX_URL'],
   ['certificate', 'certificate', 'PIP_CERT'],
-  ['disk', 'disk is full', '600 MB'],
+  ['disk', 'disk is full', '300 MB'],
   ['permission', 'it broke', 'written to'],
   ['other', 'it broke', 'The log says more'],
 ] as [Cause, string, string][])('explains a failure by its cause: %s', (cause, says, advice) => {
@@ -75,9 +79,34 @@ it('says what is wrong with the Python that was found, or that there is none', (
   );
 });
 
+it('shows how far a download is, each per cent once', async () => {
+  const steps: string[] = [];
+  const context = {
+    log,
+    closing: new AbortController().signal,
+    installing: (text: string) => steps.push(text),
+  };
+  const making = environment(async (progress) => {
+    progress.step({ code: 'model' });
+    for (const bytes of [0, 1, 50, 50, 100]) progress.step({ code: 'far', bytes, of: 100 });
+    return 'python';
+  });
+  await install(making, {} as Interpreter, source, context);
+  const model = 'downloading the embedded model (132 MB)';
+  expect(steps).toEqual([model, ...[0, 1, 50, 100].map((percent) => `${model}: ${percent} %`)]);
+  expect(stepOf('Progress 5 of 10')).toEqual({ code: 'far', bytes: 5, of: 10 });
+  expect(['pip 24.1 from x', 'pip 25.0', 'pip 23.3.1', ''].map(saysProgress)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(withProgress(PIP)).toContain('raw');
+});
+
 it('has words for every step', () => {
   for (const code of [
-    ...(['waiting', 'creating', 'server', 'withoutModel', 'model'] as const),
+    ...(['waiting', 'creating', 'server', 'model'] as const),
     ...(['installing', 'checking', 'retrying'] as const),
   ]) {
     expect(words({ code })).not.toBe('');

@@ -228,8 +228,58 @@ describe('the end of a conversation', () => {
 
 describe('a conversation', () => {
   it('teaches in three lines while it is empty', () => {
-    page.ready();
+    page.ready({ provider: { ...state().provider, origin: 'service' } });
     expect(page.root.querySelectorAll('[data-testid=empty] li')).toHaveLength(3);
+  });
+
+  it('begins with the ways to a model while only the embedded one could answer', () => {
+    page.ready();
+    expect(page.last('ways')).toBeDefined();
+    page.receive({
+      type: 'ways',
+      ways: {
+        servers: [{ name: 'Ollama', baseUrl: 'http://127.0.0.1:11434/v1', model: 'qwen', more: 2 }],
+        editor: ['copilot/gpt'],
+        embedded: false,
+      },
+    });
+    const titles = [...page.root.querySelectorAll('.way-title')].map((one) => one.textContent);
+    expect(titles).toEqual([
+      'Paste an API key',
+      'Use Ollama on this machine',
+      'Use copilot/gpt of the editor',
+      'Try without a key',
+    ]);
+    expect(page.get('[data-testid=way-embedded]').textContent).toContain('132 MB');
+    page.click('[data-testid=way-server]');
+    const server = { type: 'way', way: 'server', name: 'http://127.0.0.1:11434/v1' };
+    expect(page.last('way')).toEqual(server);
+    page.click('[data-testid=way-key]');
+    expect(page.last('way')).toEqual({ type: 'way', way: 'key', name: '' });
+    page.emit({
+      kind: 'providerChanged',
+      provider: { ...state().provider, name: 'openai', origin: 'service' },
+    });
+    expect(page.has('[data-testid=start]')).toBe(false);
+  });
+
+  it('says of each answer of the embedded model whose it is, and leads to better ones', () => {
+    page.ready({
+      messages: [
+        message('u'),
+        message('a', { role: 'assistant', text: 'Hm.', embedded: true }),
+        message('b', { role: 'assistant', text: 'Well.' }),
+      ],
+    });
+    expect(page.root.querySelectorAll('[data-testid=embedded-line]')).toHaveLength(1);
+    page.click('[data-testid=embedded-line] button');
+    expect(page.has('[data-testid=way-key]')).toBe(true);
+    expect(page.has('[data-testid=message]')).toBe(false);
+    page.emit({
+      kind: 'providerChanged',
+      provider: { ...state().provider, name: 'openai', origin: 'service' },
+    });
+    expect(page.root.querySelectorAll('[data-testid=message]')).toHaveLength(3);
   });
 
   it('shows what a reply took, and leads from there to the prompt cache', () => {
@@ -700,7 +750,7 @@ describe('what surrounds the conversation', () => {
     expect(page.get('[data-testid=context-mode]').textContent).toBe('CTX: Light');
     expect(page.get('[data-testid=budget-summary]').textContent).toBe('920 / 1k92 %');
     expect(page.get('[data-testid=budget-summary]').className).toContain('error');
-    expect(page.get('[data-testid=provider-chip]').textContent).toBe('local · small');
+    expect(page.get('[data-testid=provider-chip]').textContent).toBe('Local · small');
     for (const id of ['context-mode', 'budget-summary', 'provider-chip', 'new-session'])
       page.click(`[data-testid=${id}]`);
     expect(page.sent.slice(-4).map((one) => one.type)).toEqual([

@@ -245,6 +245,8 @@ class ChatMessage:
     """Id of the compaction that stands for it: it is shown, but no longer sent."""
     compaction: Literal["", "truncate", "summarize"] = ""
     """Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes."""
+    embedded: bool = False
+    """At a reply: the embedded model wrote it, which is small."""
 
 
 @define

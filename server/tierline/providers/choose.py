@@ -26,7 +26,7 @@ from tierline.providers.registry import (
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.transport import Endpoint
 
-LOOPBACK_SERVERS = (("Ollama", 11434), ("LM Studio", 1234))
+LOOPBACK_SERVERS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
 _PROBE_SECONDS = 0.5
 _PROBE_BYTES = 1_000_000
 
@@ -158,7 +158,7 @@ def choose(  # noqa: PLR0911 - one line per way
             "unavailable",
             "There is no language model to ask.",
             "Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, or the command that stores one); or run "
-            f"Ollama or LM Studio on this machine; or install the embedded model with {INSTALL} "
+            f"Ollama, LM Studio or llama.cpp on this machine; or install the embedded model with {INSTALL} "
             f"and a GGUF file. {error.message}{hint}",
         ) from error
 

@@ -14,6 +14,7 @@ import { describeError } from './server/errors';
 import type { Session } from './session';
 import type { Sessions } from './sessions';
 import type { SlashCommands } from './slash';
+import type { ModelWays } from './ways';
 import { webviewPage } from './webviewPage';
 import type { WorkspaceFiles } from './workspaceFiles';
 
@@ -62,6 +63,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** For what stands between the chat and the editor; set before the chat is shown. */
   edits: Pick<Edits, 'act'> = { act: () => Promise.resolve() };
+  ways: Pick<ModelWays, 'list' | 'take'> | null = null;
 
   get visible(): boolean {
     return this.view?.visible === true;
@@ -238,6 +240,13 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case 'openAttached':
         await this.openAttached(message.messageId, message.index);
+        return;
+      case 'ways':
+        if (this.ways !== null) this.post({ type: 'ways', ways: await this.ways.list() });
+        return;
+      case 'way':
+        await this.ways?.take(message);
+        if (this.ways !== null) this.post({ type: 'ways', ways: await this.ways.list() });
         return;
       case 'complete':
         this.post({

@@ -1,6 +1,7 @@
 /** API keys: kept in the editor's secret storage, handed to the server in memory, never in settings. */
 import * as vscode from 'vscode';
-import type { ProviderKeyParams } from '../protocol';
+import type { ProviderInfo, ProviderKeyParams } from '../protocol';
+import { isUnserved } from '../shared/ways';
 import * as notify from './notify';
 import type { ServerController } from './server/controller';
 import { describeError } from './server/errors';
@@ -64,11 +65,40 @@ export class Keys implements vscode.Disposable {
         /\s/.test(text.trim()) ? t('A key has no blanks in it.') : undefined,
     });
     const key = value?.trim();
+    return key ? await this.keep(owner, key, baseUrl) : false;
+  }
+
+  /** Ask for a key of any provider; it is asked whose it is only where the key does not say so. */
+  async paste(): Promise<boolean> {
+    const t = vscode.l10n.t;
+    const value = await vscode.window.showInputBox({
+      title: t('Paste an API key'),
+      prompt: t('It is tried at once, and kept in VS Code’s secret storage on this machine.'),
+      placeHolder: 'sk-ant-…, sk-…, AIza…, gsk_…',
+      password: true,
+      ignoreFocusOut: true,
+      validateInput: (text) =>
+        /\s/.test(text.trim()) ? t('A key has no blanks in it.') : undefined,
+    });
+    const key = value?.trim();
     if (!key) return false;
+    const owners = ownersOf(key, await this.all());
+    const owner =
+      owners.length === 1 ? owners[0] : await this.choose(t('Whose key is this?'), owners);
+    return owner !== undefined && (await this.keep(owner, key, ''));
+  }
+
+  /** Try a key and store it; from then on its provider answers if none better did. */
+  private async keep(owner: KeyOwner, key: string, baseUrl: string): Promise<boolean> {
     if (!(await this.good(owner, key, baseUrl))) return false;
     await this.remember(owner);
     await this.secrets.store(name(owner.id), key);
-    void notify.info(t('The {0} key is stored.', owner.label));
+    void notify.info(vscode.l10n.t('The {0} key is stored.', owner.label));
+    if (!this.server.ready) return true;
+    const now = await this.send(owner.id);
+    if (now !== null && isUnserved(now)) {
+      await this.server.request('tierline/provider/select', { name: owner.id, model: '' });
+    }
     return true;
   }
 
@@ -118,7 +148,11 @@ export class Keys implements vscode.Disposable {
     if (!this.server.ready) return known;
     try {
       const { presets } = await this.server.request('tierline/provider/list', {});
-      const more = presets.filter(({ own, name: id }) => !own && !known.some((k) => k.id === id));
+      // An address with a gap in braces cannot be asked yet.
+      const more = presets.filter(
+        ({ own, name: id, baseUrl }) =>
+          !own && !baseUrl.includes('{') && !known.some((k) => k.id === id),
+      );
       return [
         ...known,
         ...more.map((row) => ({ id: row.name, label: row.title, prefix: row.keyPrefix })),
@@ -152,12 +186,14 @@ export class Keys implements vscode.Disposable {
     return (await vscode.window.showQuickPick(items, { title }))?.owner;
   }
 
-  private async send(owner: Owner): Promise<void> {
+  /** Who answers now; null if the server did not take it. */
+  private async send(owner: Owner): Promise<ProviderInfo | null> {
     try {
       const key = (await this.secrets.get(name(owner))) ?? '';
-      await this.server.request('tierline/provider/setKey', { provider: owner, key });
+      return await this.server.request('tierline/provider/setKey', { provider: owner, key });
     } catch (error) {
       this.log.warn(`provider/setKey ${owner}: ${describeError(error).message}`);
+      return null;
     }
   }
 }
@@ -166,4 +202,23 @@ const PREFIX = 'tierline.key.';
 
 function name(owner: Owner): string {
   return PREFIX + owner;
+}
+
+/** How keys begin whose provider's table row does not say so. */
+const TELLING: readonly [string, string][] = [
+  ['sk-proj-', 'openai'],
+  ['sk-svcacct-', 'openai'],
+  ['AIza', 'gemini'],
+];
+
+/** Whose a key may be, by how it begins; everybody if that says nothing. Never tried elsewhere. */
+export function ownersOf(key: string, known: readonly KeyOwner[]): KeyOwner[] {
+  const told = TELLING.find(([prefix]) => key.startsWith(prefix))?.[1];
+  const named = known.filter(({ id }) => id === told);
+  if (named.length > 0) return named;
+  const fits = known.filter(({ prefix }) => prefix !== '' && key.startsWith(prefix));
+  const longest = Math.max(0, ...fits.map(({ prefix }) => prefix.length));
+  const best = fits.filter(({ prefix }) => prefix.length === longest);
+  // "sk-" begins the keys of many, also of some that do not say so.
+  return longest > 'sk-'.length ? best : [...best, ...known.filter(({ prefix }) => prefix === '')];
 }

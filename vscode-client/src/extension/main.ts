@@ -28,6 +28,7 @@ import { SettingsCheck } from './settings';
 import { SlashCommands } from './slash';
 import { StatusBar } from './statusBar';
 import { readyFor } from './waiting';
+import { ModelWays } from './ways';
 import { openWalkthrough, welcome } from './welcome';
 import { WorkspaceFiles } from './workspaceFiles';
 
@@ -66,6 +67,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const editorModels = new LanguageModels();
   const edits = new Edits(session, chat);
   chat.edits = edits;
+  chat.ways = new ModelWays(session, keys, models);
+  models.onPage = () => chat.visible && (session.model?.messages.length ?? 0) === 0;
   controller.onClient = (client) => {
     editorModels.attach(client);
     edits.attach(client);

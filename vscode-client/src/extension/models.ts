@@ -8,6 +8,8 @@ import { providerLabel, type Session } from './session';
 
 const AGREED = 'tierline.agreedServers';
 const REFUSED = 'tierline.refusedServers';
+/** The editor's model that was taken on the first page; taken again in the next window. */
+const EDITORS = 'tierline.editorModel';
 
 interface Item extends vscode.QuickPickItem {
   run?: () => Thenable<unknown>;
@@ -15,6 +17,9 @@ interface Item extends vscode.QuickPickItem {
 
 export class Models {
   private asking = false;
+
+  /** Whether the first page, which offers them itself, is in view. */
+  onPage: () => boolean = () => false;
 
   constructor(
     private readonly session: Session,
@@ -223,6 +228,29 @@ export class Models {
     }
   }
 
+  /** A server on this machine, by its address; the click on its name is the consent. */
+  async useFound(baseUrl: string): Promise<void> {
+    const found = (await this.listed()).find((one) => one.baseUrl === baseUrl);
+    if (found === undefined) {
+      void notify.warning(vscode.l10n.t('{0} does not answer any more.', baseUrl));
+      return;
+    }
+    await this.remember(AGREED, REFUSED, baseUrl);
+    await this.choose(found, found.model, true);
+  }
+
+  /** One of the editor's own models, now and in later windows. */
+  async useEditors(model: string): Promise<void> {
+    const provider = (await this.listed()).find(({ origin }) => origin === 'editor');
+    if (provider === undefined) return;
+    await this.memory.update(EDITORS, model);
+    await this.choose(provider, model);
+  }
+
+  private async listed(): Promise<ProviderInfo[]> {
+    return (await this.session.server.request('tierline/provider/list', {})).providers;
+  }
+
   /** After a connection: a server that waits for consent gets what the user said before, or asks. */
   async offerFound(): Promise<void> {
     if (this.asking) return;
@@ -231,11 +259,17 @@ export class Models {
       const { providers } = await this.session.server.request('tierline/provider/list', {});
       // Whoever has chosen a provider or given a key needs no other.
       if (providers.some(({ active, takesKey }) => active && takesKey)) return;
+      const editors = providers.find(({ origin }) => origin === 'editor');
+      const taken = this.memory.get<string>(EDITORS, '');
+      if (taken !== '' && editors?.models.includes(taken)) {
+        await this.choose(editors, taken);
+        return;
+      }
       for (const provider of providers.filter((candidate) => candidate.needsConsent)) {
         if (this.kept(REFUSED).includes(provider.baseUrl)) continue;
         if (this.kept(AGREED).includes(provider.baseUrl)) {
           await this.choose(provider, '', true);
-        } else await this.ask(provider);
+        } else if (!this.onPage()) await this.ask(provider);
       }
     } catch (error) {
       this.log.debug(`provider/list: ${describeError(error).message}`);

@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import type { Event, State } from '../protocol';
 import { IMAGE_TYPES, MAX_IMAGE_BASE64, MAX_IMAGES } from './images';
 import type { Snapshot } from './model';
+import { way, ways } from './ways';
 
 const MAX_TEXT = 2_000_000;
 const MAX_NAME = 4_096;
@@ -48,6 +49,9 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('cycleMode') }),
   v.strictObject({ type: v.literal('selectModel') }),
   v.strictObject({ type: v.literal('setApiKey') }),
+  /** The first page asks which ways to a model there are; comes back as ``ways``. */
+  v.strictObject({ type: v.literal('ways') }),
+  way,
   v.strictObject({ type: v.literal('showBudget') }),
   v.strictObject({ type: v.literal('showTurn'), groupId: name }),
   v.strictObject({ type: v.literal('showContext') }),
@@ -198,6 +202,7 @@ const toWebview = v.variant('type', [
     selection: v.nullable(v.strictObject({ label: v.string(), characters: count })),
   }),
   v.strictObject({ type: v.literal('active'), active: v.nullable(activeChip) }),
+  v.strictObject({ type: v.literal('ways'), ways }),
   v.strictObject({ type: v.literal('focusInput') }),
   /** Something that the user should read here, not in the server's stream. */
   v.strictObject({

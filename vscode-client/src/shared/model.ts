@@ -282,6 +282,7 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     calls: [],
     covered: '',
     compaction: '',
+    embedded: model.provider.origin === 'embedded',
     ...details(body),
   };
   return { ...rest, messages: upsert(model.messages, placeholder) };

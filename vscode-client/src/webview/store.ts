@@ -10,6 +10,7 @@ import type {
 } from '../shared/messages';
 import type { Model } from '../shared/model';
 import { isCommand } from '../shared/slash';
+import { isUnserved, type Ways } from '../shared/ways';
 import { complete, plain } from './announcer';
 import { attach, splitDataUri } from './attachments';
 import type { HostPort, ScrollPlace } from './host';
@@ -43,6 +44,10 @@ export interface View {
   hints: readonly Hint[];
   completions: readonly Completion[];
   announcements: readonly { id: number; text: string }[];
+  /** The ways to a model; null until the host has looked. */
+  ways: Ways | null;
+  /** The first page is shown over the conversation. */
+  choosing: boolean;
   /** Grows when the input is to be focused. */
   focusRequests: number;
 }
@@ -82,6 +87,8 @@ export class Store {
       hints: [],
       completions: [],
       announcements: [],
+      ways: null,
+      choosing: false,
       focusRequests: 0,
     };
     this.stream = new EventStream({
@@ -159,6 +166,12 @@ export class Store {
     });
   }
 
+  /** Show the ways to a model over the conversation, or go back to it. */
+  choose(choosing: boolean): void {
+    this.set({ choosing });
+    if (!choosing) this.set({ focusRequests: this.current.focusRequests + 1 });
+  }
+
   stop(): void {
     this.post({ type: 'stop' });
   }
@@ -216,6 +229,9 @@ export class Store {
       case 'active':
         this.set({ active: message.active });
         return;
+      case 'ways':
+        this.set({ ways: message.ways });
+        return;
       case 'focusInput':
         this.set({ focusRequests: this.current.focusRequests + 1 });
         return;
@@ -258,6 +274,10 @@ export class Store {
     const before = this.current.model;
     this.announce(before, model);
     this.set({ model });
+    // Somebody who can answer has been found.
+    if (this.current.choosing && before !== null && isUnserved(before.provider)) {
+      if (!isUnserved(model.provider)) this.set({ choosing: false });
+    }
     if (before !== null && before.sessionId !== model.sessionId) {
       // What went wrong in one conversation says nothing in another.
       this.set({ hints: this.current.hints.filter(({ level }) => level !== 'error') });

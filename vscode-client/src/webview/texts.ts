@@ -89,6 +89,32 @@ export const texts = {
   imageCount: (limit: number) => t('At most {0} pictures go with one prompt.', limit),
   mentions: t('Files to mention'),
   dropHere: t('Drop pictures or files here'),
+  startTitle: t('Which model is to answer?'),
+  wayKey: t('Paste an API key'),
+  wayKeyDetail: t(
+    'Anthropic, OpenAI, Google, OpenRouter and others. It is tried at once and stays in VS Code’s secret storage.',
+  ),
+  wayServer: (name: string) => t('Use {0} on this machine', name),
+  wayServerDetail: (model: string, more: number) =>
+    more > 0
+      ? t('{0} and {1} more. Your prompts and files go to it and no further.', model, more)
+      : t('{0}. Your prompts and files go to it and no further.', model),
+  noServer: t('No Ollama, LM Studio or llama.cpp answers on this machine.'),
+  wayEditor: (model: string) => t('Use {0} of the editor', model),
+  wayEditorDetail: t('From an extension that you have; VS Code asks once whether Tierline may.'),
+  noEditor: t('The editor offers no models here.'),
+  wayEmbedded: t('Try without a key'),
+  wayEmbeddedDetail: t(
+    'A small model on this machine, to look around: slow, and wrong more often than right. Downloads 132 MB once.',
+  ),
+  wayEmbeddedHere: t(
+    'A small model on this machine, to look around: slow, and wrong more often than right. It is here already.',
+  ),
+  lookAgain: t('Look again'),
+  anotherWay: t('Another provider or server…'),
+  backToChat: t('Back to the conversation'),
+  embeddedLine: t('Written by the small embedded model: expect mistakes.'),
+  betterModel: t('Choose a better one'),
   emptyTitle: t('Ask about your code'),
   emptyLines: [
     [

@@ -71,6 +71,7 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     state: '',
     thinking: '',
     thinkingSeconds: 0,
+    embedded: false,
     covered: '',
     compaction: '',
     calls: [],

@@ -177,6 +177,7 @@ class Conversation:
         cut: bool = False,
         identifier: str = "",
         thinking_seconds: float = 0.0,
+        embedded: bool = False,
     ) -> tuple[Message, str]:
         """Write a reply durably, whole or as far as it came. Returns as ``add_user`` does.
 
@@ -208,6 +209,7 @@ class Conversation:
                     ("note", note),
                     ("unfinished_state", unfinished),
                     ("thinking_seconds", round(thinking_seconds, 1)),
+                    ("embedded", embedded),
                 )
                 if value
             },
@@ -375,6 +377,7 @@ class Conversation:
             note=note,
             context_line=self._lines.get(message.group_id, "") if message.role == "user" else "",
             calls=call_rows(message, answers, self.title),
+            embedded=message.meta.get("embedded") is True,
         )
 
 

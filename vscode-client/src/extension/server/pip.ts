@@ -7,9 +7,11 @@ export const PIP: readonly string[] = [
 
 /** What is going on, for the caller to put into words. */
 export type Step =
-  | { code: 'waiting' | 'creating' | 'server' | 'withoutModel' | 'model' }
+  | { code: 'waiting' | 'creating' | 'server' | 'model' }
   | { code: 'installing' | 'checking' | 'retrying' }
-  | { code: 'package'; name: string; size: string };
+  | { code: 'package'; name: string; size: string }
+  /** So many bytes of a download have come. */
+  | { code: 'far'; bytes: number; of: number };
 
 /** What kept pip from doing it, as far as that says what to do. */
 export type Cause = 'network' | 'certificate' | 'disk' | 'permission' | 'other';
@@ -40,9 +42,21 @@ export function stepOf(line: string): Step | null {
   if (download !== null) {
     return { code: 'package', name: download[1] ?? '', size: download[2] ?? '' };
   }
+  const far = /^Progress (\d+) of (\d+)$/.exec(line);
+  if (far !== null) return { code: 'far', bytes: Number(far[1]), of: Number(far[2]) };
   if (/^Installing collected packages/.test(line)) return { code: 'installing' };
   if (/Retrying \(Retry\(/.test(line)) return { code: 'retrying' };
   return null;
+}
+
+/** Pip 24.1 and newer can write how far a download is, a line for each piece. */
+export function saysProgress(version: string): boolean {
+  const [, major, minor] = /^pip (\d+)\.(\d+)/.exec(version) ?? [];
+  return Number(major) > 24 || (Number(major) === 24 && Number(minor) >= 1);
+}
+
+export function withProgress(args: readonly string[]): string[] {
+  return args.map((word, at) => (args[at - 1] === '--progress-bar' ? 'raw' : word));
 }
 
 const CAUSES: readonly [Cause, RegExp][] = [

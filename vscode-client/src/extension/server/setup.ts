@@ -31,7 +31,12 @@ export async function installModel(
   context: SetupContext,
 ): Promise<void> {
   const title = vscode.l10n.t('Tierline: installing the embedded model');
-  await shown(title, context, (progress) => environment.addModel(python, libs, progress));
+  try {
+    await shown(title, context, (progress) => environment.addModel(python, libs, progress));
+  } catch (error) {
+    if (!(error instanceof LaunchError) || error.kind !== 'stopped') throw error;
+    throw new LaunchError('stopped', vscode.l10n.t('The embedded model was not downloaded.'), '');
+  }
 }
 
 async function shown<T>(
@@ -42,6 +47,7 @@ async function shown<T>(
   const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
   return await vscode.window.withProgress(options, async (progress, token) => {
     const abort = new AbortController();
+    let [what, shown] = ['', -1];
     const stop = (): void => abort.abort();
     token.onCancellationRequested(stop);
     context.closing.addEventListener('abort', stop, { once: true });
@@ -51,7 +57,12 @@ async function shown<T>(
         signal: abort.signal,
         log: (line) => context.log.info(line),
         step: (step) => {
-          const message = words(step);
+          if (step.code === 'far') {
+            const percent = Math.floor((100 * step.bytes) / Math.max(step.of, 1));
+            if (percent === shown) return;
+            shown = percent;
+          } else what = words(step);
+          const message = step.code === 'far' ? `${what}: ${shown} %` : what;
           progress.report({ message });
           context.installing(message);
         },
@@ -73,12 +84,12 @@ export function words(step: Step): string {
       return t('creating the environment');
     case 'server':
       return t('downloading the server');
-    case 'withoutModel':
-      return t('downloading the server without the embedded model');
     case 'model':
-      return t('downloading the embedded model (98 MB)');
+      return t('downloading the embedded model (132 MB)');
     case 'installing':
       return t('installing');
+    case 'far':
+      return `${step.bytes} / ${step.of}`;
     case 'checking':
       return t('checking the server');
     case 'retrying':
@@ -119,7 +130,7 @@ export function explainFailure(error: unknown): LaunchError {
       return new LaunchError(
         'noServer',
         t('The server could not be installed: the disk is full.'),
-        t('About 600 MB are needed. Make room, then try again.'),
+        t('About 300 MB are needed, with the embedded model 600. Make room, then try again.'),
       );
     case 'permission':
       return new LaunchError(

@@ -6,6 +6,7 @@ import type { Store, View } from '../store';
 import { texts } from '../texts';
 import { Composer } from './composer';
 import { Box, Button, Icon, IconButton } from './parts';
+import { Start } from './start';
 import { Transcript } from './transcript';
 
 export function App({ view, store }: { view: View; store: Store }): JSX.Element {
@@ -57,7 +58,13 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
           onClick={() => store.post({ type: 'newSession' })}
         />
       </header>
-      <Transcript model={view.model} pending={view.pending} store={store} />
+      {view.choosing ? (
+        <div class="start-over">
+          <Start view={view} store={store} />
+        </div>
+      ) : (
+        <Transcript view={view} store={store} />
+      )}
       <PlaceBox view={view} store={store} />
       <ConnectionBox view={view} store={store} />
       {view.hints.map((hint) => (
@@ -84,8 +91,8 @@ function ProviderChip(props: { provider: ProviderInfo | null; store: Store }): J
     provider === null || ['', 'none'].includes(provider.name)
       ? texts.noProvider
       : provider.model === ''
-        ? provider.name
-        : `${provider.name} · ${provider.model}`;
+        ? provider.title || provider.name
+        : `${provider.title || provider.name} · ${provider.model}`;
   const missing = provider !== null && !provider.available;
   return (
     <button

@@ -1,10 +1,14 @@
-/** What a new user needs to know, in three lines. */
+/** An empty conversation: the ways to a model where there is none yet, else what one needs to know. */
 import type { JSX } from 'preact';
-import type { Store } from '../store';
+import { isUnserved } from '../../shared/ways';
+import type { Store, View } from '../store';
 import { texts } from '../texts';
 import { Button, Icon } from './parts';
+import { Start } from './start';
 
-export function Empty({ store }: { store: Store }): JSX.Element {
+export function Empty({ view, store }: { view: View; store: Store }): JSX.Element {
+  const provider = view.model?.provider;
+  if (provider !== undefined && isUnserved(provider)) return <Start view={view} store={store} />;
   return (
     <div class="empty" data-testid="empty">
       <h2>{texts.emptyTitle}</h2>

@@ -138,6 +138,7 @@ function Reply(props: MessageProps): JSX.Element {
       data-id={message.id}
       aria-label={texts.tierline}
     >
+      {message.embedded === true && <EmbeddedLine store={store} />}
       <Thinking text={message.thinking} seconds={message.thinkingSeconds} />
       <Markdown text={message.text} final store={store} />
       {message.state !== '' && <StateBlock text={message.state} />}
@@ -243,6 +244,18 @@ function Thinking(props: {
   );
 }
 
+/** Why the answer is as it is, and what to do about it. */
+function EmbeddedLine({ store }: { store: Store }): JSX.Element {
+  return (
+    <div class="note embedded-line" data-testid="embedded-line">
+      <span>{texts.embeddedLine}</span>
+      <button type="button" class="link" onClick={() => store.choose(true)}>
+        {texts.betterModel}
+      </button>
+    </div>
+  );
+}
+
 /** What the model records for itself at the end of a reply. */
 function StateBlock({ text }: { text: string }): JSX.Element {
   return (
@@ -322,7 +335,12 @@ function Aside({ message }: { message: ShownMessage }): JSX.Element {
 }
 
 /** The reply that is being written. It has the key that the finished message will have. */
-export function Streaming({ turn, store }: { turn: RunningTurn; store: Store }): JSX.Element {
+export function Streaming(props: {
+  turn: RunningTurn;
+  embedded: boolean;
+  store: Store;
+}): JSX.Element {
+  const { turn, embedded, store } = props;
   const status = turn.waiting || (turn.text === '' ? texts.waiting : texts.writing);
   return (
     <article
@@ -333,6 +351,7 @@ export function Streaming({ turn, store }: { turn: RunningTurn; store: Store }):
       aria-label={texts.tierline}
       aria-busy="true"
     >
+      {embedded && <EmbeddedLine store={store} />}
       <Thinking text={turn.reasoning} running={turn.text === ''} />
       <Markdown text={turn.text} final={false} store={store} />
       <div class="turn-status" data-testid="turn-status">

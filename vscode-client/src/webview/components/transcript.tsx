@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Model, retryGroup, type ShownNotice, turnKey } from '../../shared/model';
 import type { ScrollPlace } from '../host';
-import type { Pending, Store } from '../store';
+import type { Pending, Store, View } from '../store';
 import { texts } from '../texts';
 import { ConsentCard } from './calls';
 import { Compacting, Compaction, Covered } from './compaction';
@@ -21,13 +21,8 @@ const SAVE_MS = 200;
 /** One and the same, so that messages without calls are not drawn again. */
 const NOTHING: readonly never[] = [];
 
-interface Props {
-  model: Model | null;
-  pending: readonly Pending[];
-  store: Store;
-}
-
-export function Transcript({ model, pending, store }: Props): JSX.Element {
+export function Transcript({ view, store }: { view: View; store: Store }): JSX.Element {
+  const { model, pending } = view;
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const messages = model?.messages ?? [];
@@ -103,7 +98,7 @@ export function Transcript({ model, pending, store }: Props): JSX.Element {
               {texts.earlier(hidden)}
             </button>
           )}
-          {empty && <Empty store={store} />}
+          {empty && <Empty view={view} store={store} />}
           {model !== null && <Messages model={model} from={hidden} store={store} />}
           {pending.map((prompt) => (
             <PendingPrompt key={prompt.ticket} prompt={prompt} />
@@ -184,7 +179,8 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
   unfold();
   if (model.turn !== null) {
     const key = turnKey(model.turn.id);
-    items.push(<Streaming key={key} turn={model.turn} store={store} />);
+    const embedded = model.provider.origin === 'embedded';
+    items.push(<Streaming key={key} turn={model.turn} embedded={embedded} store={store} />);
     addNotices(key);
   }
   if (model.compacting) items.push(<Compacting key="compacting" />);
