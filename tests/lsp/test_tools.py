@@ -323,6 +323,10 @@ async def test_a_turn_of_the_embedded_model_goes_without_tools(
     plan = await embedded.ask("plan/get", p.PlanParams())
     assert not [e for e in plan.entries if e.section == "tools"]
     assert [m["role"] for m in messages(workspace)][-2:] == ["user", "assistant"]
+    # Its answer carries who wrote it, live and read anew; the other model's does not.
+    assert ended.message.embedded
+    shown = (await embedded.ask("state/get", p.NoParams())).messages
+    assert [m.embedded for m in shown if m.role == "assistant"] == [False, False, True]
 
 
 BLOCK = "\n".join(

@@ -158,8 +158,8 @@ def choose(  # noqa: PLR0911 - one line per way
             "unavailable",
             "There is no language model to ask.",
             "Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, or the command that stores one); or run "
-            f"Ollama, LM Studio or llama.cpp on this machine; or install the embedded model with {INSTALL} "
-            f"and a GGUF file. {error.message}{hint}",
+            "Ollama, LM Studio or llama.cpp on this machine; or install the embedded model with "
+            f"{INSTALL} and a GGUF file. {error.message}{hint}",
         ) from error
 
 
