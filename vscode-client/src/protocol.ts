@@ -1595,6 +1595,8 @@ export interface ChatMessage {
   covered: string;
   /** Not a message but a compaction: ``text`` is the summary, ``id`` is what undo takes. */
   compaction: '' | 'truncate' | 'summarize';
+  /** At a reply: the embedded model wrote it, which is small. */
+  embedded: boolean;
 }
 
 /** A provider and whether it can be used now. */
