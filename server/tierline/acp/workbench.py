@@ -18,6 +18,7 @@ from tierline import disk
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.filetext import FileText
 from tierline.context.text import normalise, sha256
+from tierline.protocol import EditorContent, EditorProvideParams
 from tierline.session.workbench import (
     CONSENT,
     EDITS,
@@ -71,6 +72,7 @@ class AcpWorkbench:
     """Speaks to the client about one session."""
 
     features: frozenset[str] = frozenset({CONSENT, EDITS})
+    provides: frozenset[str] = frozenset()
     units: Units = "utf-32"
 
     def __init__(
@@ -159,6 +161,10 @@ class AcpWorkbench:
             return await self._wait(made.terminal_id, command)
         finally:
             await asyncio.shield(self._release(made.terminal_id))
+
+    async def provide(self, _wanted: EditorProvideParams, /) -> EditorContent | None:
+        """See ``Workbench.provide``: what is selected comes with the prompt."""
+        return None
 
     async def save(self, uris: Sequence[str]) -> list[str]:
         """See ``Workbench.save``: what the client writes is saved already."""

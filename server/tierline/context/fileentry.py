@@ -40,6 +40,8 @@ class FileEntry:
     """What happened and what to do; empty when all is well."""
     aliases: tuple[str, ...] = ()
     origin: str = ""
+    folder: str = ""
+    """Key of the folder that brought it, with a slash at its end; empty if it came by itself."""
     automatic: bool = False
     """True if nobody asked for it by name: it leaves with its lease."""
     confirmed: bool = False
@@ -107,6 +109,7 @@ def to_record(entry: FileEntry) -> dict[str, Any]:
         "origin": entry.origin,
         "automatic": entry.automatic,
         "confirmed": entry.confirmed and not entry.once,
+        **({"folder": entry.folder} if entry.folder else {}),
     }
 
 
@@ -128,6 +131,7 @@ def from_record(record: Any) -> FileEntry | None:
         lease=str(record.get("lease", "")),
         aliases=tuple(map(str, aliases)) if isinstance(aliases, list | tuple) else (),
         origin=str(record.get("origin", "")),
+        folder=str(record.get("folder", "")),
         automatic=bool(record.get("automatic", False)),
         confirmed=bool(record.get("confirmed", False)),
     )

@@ -87,6 +87,7 @@ class FileContext:
         *,
         alias: str = "",
         origin: str = "",
+        folder: str = "",
         automatic: bool = False,
         confirmed: bool = False,
         once: bool = False,
@@ -99,7 +100,7 @@ class FileContext:
         """
         old = self._entries.get(key)
         if old is None:
-            old = FileEntry(key, origin=origin, automatic=automatic)
+            old = FileEntry(key, origin=origin, folder=folder, automatic=automatic)
         elif old.automatic and not automatic:
             old = evolve(old, automatic=False, origin=origin or old.origin)
         aliases = old.aliases

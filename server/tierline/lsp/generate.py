@@ -128,6 +128,7 @@ def typescript() -> str:
     out += ["}", "", f"export const EDITOR_MODELS = '{protocol.EDITOR_MODELS.name}';"]
     out += [f"export const EDITOR_CHAT = '{protocol.EDITOR_CHAT.name}';"]
     out += [f"export const EDITOR_SAVE = '{protocol.EDITOR_SAVE.name}';"]
+    out += [f"export const EDITOR_PROVIDE = '{protocol.EDITOR_PROVIDE.name}';"]
     out += [f"export const EDITOR_PART = '{protocol.EDITOR_PART}';"]
     out += [f"export const EDITOR_CANCEL = '{protocol.EDITOR_CANCEL}';"]
     out += ["", "export const ERRORS = {"]
@@ -213,6 +214,12 @@ def markdown() -> str:
         f"`{protocol.EDITOR_CANCEL}` notification ([EditorCancelParams](#editorcancelparams)) says",
         "that the reply is no longer wanted. An error's `data.code` is `auth`, `unavailable`,",
         "`overflow`, `rate_limited` or `bad_request`.",
+        "",
+        "`provides`: a list of what the editor can give for a mention, of `problems`, `terminal`,",
+        "`selection` and `editors`. With it `tierline/editor/provide` is asked when a prompt names",
+        "`@problems`, `@problems:src/a.py`, `@terminal`, `@terminal:selection`, `@terminal:NAME`,",
+        "`@selection` or `@editors` and the prompt did not bring it as `given`. Diagnostics come",
+        "from the client alone: a server is not told what others report.",
         "",
         "| request | parameters | result | what it does |",
         "| --- | --- | --- | --- |",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 APPLY_SECONDS = 60.0
+PROVIDE_SECONDS = 5.0
 SAVE_SECONDS = 20.0
 """An editor that does not answer for so long does not hold up a turn for ever."""
 _ANNOTATION = "tierline"
@@ -41,18 +42,27 @@ class LspWorkbench:
     def __init__(self, server: TierlineServer) -> None:
         self._server = server
         self._features: frozenset[str] = frozenset()
+        self._provides: frozenset[str] = frozenset()
 
     def declared(self, capabilities: Any) -> None:
         """Read what the client does itself: ``experimental.tierline.consent``, ``.edits``,
-        ``.save``.
+        ``.save``, and what it ``.provides``.
         """
         ours = _get(_get(capabilities, "experimental"), "tierline")
         self._features = frozenset(f for f in (CONSENT, EDITS, SAVE) if _get(ours, f) is True)
+        given = _get(ours, "provides")
+        given = given if isinstance(given, list | tuple) else ()
+        self._provides = frozenset(kind for kind in given if isinstance(kind, str))
 
     @property
     def features(self) -> frozenset[str]:
         """See ``Workbench.features``."""
         return self._features
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """See ``Workbench.provides``."""
+        return self._provides
 
     @property
     def units(self) -> Units:
@@ -128,6 +138,22 @@ class LspWorkbench:
     async def run(self, _command: TerminalCommand, /) -> Ended | None:
         """See ``Workbench.run``: LSP has no terminals."""
         return None
+
+    async def provide(
+        self, wanted: protocol.EditorProvideParams, /
+    ) -> protocol.EditorContent | None:
+        """See ``Workbench.provide``."""
+        if wanted.kind not in self._provides:
+            return None
+        try:
+            async with asyncio.timeout(PROVIDE_SECONDS):
+                found = await self._server.protocol.send_request_async(
+                    protocol.EDITOR_PROVIDE.name, wanted
+                )
+        except (TimeoutError, JsonRpcException) as error:
+            log.info("The editor does not give its %s: %s", wanted.kind, error or "no answer")
+            return None
+        return found if isinstance(found, protocol.EditorContent) else None
 
 
 def workspace_edit(

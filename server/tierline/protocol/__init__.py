@@ -15,6 +15,7 @@ from tierline.protocol.events import *
 from tierline.protocol.files import *
 from tierline.protocol.history import *
 from tierline.protocol.memory import *
+from tierline.protocol.mentions import *
 from tierline.protocol.methods import *
 from tierline.protocol.models import *
 from tierline.protocol.plans import *

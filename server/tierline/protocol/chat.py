@@ -7,6 +7,7 @@ from typing import Literal
 from attrs import field
 
 from tierline.protocol.base import ContextMode, define
+from tierline.protocol.mentions import EditorContent
 from tierline.protocol.models import PresetInfo
 from tierline.protocol.values import ImageInput, ProviderInfo
 
@@ -24,7 +25,7 @@ class EditorPlace:
 
 @define
 class ChatSendParams:
-    """A prompt. ``@path`` mentions in the text add files for this turn."""
+    """A prompt. What it names with ``@`` goes along: files, symbols, problems, git's changes."""
 
     text: str
     images: list[ImageInput] = field(factory=list)
@@ -39,6 +40,11 @@ class ChatSendParams:
     """What becomes of ``@`` mentions that name a folder, nothing, or what may not be sent. ``ask``:
     nothing is sent, and ``unclear_mention`` says which. ``text``: they are mere text. ``confirm``:
     the user agreed, so folders are added and files of secrets are sent."""
+    agreed: list[str] = field(factory=list)
+    """Mentions as they are written, each of which the user has agreed to, with its size in view:
+    these are not asked about."""
+    given: list[EditorContent] = field(factory=list)
+    """What the editor gives for the prompt's mentions, and what goes along without being named."""
     force: bool = False
     """Write the prompt down again even if the same one was the last and got no reply."""
 

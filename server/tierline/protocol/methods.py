@@ -79,6 +79,14 @@ from tierline.protocol.memory import (
     MemoSaveParams,
     MemoSearchParams,
 )
+from tierline.protocol.mentions import (
+    EditorContent,
+    EditorProvideParams,
+    MentionCompleteParams,
+    MentionCompleteResult,
+    MentionResolveParams,
+    MentionResolveResult,
+)
 from tierline.protocol.models import (
     KeyCheckParams,
     KeyCheckResult,
@@ -148,9 +156,15 @@ EDITOR_CHAT = Method(
     "tierline/editor/chat", EditorChatParams, EditorChatResult, "Ask one of the editor's models."
 )
 EDITOR_SAVE = Method("tierline/editor/save", SaveParams, SaveResult, "Save documents.")
-CLIENT_METHODS: tuple[Method, ...] = (EDITOR_MODELS, EDITOR_CHAT, EDITOR_SAVE)
+EDITOR_PROVIDE = Method(
+    "tierline/editor/provide",
+    EditorProvideParams,
+    EditorContent,
+    "What a mention needs of the editor.",
+)
+CLIENT_METHODS: tuple[Method, ...] = (EDITOR_MODELS, EDITOR_CHAT, EDITOR_SAVE, EDITOR_PROVIDE)
 """Requests from server to client, only to clients that declare them in
-``capabilities.experimental.tierline`` (``languageModels``, ``save``)."""
+``capabilities.experimental.tierline`` (``languageModels``, ``save``, ``provides``)."""
 EDITOR_PART = "tierline/editor/part"
 """Notification from client to server: a part of a reply."""
 EDITOR_CANCEL = "tierline/editor/cancel"
@@ -160,6 +174,18 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/chat/send", ChatSendParams, ChatSendResult, "Send a prompt."),
     Method("tierline/chat/cancel", ChatCancelParams, ChatCancelResult, "Stop a reply at once."),
     Method("tierline/chat/retry", ChatRetryParams, ChatSendResult, "Send the last prompt again."),
+    Method(
+        "tierline/mention/complete",
+        MentionCompleteParams,
+        MentionCompleteResult,
+        "What a prompt can name with @.",
+    ),
+    Method(
+        "tierline/mention/resolve",
+        MentionResolveParams,
+        MentionResolveResult,
+        "What a prompt names, with sizes; nothing is changed.",
+    ),
     Method("tierline/files/add", FileParams, FilesResult, "Add a file or folder to the context."),
     Method("tierline/files/remove", FileParams, FilesResult, "Take a file out of the context."),
     Method("tierline/files/list", NoParams, FilesResult, "List the file context."),

@@ -47,6 +47,9 @@ class FileInfo:
     aliases: list[str] = field(factory=list)
     """Other names of the same file (links, relative spellings) that were given for it."""
     origin: str = ""
+    folder: str = ""
+    """The folder that brought it (``src/``), which can be taken out again as one; empty if it came
+    by itself."""
     dirty: bool = False
     """True if the text comes from an unsaved editor buffer."""
     code: str = ""
@@ -188,9 +191,22 @@ class EditInfo:
 
 @define
 class Attachment:
-    """Something that went along with a prompt because the user was looking at it."""
+    """Something that went along with a prompt: what the user was looking at, what was named."""
 
-    kind: Literal["file", "selection", "excerpt"]
+    kind: Literal[
+        "file",
+        "selection",
+        "excerpt",
+        "folder",
+        "symbol",
+        "problems",
+        "terminal",
+        "git",
+        "editors",
+        "web",
+        "session",
+        "memo",
+    ]
     label: str
     """``src/a.py:10-14``"""
     path: str
@@ -199,7 +215,7 @@ class Attachment:
     """Lines from 1; 0 for the whole file."""
     last_line: int = 0
     text: str = ""
-    """What was sent of it; empty for a whole file, which stands in the context."""
+    """What was sent of it; empty for files and pages, which stand in the context."""
 
 
 @define

@@ -16,6 +16,8 @@ HANDLERS: dict[str, Handler] = {
     "tierline/chat/send": lambda session, params: session.turns.send(params),
     "tierline/chat/cancel": lambda session, params: session.turns.cancel(params),
     "tierline/chat/retry": lambda session, params: session.turns.retry(params),
+    "tierline/mention/resolve": lambda session, params: session.mentions.resolve(params),
+    "tierline/mention/complete": lambda session, params: session.completion.complete(params),
     "tierline/files/add": lambda session, params: session.files.add(params),
     "tierline/files/remove": lambda session, params: session.files.remove(params),
     "tierline/files/list": lambda session, params: session.files.listed(params),

@@ -36,6 +36,9 @@ from tierline.session.memory.levels import MemoryService
 from tierline.session.memory.memos import MemoService
 from tierline.session.memory.scratchpad import ScratchpadService
 from tierline.session.memory.tools import note_tools
+from tierline.session.mentions.completion import CompletionService
+from tierline.session.mentions.kinds import Kinds
+from tierline.session.mentions.service import MentionService
 from tierline.session.models import ModelService, problems
 from tierline.session.redaction import redact
 from tierline.session.requests.composer import Composer
@@ -254,6 +257,20 @@ class Session:
             self.state,
         )
         self.composer.compaction_failed = lambda: self.compaction.failed
+        kinds = Kinds(
+            self.conversation,
+            self.models,
+            self.files,
+            self.urls,
+            self.symbols,
+            self.retrieval.reader,
+            self.memos,
+            self.workbench,
+        )
+        self.mentions = MentionService(self.files, self.urls, kinds)
+        self.completion = CompletionService(
+            self.conversation, self.files, self.urls, self.symbols, self.memos, self.workbench
+        )
         self.reflection = ReflectionService(
             self.bus, self.preferences, self.conversation, self.edits
         )
@@ -277,6 +294,7 @@ class Session:
             self.conversation,
             self.models,
             self.files,
+            self.mentions,
             self.compaction,
             self.cache,
             self.keep_alive,

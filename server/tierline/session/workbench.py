@@ -7,6 +7,7 @@ from typing import Protocol
 
 from attrs import field, frozen
 
+from tierline import protocol as p
 from tierline.context.edits.positions import TextChange, Units
 from tierline.tools.running import Ended
 
@@ -70,6 +71,11 @@ class Workbench(Protocol):
         ...
 
     @property
+    def provides(self) -> frozenset[str]:
+        """What the client can give for a mention (``protocol.GivenKind``)."""
+        ...
+
+    @property
     def units(self) -> Units:
         """What characters of a position are counted in."""
         ...
@@ -98,12 +104,17 @@ class Workbench(Protocol):
         """Run a command in the client's terminal; None if it has none."""
         ...
 
+    async def provide(self, wanted: p.EditorProvideParams, /) -> p.EditorContent | None:
+        """What a mention needs of the editor; None if it does not give it."""
+        ...
+
 
 @frozen
 class NoWorkbench:
     """Nobody is there: nothing is applied, every question is answered with no."""
 
     features: frozenset[str] = field(factory=frozenset)
+    provides: frozenset[str] = field(factory=frozenset)
     units: Units = "utf-16"
 
     async def apply(self, change: FileChange, annotation: Annotation) -> Applied:  # noqa: ARG002
@@ -126,4 +137,8 @@ class NoWorkbench:
 
     async def run(self, _command: TerminalCommand, /) -> Ended | None:
         """See ``Workbench.run``."""
+        return None
+
+    async def provide(self, _wanted: p.EditorProvideParams, /) -> p.EditorContent | None:
+        """See ``Workbench.provide``."""
         return None

@@ -17,8 +17,21 @@ import threading
 MOST_BYTES = 4_000_000
 """Of output that is read: a commit may touch everything."""
 SECONDS = 10.0
-READERS = frozenset({"config", "log", "ls-files"})
-"""The commands that are used. None of them applies clean or smudge filters or runs hooks."""
+READERS = frozenset(
+    {
+        "cat-file",
+        "config",
+        "diff-index",
+        "diff-tree",
+        "for-each-ref",
+        "log",
+        "ls-files",
+        "merge-base",
+        "rev-parse",
+    }
+)
+"""The commands that are used. None of them applies clean or smudge filters or runs hooks, as long
+as ``diff-index`` looks at the index alone (``--cached``)."""
 _NONE = os.devnull
 _SETTINGS = {
     "core.alternateRefsCommand": "",
@@ -33,6 +46,7 @@ _SETTINGS = {
     "core.sshCommand": "false",
     "credential.helper": "",
     "diff.ignoreSubmodules": "all",
+    "diff.orderFile": _NONE,
     "gpg.program": "false",
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
@@ -69,7 +83,9 @@ def read(
     """Standard output of a command of ``READERS``, as far as it came in the given time and size;
     empty if git is not there or says nothing. Blocking.
     """
-    if arguments[0] not in READERS:
+    if arguments[0] not in READERS or (
+        arguments[0] == "diff-index" and "--cached" not in arguments
+    ):
         raise ValueError(f"git {arguments[0]} is not one of the commands that only read")
     settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
     try:

@@ -212,6 +212,19 @@ class Corpus:
         number = self._names.get(name)
         return self._definers.get(number, set()) if number is not None else set()
 
+    def names_like(self, letters: str, most: int) -> list[tuple[str, set[int]]]:
+        """Defined names that hold these letters, with the files that define them. Names that begin
+        with them come first, short ones before long ones.
+        """
+        wanted = letters.casefold()
+        found = [
+            (name, files)
+            for name, number in self._names.items()
+            if wanted in name.casefold() and (files := self._definers.get(number))
+        ]
+        found.sort(key=lambda one: (not one[0].casefold().startswith(wanted), len(one[0]), one[0]))
+        return found[:most]
+
     def users(self, name: str) -> list[int]:
         """Files that use a name and do not define it."""
         number = self._names.get(name)

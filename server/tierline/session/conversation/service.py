@@ -282,7 +282,7 @@ class Conversation:
         message, _ = await self.add_user(
             prompt.content,
             files=prompt.files,
-            attached=_attached(prompt.meta),
+            attached=attached_of(prompt.meta),
             looking=str(prompt.meta.get("looking", "")),
         )
         return message
@@ -373,7 +373,7 @@ class Conversation:
                 if isinstance(b, Image) and b.data
             ],
             files=list(message.files),
-            attached=_attached(message.meta),
+            attached=attached_of(message.meta),
             note=note,
             context_line=self._lines.get(message.group_id, "") if message.role == "user" else "",
             calls=call_rows(message, answers, self.title),
@@ -381,7 +381,7 @@ class Conversation:
         )
 
 
-def _attached(meta: Mapping[str, Any]) -> list[p.Attachment]:
+def attached_of(meta: Mapping[str, Any]) -> list[p.Attachment]:
     """What went along with a prompt. A record that is damaged has none."""
     try:
         return [p.Attachment(**one) for one in meta.get("attached", ())]

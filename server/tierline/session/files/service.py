@@ -24,7 +24,7 @@ from tierline.session.files.sizes import FileSizes
 from tierline.session.longtext import LONG, in_thread_when_long
 from tierline.session.state.plan import LastPlan
 from tierline.workspace.loader import Loaded, Loader
-from tierline.workspace.mentions import is_prose, mentions, readings
+from tierline.workspace.mentions import mentions, readings
 from tierline.workspace.secretfiles import secret_kind
 
 OPEN = "open in the editor"
@@ -75,6 +75,11 @@ class FileService:
         """The one way in for files."""
         return self._loader
 
+    @property
+    def most_tokens(self) -> int:
+        """Tokens of a file that are sent; a larger one is cut."""
+        return self._sizes.most
+
     # --- requests --------------------------------------------------------------------------------
 
     @_in_order
@@ -121,21 +126,13 @@ class FileService:
         self.context.clear()
         return await self._changed()
 
-    async def mention(self, text: str) -> list[str]:
-        """Add the files that a prompt mentions with ``@path``. Returns notices for the refused."""
-        notices = []
-        new: list[str] = []
-        for path, loaded in await self._mentioned(text):
-            if isinstance(loaded, Loaded):
-                if not self.context.has_file(loaded.key):
-                    new.append(loaded.key)
-                self._put(loaded, "mentioned by you")
-            else:
-                notices.append(f"@{path} is not sent. {loaded.sentence}")
+    async def mentioned(self, files: Sequence[Loaded]) -> list[str]:
+        """List files that a prompt mentions. Returns notices for those that are cut."""
+        new = [one.key for one in files if not self.context.has_file(one.key)]
+        for loaded in files:
+            self._put(loaded, "mentioned by you")
         await asyncio.to_thread(self._sizes.measure, new)
-        if self.context.get_files():
-            notices += _cut((await self._changed()).files, new)
-        return notices
+        return _cut((await self._changed()).files, new) if files else []
 
     async def open_in_editor(self, loaded: Loaded) -> None:
         """List the file that is active in the editor. Of such files only a few stay: the one that
@@ -150,59 +147,24 @@ class FileService:
 
     async def refused_mentions(self, text: str) -> list[Refusal]:
         """Why files that a prompt mentions cannot be sent; those that do not exist are prose."""
-        return [found for _, found in await self._mentioned(text) if isinstance(found, Refusal)]
+        named = await in_thread_when_long(text, mentions, text)
+        found = [await self.read_mention(path) for path in dict.fromkeys(m.path for m in named)]
+        return [one for one in found if isinstance(one, Refusal)]
 
-    async def unclear_mentions(self, text: str) -> list[str]:
-        """Sentences about mentions that the user is to be asked about before anything is sent:
-        what may not be sent, folders, and names that nothing has.
-        """
-        found = dict(await self._mentioned(text))
-        unclear = []
-        for mention in await in_thread_when_long(text, mentions, text):
-            meant = [found[reading] for reading in readings(mention.path) if reading in found]
-            reference = mention.path.rstrip("/") or mention.path
-            if any(isinstance(one, Loaded) for one in meant):
-                continue
-            if await asyncio.to_thread(self._loader.is_folder, reference):
-                unclear.append(f"@{mention.path} is a folder.")
-            elif refusals := [one.sentence for one in meant if isinstance(one, Refusal)]:
-                unclear.append(f"@{mention.path}: {refusals[0]}")
-            elif not is_prose(mention.path):
-                unclear.append(f"Nothing here is called @{mention.path}.")
-        return list(dict.fromkeys(unclear))
-
-    async def confirm_mentions(self, text: str) -> list[str]:
-        """Add what ``unclear_mentions`` asked about. Returns notices."""
-        notices = []
-        for mention in await in_thread_when_long(text, mentions, text):
-            reference = mention.path.rstrip("/") or mention.path
-            folder = await asyncio.to_thread(self._loader.is_folder, reference)
-            listed = self.context.has_file(self.key(reference))
-            loaded = await asyncio.to_thread(self._loader.load, reference)
-            refused = isinstance(loaded, Refusal) and loaded.confirmable
-            if folder or (refused and not listed):
-                added = await self.add(p.FileParams(path=reference, confirm=not folder))
-                notices += added.notices
-        return notices
-
-    async def _mentioned(self, text: str) -> list[tuple[str, Loaded | Refusal]]:
-        found = []
-        mentioned = await in_thread_when_long(text, mentions, text)
-        for path in dict.fromkeys(mention.path for mention in mentioned):
-            for reading in readings(path):
-                entry = self.context.get(self.key(reading))
-                confirm = entry is not None and entry.confirmed
-                loaded = await asyncio.to_thread(self._loader.load, reading, confirm=confirm)
-                # Only what is written is refused by name, not what else it could mean; and on
-                # Windows no name has the colon of a line number.
-                if not isinstance(loaded, Loaded) and (
-                    loaded.reason in (Reason.NOT_FOUND, Reason.INVALID_PATH)
-                    or (reading != path and not loaded.confirmable)
-                ):
-                    continue
-                found.append((reading, loaded))
-                break
-        return found
+    async def read_mention(self, path: str) -> Loaded | Refusal | None:
+        """The file that a mention means, or why it is not sent; None if there is none."""
+        for reading in readings(path):
+            entry = self.context.get(self.key(reading))
+            confirm = entry is not None and entry.confirmed
+            loaded = await asyncio.to_thread(self._loader.load, reading, confirm=confirm)
+            # Only what is written is refused by name, not what else it could mean; and on
+            # Windows no name has the colon of a line number.
+            if isinstance(loaded, Loaded) or not (
+                loaded.reason in (Reason.NOT_FOUND, Reason.INVALID_PATH)
+                or (reading != path and not loaded.confirmable)
+            ):
+                return loaded
+        return None
 
     async def withheld(self, uri: str) -> Refusal | None:
         """Why text selected in this document may not be sent; None if it may.
@@ -335,11 +297,13 @@ class FileService:
         listed = self.context.get(self.key(reference))
         confirm = params.confirm or (listed is not None and listed.confirmed)
         found, notices = await asyncio.to_thread(self._loader.load_any, reference, confirm=confirm)
+        inside = await asyncio.to_thread(self._loader.is_folder, reference)
+        folder = f"{self.key(reference)}/" if inside else ""
         keys: list[str] = []
         refused: list[p.FileInfo] = []
         for loaded in found:
             if isinstance(loaded, Loaded):
-                keys.append(self._put(loaded, "added by you").key)
+                keys.append(self._put(loaded, "added by you", folder).key)
             else:
                 refused.append(_refused(loaded, self._loader.uri(loaded.name)))
         if pin is not None:
@@ -350,8 +314,10 @@ class FileService:
         notices = [*notices, *_cut(result.files, keys)]
         return p.FilesResult(files=result.files, refused=refused, notices=notices)
 
-    def _put(self, loaded: Loaded, origin: str) -> FileEntry:
-        return self.context.put(loaded.key, loaded.content, origin=origin, **loaded.listing)
+    def _put(self, loaded: Loaded, origin: str, folder: str = "") -> FileEntry:
+        return self.context.put(
+            loaded.key, loaded.content, origin=origin, folder=folder, **loaded.listing
+        )
 
     def _listed(self, reference: str) -> FileEntry:
         entry = self.context.get(self.key(reference))
@@ -381,6 +347,7 @@ class FileService:
             tier=self._last.tier(f"file:{entry.key}"),
             aliases=list(entry.aliases),
             origin=entry.origin,
+            folder=entry.folder,
             dirty=entry.dirty,
         )
 

@@ -25,6 +25,11 @@ class FileSizes:
         self._models = models
         self._preferences = preferences
 
+    @property
+    def most(self) -> int:
+        """Tokens of a file that are sent; a larger one is cut."""
+        return self._preferences.settings.context.max_file_tokens
+
     def tokens(self, entry: FileEntry) -> tuple[int, str]:
         """Tokens of a file as it would be sent, 0 while it cannot be; and a sentence if it is cut.
         One that was left out has its full size.
@@ -34,7 +39,7 @@ class FileSizes:
         facts = self._models.facts()
         counter = self._models.counter()
         whole = counter.count(render_file(entry.key, entry.text))
-        limit = self._preferences.settings.context.max_file_tokens
+        limit = self.most
         # Where not even the cut can fit, the file is left out, and the plan says so.
         if entry.state is FileState.SHED or not limit < whole or limit > facts.max_input_tokens:
             return whole, ""
@@ -46,7 +51,7 @@ class FileSizes:
         Blocking; a cut is kept, so that the plan need not make it again.
         """
         facts = self._models.facts()
-        limit = self._preferences.settings.context.max_file_tokens
+        limit = self.most
         found = [entry for entry in map(self._context.get, keys) if entry is not None]
         found = [entry for entry in found if entry.state is FileState.OK]
         if not found or limit > facts.max_input_tokens:

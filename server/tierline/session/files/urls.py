@@ -132,6 +132,10 @@ class UrlService:
         page = self._pages.get(address)
         return f"{KEY_PREFIX}{page.id}" if page is not None else ""
 
+    async def known(self, address: str) -> CachedPage | None:
+        """A page that was read before, whether or not it is in the context."""
+        return self._pages.get(address) or await asyncio.to_thread(self._cache.get, address)
+
     def infos(self) -> list[p.UrlInfo]:
         """The pages of the context, for a client."""
         return [self._info(page) for page in self._pages.values()]

@@ -139,6 +139,10 @@ class MemoService:
             lines.append(line)
         return ToolAnswer("\n\n".join(lines))
 
+    async def all(self) -> Sequence[Memo]:
+        """Every memo of both scopes."""
+        return await self._pool("")
+
     def relevant(self, prompt: str) -> list[Ranked]:
         """The memos that go with a prompt: at most five, none for fillers. Blocking, never fails:
         memos help, a turn does not depend on them.

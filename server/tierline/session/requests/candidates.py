@@ -176,7 +176,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> Candidate
             counter.count(block.block),
             volatile=True,
             priority=70,
-            origin="selected in the editor",
+            origin="named by you" if block.key.startswith(NAMED) else "selected in the editor",
         )
         for block in snapshot.tail
         if isinstance(block.block, Text)
@@ -214,15 +214,28 @@ def selection_of(strategy: str, window: int) -> str:
     return "window" if strategy == "full" and window > 0 else strategy
 
 
+NAMED = "prompt:named:"
+"""Beginning of the keys of what goes along because the prompt names it."""
+
+
 def tail_of(turn: Turn | None) -> tuple[PromptBlock, ...]:
-    """The selection goes last: it is for this prompt only."""
-    if turn is not None and turn.looking:
-        return (PromptBlock(Text(turn.looking), "prompt:editor"),)
-    if turn is None or not turn.selection.strip():
+    """What is for this prompt only goes last: what it names, what the user looks at. A text that
+    is part of the latter is not sent twice.
+    """
+    if turn is None:
         return ()
+    named = [
+        PromptBlock(Text(one.text), f"{NAMED}{number}")
+        for number, one in enumerate(turn.attached)
+        if one.text and one.text not in turn.looking
+    ]
+    if turn.looking:
+        return (*named, PromptBlock(Text(turn.looking), "prompt:editor"))
+    if not turn.selection.strip():
+        return tuple(named)
     name = turn.active_uri.rsplit("/", 1)[-1] if turn.active_uri else "selection"
     text = "The user has selected this in the editor:\n" + render_file(name, turn.selection)
-    return (PromptBlock(Text(text), "prompt:selection"),)
+    return (*named, PromptBlock(Text(text), "prompt:selection"))
 
 
 def absent_of(entry: FileEntry) -> Absent:

@@ -55,6 +55,15 @@ class CardReader:
         placed = evolve(placed, end=min(placed.end, len(lines)), doc="", signature="")
         return render(placed, lines[placed.line - 1 :], most=most)
 
+    def source(self, card: Card, most: int) -> tuple[Card, str] | None:
+        """Where a symbol is now, and its text as it stands there; None as above."""
+        found = self._located(card)
+        if found is None:
+            return None
+        placed, lines = found
+        placed = evolve(placed, end=min(placed.end, len(lines), placed.line + most - 1))
+        return placed, "\n".join(lines[placed.line - 1 : placed.end]) + "\n"
+
     def _located(self, card: Card) -> tuple[Card, list[str]] | None:
         loaded = self._loader.load(card.path)
         if not isinstance(loaded, Loaded):

@@ -140,6 +140,8 @@ class Turn:
     active_uri: str = ""
     looking: str = ""
     """What the user is looking at, in words for the model."""
+    attached: Sequence[p.Attachment] = ()
+    """What goes along with the prompt."""
     required_files: frozenset[str] = frozenset()
     """Keys of files without which nothing is to be sent."""
     cancelled: bool = False

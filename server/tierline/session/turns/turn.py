@@ -14,11 +14,12 @@ from tierline.providers.base import ProviderError
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
 from tierline.session.compaction.service import CompactionService
-from tierline.session.conversation import Conversation, turncost
+from tierline.session.conversation import Conversation, attached_of, turncost
 from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
 from tierline.session.files.looking import Looking, look
 from tierline.session.files.service import FileService
+from tierline.session.mentions.service import MentionService
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
 from tierline.session.state.queue import TurnQueue
@@ -44,6 +45,7 @@ class TurnRunner:
         conversation: Conversation,
         models: ModelService,
         files: FileService,
+        mentions: MentionService,
         compaction: CompactionService,
         cache: CacheService,
         keep_alive: KeepAliveService,
@@ -59,6 +61,7 @@ class TurnRunner:
         self._conversation = conversation
         self._models = models
         self._files = files
+        self._mentions = mentions
         self._compaction = compaction
         self._cache = cache
         self._keep_alive = keep_alive
@@ -111,18 +114,12 @@ class TurnRunner:
         if await self._drafts.recover():
             self._bus.publish(p.StateChanged(reason="recovered"))
         await self._files.settled()
-        if params.mentions == "confirm":
-            notices += await self._files.confirm_mentions(text)
-        elif params.mentions == "ask" and (asked := await self._files.unclear_mentions(text)):
-            raise TierlineError(
-                "unclear_mention",
-                f"Nothing was sent. {' '.join(asked)}",
-                "Change the prompt, or send it again and say that it is meant so.",
-            )
-        notices += await self._files.mention(text)
+        named = await self._mentions.take(params, text)
+        notices += named.notices
         await self._workbench.refresh([self._files.loader.uri(k) for k in self._files.paths()])
         seen = await self._look(params, selection)
         notices += seen.notices
+        attached = (*seen.attached, *named.attached)
         again = None if params.force else self._conversation.unanswered(text)
         if again is not None and not self._queue.knows(again.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")
@@ -130,7 +127,7 @@ class TurnRunner:
         else:
             content: tuple[Block, ...] = (*images, *((Text(text),) if visible(Text(text)) else ()))
             message, problem = await self._conversation.add_user(
-                content, files=self._files.paths(), attached=seen.attached, looking=seen.text
+                content, files=self._files.paths(), attached=attached, looking=seen.text
             )
             if problem:
                 notices.append(problem)
@@ -141,6 +138,7 @@ class TurnRunner:
             selection=selection,
             active_uri=params.active_uri or (params.editor.uri if params.editor else ""),
             looking=seen.text,
+            attached=attached,
             required_files=required_files,
         )
         queued = not self._queue.idle or self._compaction.running
@@ -194,6 +192,7 @@ class TurnRunner:
             message_id=prompt.id,
             text=_text(prompt.content),
             looking=str(prompt.meta.get("looking", "")),
+            attached=tuple(attached_of(prompt.meta)),
         )
         self._bus.publish(p.StateChanged(reason="retry"))
         self._queue.waiting.append(turn)

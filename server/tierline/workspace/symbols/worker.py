@@ -203,6 +203,22 @@ class Worker:
                 found.append([known, None])
         return {"found": found}
 
+    def do_names(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Names of symbols that hold these letters, the likeliest first, with the file that is most
+        central among those that define them.
+        """
+        index = self._opened()
+        most = int(message["most"])
+        ranks = index.ranks()
+        found = []
+        for name, numbers in index.corpus.names_like(str(message["letters"]), 4 * most):
+            paths = sorted(
+                (index.corpus.entries[n].path for n in numbers),
+                key=lambda p: (-ranks.get(p, 0.0), p),
+            )
+            found.append([name, paths[0], len(paths)])
+        return {"names": found[:most]}
+
     def do_outline(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """All symbols of a file."""
         file = self._read(str(message["path"]))

@@ -1,0 +1,1 @@
+"""What a prompt names with ``@``: found, measured, asked about, and taken along."""

@@ -1,0 +1,222 @@
+"""What a prompt can name: kinds, files and folders, symbols, commits, pages, sessions, memos."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+from tierline import protocol as p
+from tierline.context.refusals import Refusal
+from tierline.context.text import clip
+from tierline.session.conversation import Conversation
+from tierline.session.files.service import FileService
+from tierline.session.files.urls import UrlService
+from tierline.session.memory.memos import MemoService
+from tierline.session.mentions.words import ALONE, written
+from tierline.session.retrieval.symbols import SymbolService
+from tierline.session.workbench import Workbench
+from tierline.workspace import changes
+from tierline.workspace.survey import readable
+
+MOST = 200
+MOST_PATHS = 50_000
+LIST_SECONDS = 3.0
+_KEPT_SECONDS = 5.0
+"""A listing serves so long: letters come faster than files."""
+_KINDS: tuple[tuple[str, p.MentionKind, str], ...] = (
+    ("selection", "selection", "What is selected in the editor"),
+    ("problems", "problems", "What the editor reports; @problems:FILE for one file"),
+    ("terminal", "terminal", "The end of the terminal's text"),
+    ("editors", "editors", "All open files"),
+    ("git:", "git", "Changes: uncommitted, staged, a commit, a branch"),
+    ("symbol:", "symbol", "A function, class or other definition"),
+    ("https://", "web", "A web page"),
+    ("session:", "session", "An earlier conversation"),
+    ("memo:", "memo", "A memo"),
+)
+
+
+class CompletionService:
+    """Lists what begins with, or holds, what was typed. Sizes come with ``mention/resolve``."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        files: FileService,
+        urls: UrlService,
+        symbols: SymbolService,
+        memos: MemoService,
+        workbench: Workbench,
+    ) -> None:
+        self._conversation = conversation
+        self._files = files
+        self._urls = urls
+        self._symbols = symbols
+        self._memos = memos
+        self._workbench = workbench
+        self._listing = asyncio.Lock()
+        self._paths: tuple[float, list[str]] = (-_KEPT_SECONDS, [])
+
+    async def complete(self, params: p.MentionCompleteParams) -> p.MentionCompleteResult:
+        """What the letters behind an ``@`` can become."""
+        query = params.query.strip().strip("\"'")
+        most = max(1, min(params.limit, MOST))
+        kind, colon, rest = query.partition(":")
+        if colon and not query.startswith(("https:", "http:")):
+            match kind:
+                case "git":
+                    items = await self._git(rest)
+                case "symbol":
+                    items = await self._symbol(rest, most + 1)
+                case "session":
+                    items = await self._sessions(rest)
+                case "memo":
+                    items = await self._memo(rest)
+                case "problems":
+                    paths = await self._found(rest, most + 1)
+                    items = [_item(f"problems:{path}", "problems", path) for path in paths]
+                case "terminal":
+                    items = [_item("terminal:selection", "terminal", "Selected in the terminal")]
+                case _:
+                    items = []
+            return p.MentionCompleteResult(items[:most], incomplete=len(items) > most)
+        items = [*self._kinds(query), *self._pages(query)]
+        paths = await self._found(query, most + 1)
+        items += [_item(path, "folder" if path.endswith("/") else "file", path) for path in paths]
+        if query:
+            items += await self._symbol(query, 10)
+        return p.MentionCompleteResult(items[:most], incomplete=len(items) > most)
+
+    # --- each kind -------------------------------------------------------------------------------
+
+    def _kinds(self, query: str) -> list[p.MentionInfo]:
+        offered = {*self._workbench.provides, "editors"}
+        return [
+            p.MentionInfo(f"@{word}", kind, word, doc, expands=word[-1] in ":/")
+            for word, kind, doc in _KINDS
+            if word.startswith(query) and (kind not in ALONE or kind in offered)
+        ]
+
+    def _pages(self, query: str) -> list[p.MentionInfo]:
+        wanted = query.casefold()
+        return [
+            p.MentionInfo(written(page.url), "web", page.title or page.url, page.url, page.tokens)
+            for page in self._urls.infos()
+            if wanted and (wanted in page.url.casefold() or wanted in page.title.casefold())
+        ]
+
+    async def _git(self, rest: str) -> list[p.MentionInfo]:
+        folders = [root.real for root in self._files.loader.roots]
+        items = [
+            _item("git:changes", "git", "Uncommitted changes"),
+            _item("git:staged", "git", "Staged changes"),
+            _item("git:branch", "git", "This branch against its base"),
+        ]
+        for folder in folders:
+            names = await asyncio.to_thread(changes.branches, folder)
+            items += [_item(f"git:branch:{name}", "git", f"Branch {name}") for name in names]
+            newest = await asyncio.to_thread(changes.commits, folder)
+            items += [_item(f"git:{name}", "git", clip(what, 100), name) for name, what in newest]
+        wanted = rest.casefold()
+        return [i for i in items if wanted in i.text.casefold() or wanted in i.label.casefold()]
+
+    async def _symbol(self, letters: str, most: int) -> list[p.MentionInfo]:
+        path, _, name = letters.rpartition("#")
+        if path:
+            found = await self._symbols.outline(self._files.key(path))
+            return [
+                _item(f"symbol:{path}#{s.qualified}", "symbol", s.qualified, f"{s.kind}, {path}")
+                for s in found
+                if name.casefold() in s.qualified.casefold()
+            ]
+        return [
+            _item(
+                f"symbol:{name}" if count == 1 else f"symbol:{where}#{name}",
+                "symbol",
+                name,
+                where if count == 1 else f"{where} and {count - 1} more",
+            )
+            for name, where, count in await self._symbols.names(letters, most)
+        ]
+
+    async def _sessions(self, rest: str) -> list[p.MentionInfo]:
+        store = self._conversation.store
+        known = await asyncio.to_thread(store.list_sessions)
+        wanted = rest.casefold()
+        return [
+            _item(f"session:{s.session_id}", "session", clip(s.title or s.preview, 80), s.timestamp)
+            for s in known
+            if s.session_id != store.session_id
+            and wanted in f"{s.session_id} {s.title} {s.preview}".casefold()
+        ]
+
+    async def _memo(self, rest: str) -> list[p.MentionInfo]:
+        wanted = rest.casefold()
+        return [
+            _item(f"memo:{memo.id}", "memo", clip(memo.content, 80), ", ".join(memo.tags))
+            for memo in await self._memos.all()
+            if wanted in f"{memo.id} {memo.content} {' '.join(memo.tags)}".casefold()
+        ]
+
+    # --- files -----------------------------------------------------------------------------------
+
+    async def _found(self, letters: str, most: int) -> list[str]:
+        """Paths that hold the letters in their order: those whose name begins with them first."""
+        async with self._listing:
+            at, paths = self._paths
+            if time.monotonic() - at > _KEPT_SECONDS:
+                paths = await asyncio.to_thread(self._list)
+                self._paths = (time.monotonic(), paths)
+        listed = self._files.paths()
+        return await asyncio.to_thread(_best, paths, letters, most, frozenset(listed))
+
+    def _list(self) -> list[str]:
+        """Files that may be shown, and the folders that hold them; blocking."""
+        found: list[str] = []
+        folders: set[str] = set()
+        walked = readable(self._files.loader, until=time.monotonic() + LIST_SECONDS)
+        try:
+            for place in () if isinstance(walked, Refusal) else walked:
+                found.append(place.key)
+                parts = place.key.split("/")[:-1]
+                folders.update("/".join(parts[: n + 1]) + "/" for n in range(len(parts)))
+                if len(found) >= MOST_PATHS:
+                    break
+        except TimeoutError:
+            pass
+        return [*found, *folders]
+
+
+def _item(path: str, kind: p.MentionKind, label: str, detail: str = "") -> p.MentionInfo:
+    return p.MentionInfo(written(path), kind, label, detail)
+
+
+def _best(paths: Iterable[str], letters: str, most: int, listed: frozenset[str]) -> list[str]:
+    wanted = letters.casefold()
+    ranked = []
+    for path in paths:
+        rank = _rank(path.casefold(), wanted)
+        if rank is not None:
+            ranked.append((path not in listed, rank, path.count("/"), len(path), path))
+    ranked.sort(key=lambda one: one[1:] if wanted else one)
+    return [one[-1] for one in ranked[:most]]
+
+
+def _rank(path: str, wanted: str) -> int | None:
+    """How well a path fits, 0 the best; None if it does not hold the letters in their order."""
+    name = path.rstrip("/").rpartition("/")[2]
+    if not wanted or name.startswith(wanted):
+        return 0
+    if path.startswith(wanted):
+        return 1
+    if wanted in name:
+        return 2
+    if wanted in path:
+        return 3
+    place = 0
+    for letter in wanted:
+        place = path.find(letter, place) + 1
+        if not place:
+            return None
+    return 4

@@ -1,0 +1,260 @@
+"""What git knows of changes: uncommitted, staged, of a commit, of a branch against its base.
+
+Git itself compares only what is in its store. Files of the working tree are read through the
+loader, so that no filter of the repository runs, unsaved buffers count, and nothing is shown that
+may not be sent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from tierline.context.fences import fence, render_path
+from tierline.context.filetext import FileText
+from tierline.context.refusals import Reason
+from tierline.context.text import clip
+from tierline.context.tiers import delta
+from tierline.workspace import git
+from tierline.workspace.decoding import decode
+from tierline.workspace.loaded import Loaded
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Resolved
+
+MOST_CHARACTERS = 60_000
+"""Of the text of all changes; what goes beyond is left out, which it says."""
+MOST_FILES = 200
+_MOST_FILE = 300_000
+"""Characters of a file of the working tree that is compared."""
+_MOST_INDEX = 40_000_000
+_MOST_COMMITS = 30
+_EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The tree without a file."""
+_REVISION = re.compile(r"(?!.*\.\.)\w[\w./@{}^~+-]{0,200}")
+_PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--relative", "--submodule=short")
+_BASES = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "trunk", "develop")
+_ENTRY = re.compile(
+    rb"\d{6} [0-9a-f]{40,64} \d\t([^\0]*)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n"
+    rb"  dev: [^\n]*\n  uid: [^\n]*\n  size: (\d+)\t[^\n]*\n"
+)
+
+
+@frozen
+class ChangeSet:
+    """Changes, ready to be given to the model."""
+
+    label: str
+    text: str
+    detail: str
+
+
+@frozen
+class _Part:
+    """What one folder of the workspace has."""
+
+    diff: str
+    files: int
+    left_out: int = 0
+    head: str = ""
+
+
+def read(loader: Loader, what: str) -> ChangeSet | str:
+    """``changes``, ``staged``, ``branch``, ``branch:NAME`` or a commit; a sentence if there is
+    nothing. Blocking, bounded in time and size.
+    """
+    folders = [root.real for root in loader.roots]
+    if what == "changes":
+        label, nothing = "Uncommitted changes", "There are no uncommitted changes."
+        parts = [_working(loader, folder) for folder in folders]
+    elif what == "staged":
+        label, nothing = "Staged changes", "Nothing is staged."
+        parts = [_between(loader, folder, ("diff-index", "--cached", _head(folder) or _EMPTY))
+                 for folder in folders]  # fmt: skip
+    elif what == "branch" or what.startswith("branch:"):
+        name = what.partition(":")[2] or "HEAD"
+        label = "Branch" if name == "HEAD" else f"Branch {name}"
+        nothing = f"There is no branch {name} that differs from its base."
+        parts = [_branch(loader, folder, name) for folder in folders]
+    else:
+        label, nothing = f"Commit {what}", f"Git knows no commit {what}."
+        parts = next(([found] for f in folders if (found := _commit(loader, f, what)).files), [])
+    parts = [part for part in parts if part.files]
+    if not parts:
+        return nothing
+    return _said(label, parts)
+
+
+def commits(folder: str, most: int = 20) -> list[tuple[str, str]]:
+    """The newest commits: short name and subject. Blocking."""
+    raw = git.read(folder, "log", "--no-show-signature", "--no-mailmap", "-z", "-n", str(most),
+                   "--format=%h %s")  # fmt: skip
+    rows = [row.partition(" ") for row in raw.decode("utf-8", "replace").split("\0") if row]
+    return [(name, subject) for name, _, subject in rows]
+
+
+def branches(folder: str, most: int = 50) -> list[str]:
+    """Local branches, the one committed to last first. Blocking."""
+    raw = git.read(folder, "for-each-ref", "--sort=-committerdate", f"--count={most}",
+                   "--format=%(refname:short)", "refs/heads")  # fmt: skip
+    return raw.decode("utf-8", "replace").split("\n")[:-1]
+
+
+# --- one folder ----------------------------------------------------------------------------------
+
+
+def _commit(loader: Loader, folder: str, name: str) -> _Part:
+    commit = _verified(folder, name)
+    if not commit:
+        return _Part("", 0)
+    parent = _verified(folder, f"{commit}^1") or _EMPTY
+    said = git.read(folder, "log", "-1", "--no-show-signature", "--no-mailmap",
+                    "--format=%h, %an, %ad%n%n%B", commit, most_bytes=10_000)  # fmt: skip
+    part = _between(loader, folder, ("diff-tree", "-r", parent, commit))
+    return _Part(part.diff, part.files, part.left_out, said.decode("utf-8", "replace").strip())
+
+
+def _branch(loader: Loader, folder: str, name: str) -> _Part:
+    tip = _verified(folder, name)
+    others = (_verified(folder, base) for base in _BASES) if tip else ()
+    for base in others:
+        fork = _line(git.read(folder, "merge-base", base, tip)) if base and base != tip else ""
+        if not fork or fork == tip:
+            continue
+        log = git.read(folder, "log", "--no-show-signature", "--no-mailmap", "-n",
+                       str(_MOST_COMMITS), "--format=%h %s", f"{fork}..{tip}")  # fmt: skip
+        part = _between(loader, folder, ("diff-tree", "-r", fork, tip))
+        return _Part(part.diff, part.files, part.left_out, log.decode("utf-8", "replace").strip())
+    return _Part("", 0)
+
+
+def _between(loader: Loader, folder: str, command: Sequence[str]) -> _Part:
+    """Changes between two states of git's store, of the files that may be shown."""
+    verb, *rest = command
+    names = _names(git.read(folder, verb, *_PLAIN, "--no-renames", "--name-only", "-z", *rest))
+    shown = [name for name in names if _may_show(loader, folder, name)]
+    if not shown:
+        return _Part("", 0, len(names))
+    some = [f":(literal){name}" for name in shown[:MOST_FILES]]
+    raw = git.read(folder, verb, "-p", "-M", *_PLAIN, *rest, "--", *some,
+                   most_bytes=2 * MOST_CHARACTERS)  # fmt: skip
+    return _Part(raw.decode("utf-8", "replace"), len(shown), len(names) - len(shown))
+
+
+def _working(loader: Loader, folder: str) -> _Part:
+    """The files as they are now, buffers included, against the last commit."""
+    if not git.read(folder, "rev-parse", "--git-dir"):
+        return _Part("", 0)
+    head = _head(folder)
+    raw = git.read(folder, "ls-files", "--stage", "--debug", "-z", most_bytes=_MOST_INDEX)
+    names = []
+    for raw_name, *stamp in _ENTRY.findall(raw):
+        name = os.fsdecode(raw_name)
+        if _stamp(os.path.join(folder, name)) != tuple(map(int, stamp)):
+            names.append(name)
+    staged = ("diff-index", "--cached", *_PLAIN, "--no-renames", "--name-only", "-z")
+    names += _names(git.read(folder, *staged, head or _EMPTY))
+    names += _names(git.read(folder, "ls-files", "--others", "--exclude-standard", "-z"))
+    names += _open_below(loader, folder)
+    diffs: list[str] = []
+    size = left_out = files = 0
+    for name in sorted(set(names)):
+        if not _may_show(loader, folder, name):
+            left_out += 1
+            continue
+        diff = _compared(loader, folder, name, head)
+        if diff and files < MOST_FILES and size < MOST_CHARACTERS:
+            diffs.append(diff)
+            size += len(diff)
+        files += bool(diff)
+    return _Part("".join(diffs), files, left_out)
+
+
+def _compared(loader: Loader, folder: str, name: str, head: str) -> str:
+    """The diff of a file of the working tree; empty if nothing changed."""
+    loaded = loader.load(os.path.join(folder, name))
+    if not isinstance(loaded, Loaded) and loaded.reason is not Reason.NOT_FOUND:
+        return f"--- {render_path(name)} is not compared: {loaded.message}\n"
+    after = loaded.content.text if isinstance(loaded, Loaded) else ""
+    blob = git.read(folder, "cat-file", "blob", f"{head}:./{name}") if head else b""
+    old = decode(blob)
+    before = old.text if isinstance(old, FileText) else ""
+    if before == after:
+        return ""
+    head_line = f"--- a/{name}\n+++ b/{name}\n"
+    if not isinstance(loaded, Loaded):
+        head_line = f"--- a/{name}\n+++ /dev/null\n"
+    elif not blob:
+        head_line = f"--- /dev/null\n+++ b/{name}\n"
+    if len(before) + len(after) > _MOST_FILE:
+        return f"{head_line}(The file is too large to be compared.)\n"
+    return head_line + _ended(delta.make(before, after))
+
+
+# --- helpers -------------------------------------------------------------------------------------
+
+
+def _said(label: str, parts: Iterable[_Part]) -> ChangeSet:
+    parts = list(parts)
+    files, left_out = sum(p.files for p in parts), sum(p.left_out for p in parts)
+    whole = "".join(_ended(part.diff) for part in parts)
+    shown = clip(whole, MOST_CHARACTERS)
+    many = "1 file" if files == 1 else f"{files} files"
+    head = "\n\n".join(part.head for part in parts if part.head)
+    lines = [f"{label}, {many}, by git:"]
+    if head:
+        lines += ["", *(f"> {line}".rstrip() for line in head.splitlines())]
+    text = "\n".join(lines) + "\n" + fence(shown, "diff")
+    if len(shown) < len(whole) or files > MOST_FILES:
+        text += "(There is more; only the beginning is given.)\n"
+    if left_out:
+        text += f"({left_out} of its files may not be shown.)\n"
+    return ChangeSet(label, text, many)
+
+
+def _may_show(loader: Loader, folder: str, name: str) -> bool:
+    place = loader.roots.resolve(os.path.join(folder, name))
+    return isinstance(place, Resolved) and loader.refusal(place) is None
+
+
+def _open_below(loader: Loader, folder: str) -> list[str]:
+    """Open documents that git keeps: their buffers may differ from the disk."""
+    paths = (loader.roots.path_of(key) for key in loader.buffers.open_keys(loader.roots))
+    names = [os.path.relpath(path, folder) for path in paths if path]
+    inside = [name.replace(os.sep, "/") for name in names if not name.startswith("..")]
+    some = [f":(literal){name}" for name in inside[:MOST_FILES]]
+    return _names(git.read(folder, "ls-files", "-z", "--", *some)) if some else []
+
+
+def _head(folder: str) -> str:
+    return _verified(folder, "HEAD")
+
+
+def _verified(folder: str, name: str) -> str:
+    """The full name of a commit; empty if there is none."""
+    if not _REVISION.fullmatch(name):
+        return ""
+    return _line(git.read(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"))
+
+
+def _line(raw: bytes) -> str:
+    return raw.decode("ascii", "replace").strip()
+
+
+def _names(raw: bytes) -> list[str]:
+    return [os.fsdecode(name) for name in raw.split(b"\0") if name]
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        now = os.lstat(path)
+    except OSError:
+        return (0, 0, 0)
+    seconds, rest = divmod(now.st_mtime_ns, 1_000_000_000)
+    return (seconds, rest, now.st_size)
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") or not text else f"{text}\n"
