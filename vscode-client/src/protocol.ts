@@ -280,7 +280,7 @@ export interface EditorPlace {
   cursorLine?: number;
 }
 
-/** A prompt. ``@path`` mentions in the text add files for this turn. */
+/** A prompt. What it names with ``@`` goes along: files, symbols, problems, git's changes. */
 export interface ChatSendParams {
   text: string;
   images?: ImageInput[];
@@ -292,6 +292,10 @@ export interface ChatSendParams {
   editor?: EditorPlace | null;
   /** What becomes of ``@`` mentions that name a folder, nothing, or what may not be sent. ``ask``: nothing is sent, and ``unclear_mention`` says which. ``text``: they are mere text. ``confirm``: the user agreed, so folders are added and files of secrets are sent. */
   mentions?: 'ask' | 'text' | 'confirm';
+  /** Mentions as they are written, each of which the user has agreed to, with its size in view: these are not asked about. */
+  agreed?: string[];
+  /** What the editor gives for the prompt's mentions, and what goes along without being named. */
+  given?: EditorContent[];
   /** Write the prompt down again even if the same one was the last and got no reply. */
   force?: boolean;
 }
@@ -1050,6 +1054,94 @@ export interface CompactionResult {
   tokensAfter: number;
 }
 
+/** Something that a prompt names, or that it could name. */
+export interface MentionInfo {
+  /** As it is written in the prompt, with the ``@``: ``@src/a.py``, ``@git:staged``. */
+  text: string;
+  kind: 'file' | 'folder' | 'symbol' | 'problems' | 'terminal' | 'selection' | 'git' | 'editors' | 'web' | 'session' | 'memo';
+  label: string;
+  /** A few words more: where it is, what it holds. */
+  detail: string;
+  /** What it adds to the request; null where that is not known before it is read. */
+  tokens: number | null;
+  /** Of a folder or of the open editors: how many files it brings. */
+  files: number;
+  /** ``ask``: is sent only after the user agreed. ``unknown``: names nothing. ``refused``: is not sent, whatever the user says. */
+  state: 'ok' | 'ask' | 'unknown' | 'refused';
+  /** A sentence for all but ``ok``. */
+  why: string;
+  /** In a completion: more has to be typed (``@symbol:``); ask again with what it says. */
+  expands: boolean;
+}
+
+/** What stands behind the ``@`` so far; empty for the beginning. */
+export interface MentionCompleteParams {
+  query: string;
+  limit?: number;
+}
+
+/** What it can become, the likeliest first. */
+export interface MentionCompleteResult {
+  items: MentionInfo[];
+  /** There are more: ask again when more was typed. */
+  incomplete: boolean;
+}
+
+/** A diagnostic of the editor. */
+export interface Problem {
+  uri: string;
+  message: string;
+  /** From 1; 0 where that is not known. */
+  line?: number;
+  severity?: 'error' | 'warning' | 'information' | 'hint';
+  /** Who says so: ``ruff``. */
+  source?: string;
+  code?: string;
+}
+
+/** What only the editor has, as it was when it was taken: problems, the text of a terminal, a selection, the open documents. */
+export interface EditorContent {
+  kind: 'problems' | 'terminal' | 'selection' | 'editors';
+  /** The mention in the prompt that it stands for (``@terminal``); empty for what goes along without being named. */
+  mention?: string;
+  /** The terminal's name. */
+  label?: string;
+  /** Of a terminal or a selection. */
+  text?: string;
+  /** Of a selection's document, or of the one whose problems these are; empty for all. */
+  uri?: string;
+  firstLine?: number;
+  /** Of a selection, from 1. */
+  lastLine?: number;
+  problems?: Problem[];
+  /** Of the open documents. */
+  uris?: string[];
+}
+
+/** A prompt, and what the editor gives for its mentions. What is lacking it is asked for, if it declares ``provides``. */
+export interface MentionResolveParams {
+  text: string;
+  given?: EditorContent[];
+}
+
+/** What the prompt names, in its order. What is no mention (``@property``) is not among it. */
+export interface MentionResolveResult {
+  mentions: MentionInfo[];
+  /** What goes along without being named, in the order in which it was given. */
+  given: MentionInfo[];
+  /** Of all that would be sent, where it is known. */
+  tokens: number;
+}
+
+/** What a mention needs of the editor. */
+export interface EditorProvideParams {
+  kind: 'problems' | 'terminal' | 'selection' | 'editors';
+  /** Behind the colon: a terminal's name, ``selection`` for what is selected in the terminal. */
+  argument: string;
+  /** Problems: of this document only. */
+  uri: string;
+}
+
 /** Whose models: a provider's name, or the address of a server found on this machine. */
 export interface ModelsParams {
   provider?: string;
@@ -1419,6 +1511,8 @@ export interface FileInfo {
   /** Other names of the same file (links, relative spellings) that were given for it. */
   aliases: string[];
   origin: string;
+  /** The folder that brought it (``src/``), which can be taken out again as one; empty if it came by itself. */
+  folder: string;
   /** True if the text comes from an unsaved editor buffer. */
   dirty: boolean;
   /** Stable code of the reason (``secret``, ``ignored``, ``binary``, …); empty if all is well. ``cut``, in state ``ok``: it is larger than one file may be; only its beginning is sent. */
@@ -1543,9 +1637,9 @@ export interface EditInfo {
   reason: string;
 }
 
-/** Something that went along with a prompt because the user was looking at it. */
+/** Something that went along with a prompt: what the user was looking at, what was named. */
 export interface Attachment {
-  kind: 'file' | 'selection' | 'excerpt';
+  kind: 'file' | 'selection' | 'excerpt' | 'folder' | 'symbol' | 'problems' | 'terminal' | 'git' | 'editors' | 'web' | 'session' | 'memo';
   /** ``src/a.py:10-14`` */
   label: string;
   path: string;
@@ -1553,7 +1647,7 @@ export interface Attachment {
   /** Lines from 1; 0 for the whole file. */
   firstLine: number;
   lastLine: number;
-  /** What was sent of it; empty for a whole file, which stands in the context. */
+  /** What was sent of it; empty for files and pages, which stand in the context. */
   text: string;
 }
 
@@ -1656,6 +1750,10 @@ export interface Requests {
   'tierline/chat/cancel': [ChatCancelParams, ChatCancelResult];
   /** Send the last prompt again. */
   'tierline/chat/retry': [ChatRetryParams, ChatSendResult];
+  /** What a prompt can name with @. */
+  'tierline/mention/complete': [MentionCompleteParams, MentionCompleteResult];
+  /** What a prompt names, with sizes; nothing is changed. */
+  'tierline/mention/resolve': [MentionResolveParams, MentionResolveResult];
   /** Add a file or folder to the context. */
   'tierline/files/add': [FileParams, FilesResult];
   /** Take a file out of the context. */
@@ -1842,11 +1940,14 @@ export interface ClientRequests {
   'tierline/editor/chat': [EditorChatParams, EditorChatResult];
   /** Save documents. */
   'tierline/editor/save': [SaveParams, SaveResult];
+  /** What a mention needs of the editor. */
+  'tierline/editor/provide': [EditorProvideParams, EditorContent];
 }
 
 export const EDITOR_MODELS = 'tierline/editor/models';
 export const EDITOR_CHAT = 'tierline/editor/chat';
 export const EDITOR_SAVE = 'tierline/editor/save';
+export const EDITOR_PROVIDE = 'tierline/editor/provide';
 export const EDITOR_PART = 'tierline/editor/part';
 export const EDITOR_CANCEL = 'tierline/editor/cancel';
 
