@@ -12,6 +12,7 @@ const file = (path: string, changes: Partial<FileInfo> = {}): FileInfo => ({
   tier: '',
   aliases: [],
   origin: 'added by you',
+  folder: '',
   dirty: false,
   code: '',
   confirmable: false,

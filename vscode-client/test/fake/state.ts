@@ -47,7 +47,7 @@ export function file(path: string, changes: Partial<FileInfo> = {}): FileInfo {
     tier: '',
     aliases: [],
     origin: '',
-  folder: '',
+    folder: '',
     dirty: false,
     code: '',
     confirmable: false,
