@@ -72,7 +72,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(ready: Path, workspace: Path) -> Path:
     """The ``.tierline`` of a workspace in which all files are there."""
     shutil.copytree(ready, workspace, dirs_exist_ok=True)
-    return own(workspace)
+    return own(workspace, workspace.parent / ".state")
 
 
 def env(model: WireServer) -> dict[str, str]:

@@ -229,7 +229,7 @@ def _tree(top: Path) -> dict[str, bytes]:
 
 
 def _ours(key: str) -> bool:
-    return key.startswith(("work/.tierline/", "work/.config", "work/.data"))
+    return key.startswith(("work/.tierline/", "work/.config", "work/.data", ".state/"))
 
 
 # --- floods ---------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def test_br_202_large_messages_in_small_pieces_pass_both_ways(
     """BR-202: 5 MB in 1 KB writes, 5 MB back, and two messages in one write."""
     wanted = expect("BR-202")
     raw = (build("BR-202", tmp_path / "case") / "didopen_5mb.rpc").read_bytes()
-    log = own(workspace) / "history.jsonl"
+    log = own(workspace, workspace.parent / ".state") / "history.jsonl"
     record = {
         "id": "1700000000000-00000000",
         "session_id": "sess_1700000000000_big00000",

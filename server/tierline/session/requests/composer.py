@@ -370,7 +370,7 @@ class Composer:
         candidates = gather(snapshot, counter, self._known)
         self._known.keep(candidates.items)
         made = lay_out(candidates, snapshot, counter)
-        own = self._models.maker.service == "anthropic"  # its imitators need not know the field
+        own = snapshot.maker.service == "anthropic"  # its imitators need not know the field
         previous = self._replies.get(snapshot.session_id, "") if own else None
         prompt = evolve(made.prompt, thinking=snapshot.thinking, previous_reply=previous)
         return Composed(
