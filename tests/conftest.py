@@ -23,6 +23,9 @@ if settings.get_current_profile_name() == "default":  # not Hypothesis' own for 
     settings.load_profile("busy")
 
 
+ROOT = Path(__file__).parents[1]
+
+
 def pytest_configure() -> None:
     """Record this process and all Python processes that are started from it."""
     handle, name = tempfile.mkstemp(prefix="leaks-", suffix=".jsonl")
@@ -30,6 +33,9 @@ def pytest_configure() -> None:
     os.environ[VARIABLE] = name
     if "TIERLINE_STATE_DIR" not in os.environ:  # else a worker of xdist, or a test's own process
         os.environ["TIERLINE_STATE_DIR"] = tempfile.mkdtemp(prefix="tierline-state-")
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Else every server that a test starts would compile all its modules again, as no user's.
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / "build" / "bytecode"))
     paths = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(RECORDER.parent)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(part for part in paths if part))
     site = sys.modules.get("sitecustomize")  # of xdist's workers, who were started from here
