@@ -23,7 +23,7 @@ HOW = ("planted", "ours", "restricted")
 _DATABASES = ("index", "plans", "usage", "symbols", "retrieval", "vectors")
 IN_FOLDER = (
     "history.jsonl", "history.jsonl.lock", "memos.jsonl", "memos.jsonl.lock", "capsules.jsonl",
-    "capsules.jsonl.lock", "calibration.json", "cache-state.json", "config.toml", ".gitignore",
+    "capsules.jsonl.lock", "calibration.json", "sent", "config.toml", ".gitignore",
     "said", "images", "drafts", "urls",
     *(f"{name}.sqlite3" for name in _DATABASES),
     *(f"{name}.sqlite3{end}" for name in _DATABASES for end in ("-wal", "-shm", "-journal")),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from lsp.conftest import Start
 from lsp.editor import Editor
@@ -130,3 +131,51 @@ async def test_two_hundred_turns_are_never_refused(start: Start, workspace: Path
         valid = [taken.report.reasoning for taken in conversation(server)]
         lost = {n for n in range(1, len(valid)) if valid[n] <= valid[n - 1]}
         assert lost <= named, "thinking is lost by nothing but a rewrite with a name"
+
+
+async def test_a_branch_a_model_and_a_session_that_one_returns_to_go_on_where_they_ended(
+    start: Start,
+) -> None:
+    """Each has a record of what was sent, in the same run and after a restart."""
+    with enforcing("anthropic") as server:
+        editor = await start(server, **ON)
+        await ready(editor)
+        await editor.ask("files/add", p.FileParams(path="src/web/views.py"))
+
+        async def says(text: str) -> dict[str, Any]:
+            end = await editor.chat(text)
+            assert end.outcome == "ok", end.error
+            body: dict[str, Any] = conversation(server)[-1].body
+            return body
+
+        def goes_on(earlier: dict[str, Any], now: dict[str, Any], thoughts: int) -> None:
+            assert blocks(now)[: len(blocks(earlier))] == blocks(earlier)
+            assert conversation(server)[-1].report.reasoning == thoughts, "no thinking is lost"
+
+        first = (await editor.ask("state/get")).session_id
+        branch = (await editor.ask("history/status")).branch
+        await says("Begin here.")
+        main = await says("Go on, please.")
+        await editor.ask("branch/fork", p.ForkParams())
+        aside = await says("Another way, please.")
+        goes_on(main, aside, 2)
+        await says("Further this way.")
+        await editor.ask("branch/switch", p.BranchParams(branch=branch))
+        main, before = await says("Back here."), main
+        goes_on(before, main, 2)
+
+        other = p.ProviderSelectParams(name="anthropic", model="claude-opus-5-5")
+        await editor.ask("provider/select", other)
+        assert (await says("And you?"))["model"] == "claude-opus-5-5"
+        await editor.ask("provider/select", evolve(other, model=server.model))
+        main, before = await says("Back to you."), main
+        goes_on(before, main, 3)
+
+        await editor.ask("history/newSession")
+        await says("Something else.")
+        await editor.stop()
+        editor = await start(server, **ON)
+        await ready(editor)
+        await editor.ask("history/loadSession", p.SessionParams(session_id=first))
+        goes_on(main, await says("Here again."), 4)
+        assert server.refused == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,10 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.strict import strict
 from tierline.context.tiers.base import Arrangement, CacheState, Pricing, Signals
 from tierline.providers import render_anthropic, render_openai
-from tierline.session.requests.tiering import SentState
+from tierline.session.requests.tiering import Line, SentState
 from tierworld import FACTS, POLICIES, Turn, World, blocks, marks_of, prefix, text_item
 
+CHAIN = Line("s")
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "40"))
 AUTOMATIC = ModelFacts("gpt-test", family="openai", caching="automatic", min_cacheable_tokens=1024)
 
@@ -68,7 +70,7 @@ class Freshness(RuleBasedStateMachine):
         self.world = World(POLICIES["log_structured"]())
         self.folder = Path(tempfile.mkdtemp(prefix="tierline-test-"))
         self.chains = {
-            (facts.name, policy): SentState(self.folder / f"{facts.name}-{policy}.json")
+            (facts.name, policy): SentState(self.folder / f"{facts.name}-{policy}")
             for facts in (FACTS, AUTOMATIC)
             for policy in POLICIES
         }
@@ -79,9 +81,7 @@ class Freshness(RuleBasedStateMachine):
         self.rewound = True
 
     def teardown(self) -> None:
-        for path in self.folder.iterdir():
-            path.unlink()
-        self.folder.rmdir()
+        shutil.rmtree(self.folder)
 
     # --- files -----------------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ class Freshness(RuleBasedStateMachine):
         self.world.turns = self.world.turns[-2:]
         self.rewound = True
         for (_, policy), chain in self.chains.items():
-            chain.keep("s", POLICIES[policy]().purge(chain.get("s"), "history:"))
+            chain.keep(CHAIN, POLICIES[policy]().purge(chain.get(CHAIN), "history:"))
 
     @rule()
     def fork(self) -> None:
@@ -202,7 +202,7 @@ class Freshness(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.chains = {
-            (model, policy): SentState(self.folder / f"{model}-{policy}.json")
+            (model, policy): SentState(self.folder / f"{model}-{policy}")
             for model, policy in self.chains
         }
 
@@ -251,7 +251,7 @@ class Freshness(RuleBasedStateMachine):
                 self.world,
                 policy=POLICIES[name](),
                 facts=FACTS if model == FACTS.name else AUTOMATIC,
-                sent=chain.get("s"),
+                sent=chain.get(CHAIN),
             )
             arranged = self._arrange(world)
             prompt = assemble(arranged, facts=world.facts, tools=world.tools, cache_key="s")
@@ -262,7 +262,7 @@ class Freshness(RuleBasedStateMachine):
             body: dict[str, Any] = json.loads(json.dumps(sent, ensure_ascii=False))
             self._check(body, arranged, (model, name))
             if accepted:
-                chain.keep("s", arranged.next)
+                chain.keep(CHAIN, arranged.next)
                 self.before[model, name] = body
 
     def _arrange(self, world: World) -> Arrangement:

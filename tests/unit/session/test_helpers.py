@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from attrs import evolve
 
 from tierline import protocol as p
 from tierline.config import CacheConfig, Settings
+from tierline.context.blocks import Maker
 from tierline.context.tiers.base import CacheState
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
@@ -19,7 +21,7 @@ from tierline.session.events import EventBus
 from tierline.session.models import problems
 from tierline.session.requests.candidates import selection_of
 from tierline.session.requests.contextline import short
-from tierline.session.requests.tiering import SentState, policy
+from tierline.session.requests.tiering import MOST_FILES, MOST_KEPT, Line, SentState, policy
 
 
 @pytest.mark.parametrize(
@@ -82,27 +84,78 @@ def test_settings_name_the_policy(name: Any, kind: type) -> None:
     assert type(policy(evolve(CacheConfig(), policy=name), len)) is kind
 
 
+ONE, TWO = Line("one", "main", Maker("s", "m")), Line("two", "main", Maker("s", "m"))
+
+
+def _sent(number: int, model: str = "m") -> CacheState:
+    return evolve(CacheState(), model=model, at=float(number), requests=number)
+
+
 def test_what_was_sent_is_remembered_for_its_session_only(tmp_path: Path) -> None:
     """BR-044: a restart sends the same prefix."""
-    path = tmp_path / "cache-state.json"
-    sent = evolve(CacheState(), model="m")
-    SentState(path).keep("one", sent)
-    assert SentState(path).get("one") == sent
-    assert SentState(path).get("two") == CacheState()
-    assert not list(tmp_path.glob("*.partial"))
+    SentState(tmp_path).keep(ONE, _sent(1))
+    assert SentState(tmp_path).get(ONE) == _sent(1)
+    assert SentState(tmp_path).get(TWO) == CacheState()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", "null", '{"session": 5}', "\x00"])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_session_a_branch_and_a_model_that_one_returns_to_find_their_own_record(
+    tmp_path: Path, restarted: bool
+) -> None:
+    lines = [ONE, evolve(ONE, branch="b"), evolve(ONE, reader=Maker("s", "n")), TWO]
+    state = SentState(tmp_path)
+    for number, line in enumerate(lines, 1):
+        state.keep(line, _sent(number))
+    if restarted:
+        state = SentState(tmp_path)
+    assert [state.get(line).requests for line in lines] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_new_branch_and_another_model_begin_with_the_sessions_newest_record(
+    tmp_path: Path, restarted: bool
+) -> None:
+    state = SentState(tmp_path)
+    state.keep(TWO, _sent(9))
+    state.keep(ONE, _sent(1))
+    state.keep(evolve(ONE, branch="b"), _sent(2))
+    if restarted:
+        os.utime(tmp_path / ONE.name, (1, 1))
+        state = SentState(tmp_path)
+    assert state.get(evolve(ONE, branch="c")) == _sent(2)
+    elsewhere = evolve(ONE, reader=Maker("gateway", "m"))
+    assert state.get(elsewhere) == _sent(2, model=""), "a cache of its own"
+    state.keep(ONE, _sent(3))
+    assert state.get(elsewhere).requests == 3
+
+
+def test_few_records_are_kept(tmp_path: Path) -> None:
+    state = SentState(tmp_path)
+    lines = [Line(f"session {n}") for n in range(MOST_FILES + 3)]
+    for number, line in enumerate(lines):
+        state.keep(line, _sent(number))
+        os.utime(tmp_path / line.name, (number + 1, number + 1))
+    assert len(list(tmp_path.iterdir())) == MOST_FILES
+    assert len(state._kept) == MOST_KEPT
+    assert state.get(lines[0]) == CacheState()
+    assert state.get(lines[5]) == _sent(5)
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", "null", '{"session": 5}', "\x00", '{"reader": [1]}']
+)
 def test_a_damaged_state_file_costs_a_cold_cache_only(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "cache-state.json"
+    path = tmp_path / ONE.name
     path.write_text(damage, encoding="utf-8")
-    assert SentState(path).get("one") == CacheState()
-    path.write_text(json.dumps({"session": "one", "sent": damage}), encoding="utf-8")
-    assert SentState(path).get("one") == CacheState()
+    assert SentState(tmp_path).get(ONE) == CacheState()
+    whole = {"session": "one", "branch": "main", "reader": ["s", "m"], "sent": damage}
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    assert SentState(tmp_path).get(ONE) == CacheState()
 
 
 def test_a_state_that_cannot_be_written_is_used_all_the_same(tmp_path: Path) -> None:
-    state = SentState(tmp_path / "no" / "such" / "folder" / "state.json")
-    sent = evolve(CacheState(), model="m")
-    state.keep("one", sent)
-    assert state.get("one") == sent
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    state = SentState(tmp_path / "file" / "state")
+    state.keep(ONE, _sent(1))
+    assert state.get(ONE) == _sent(1)

@@ -158,7 +158,7 @@ class KeepAliveService:
         await asyncio.to_thread(
             self._cache.pinged, last.session_id, provider.name, usage, last.used
         )
-        await self._composer.kept_alive(last.session_id, last.used)
+        await self._composer.kept_alive(last.composed, last.used)
         if usage.cache_read_tokens == 0:
             self._cache.decision = p.CacheDecision(
                 "lost", "The provider had dropped the cache; nothing more is kept alive."

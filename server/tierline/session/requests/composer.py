@@ -42,7 +42,7 @@ from tierline.session.requests.candidates import (
 from tierline.session.requests.contextline import context_line
 from tierline.session.requests.layout import lay_out
 from tierline.session.requests.sources import Sources
-from tierline.session.requests.tiering import SentState, policy
+from tierline.session.requests.tiering import Line, SentState, policy
 from tierline.session.retrieval.service import Automatic
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
@@ -67,6 +67,7 @@ class Composed:
     context_line: str
     notices: tuple[str, ...]
     arrangement: Arrangement
+    line: Line
     rendered: RenderedRequest | None = None
 
     @property
@@ -113,12 +114,12 @@ class Composer:
         self.compaction_failed: Callable[[], bool] = lambda: False
         """Whether the last compaction of this conversation failed; compaction knows."""
         self._ledger = UsageLedger()
-        self._sent = SentState(home / "cache-state.json")
+        self._sent = SentState(home / "sent")
         self._known = Known()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
-        self._replies: dict[str, str] = {}
-        """What the service called its newest reply, by session."""
+        self._replies: dict[Line, str] = {}
+        """What the service called its newest reply in each line."""
         self._gone = self._told_gone = 0
         """Pictures that left the newest request, and how many the user was told of."""
 
@@ -199,7 +200,7 @@ class Composer:
     def settle(self, composed: Composed, usage: Usage, reply: str) -> p.UsageInfo:
         """Take in the provider's figures; estimates stand in for those that it does not give."""
         if usage.reply_id:
-            self._replies[self._conversation.session_id] = usage.reply_id
+            self._replies[composed.line] = usage.reply_id
         counters = self._counters
         facts = self._models.facts()
         counter = counters.counter(facts)
@@ -222,13 +223,12 @@ class Composer:
 
     async def accepted(self, composed: Composed) -> None:
         """The provider has begun to answer: from now on its cache holds this request."""
-        session_id = self._conversation.session_id
-        await asyncio.to_thread(self._sent.keep, session_id, composed.arrangement.next)
+        await asyncio.to_thread(self._sent.keep, composed.line, composed.arrangement.next)
 
-    async def kept_alive(self, session_id: str, at: float) -> None:
-        """A keep-alive request used the cache: it lives on from then."""
-        sent = self._sent.get(session_id)
-        await asyncio.to_thread(self._sent.keep, session_id, evolve(sent, kept=at))
+    async def kept_alive(self, composed: Composed, at: float) -> None:
+        """A keep-alive request used the cache of this one: it lives on from then."""
+        sent = self._sent.get(composed.line)
+        await asyncio.to_thread(self._sent.keep, composed.line, evolve(sent, kept=at))
 
     def limits(self, facts: ModelFacts, counter: TokenCounter) -> Limits:
         """What a request to this model may hold, as the settings have it."""
@@ -245,13 +245,13 @@ class Composer:
 
     async def purge_history(self) -> None:
         """Compaction has rewritten the conversation: the stability policy forgets it."""
-        session_id = self._conversation.session_id
-        kept = self._sent.get(session_id)
+        line = self._line()
+        kept = self._sent.get(line)
         facts = self._models.facts()
         counter = await self._counters.loaded(facts)
         now = policy(self._preferences.settings.cache, counter.count).purge(kept, "history:")
         if now != kept:
-            await asyncio.to_thread(self._sent.keep, session_id, now)
+            await asyncio.to_thread(self._sent.keep, line, now)
 
     def close(self) -> None:
         """Release the plan store."""
@@ -260,12 +260,17 @@ class Composer:
 
     # --- the work --------------------------------------------------------------------------------
 
+    def _line(self) -> Line:
+        talk = self._conversation
+        return Line(talk.session_id, talk.branch, self._models.maker)
+
     async def _snapshot(
         self, turn: Turn | None, most: int = 0, *, pending: Message | None = None
     ) -> Snapshot:
         settings = self._preferences.settings
         facts = self._models.facts()
-        maker, recall = self._models.maker, self._models.recall
+        line, recall = self._line(), self._models.recall
+        maker = line.reader
         counter = await self._counters.loaded(facts)
         self._sources.files.context.unshed()
         limits = self.limits(facts, counter)
@@ -312,7 +317,7 @@ class Composer:
             search=self._search,
             meaning=self._sources.meaning,
             cache=settings.cache,
-            sent=self._sent.get(self._conversation.session_id),
+            sent=self._sent.get(line),
             now=time.time(),
             dirty=tuple(f"file:{e.key}" for e in self._sources.files.context.entries() if e.dirty),
             churn=self._sources.churn.known(),
@@ -370,8 +375,9 @@ class Composer:
         candidates = gather(snapshot, counter, self._known)
         self._known.keep(candidates.items)
         made = lay_out(candidates, snapshot, counter)
-        own = snapshot.maker.service == "anthropic"  # its imitators need not know the field
-        previous = self._replies.get(snapshot.session_id, "") if own else None
+        line = Line(snapshot.session_id, snapshot.branch, snapshot.maker)
+        own = line.reader.service == "anthropic"  # its imitators need not know the field
+        previous = self._replies.get(line, "") if own else None
         prompt = evolve(made.prompt, thinking=snapshot.thinking, previous_reply=previous)
         return Composed(
             plan=made.plan,
@@ -380,6 +386,7 @@ class Composer:
             context_line=context_line(made.plan, snapshot.mode),
             notices=made.notices,
             arrangement=made.arrangement,
+            line=line,
             rendered=provider.render(prompt) if provider is not None else None,
         )
 

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+
+from attrs import evolve, frozen
 
 from tierline import disk
 from tierline.config import CacheConfig
+from tierline.context.blocks import Maker
+from tierline.context.text import sha256
 from tierline.context.tiers.base import CacheState, StabilityPolicy
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
+from tierline.disk.folder import make
 
 log = logging.getLogger(__name__)
 
-_MOST_BYTES = 64 * 1024 * 1024
+MOST_FILES, MOST_BYTES = 16, 64 * 1024 * 1024
+"""Records on the disk; the oldest leave."""
+MOST_KEPT = 4
+"""Records in memory."""
+_END = ".json"
 
 
 def policy(settings: CacheConfig, count: Callable[[str], int]) -> StabilityPolicy:
@@ -29,35 +39,129 @@ def policy(settings: CacheConfig, count: Callable[[str], int]) -> StabilityPolic
     return LogStructured(count=count, ttl=settings.ttl)
 
 
+@frozen
+class Line:
+    """One conversation with one model. A provider's cache holds each apart from the others."""
+
+    session: str
+    branch: str = ""
+    reader: Maker = Maker()
+
+    @property
+    def name(self) -> str:
+        """Its file: those of a session begin alike."""
+        rest = "\0".join((self.branch, self.reader.service, self.reader.model))
+        return f"{_start(self.session)}{sha256(rest)[:16]}{_END}"
+
+
 class SentState:
-    """What was sent in each session's last accepted request. Losing it costs a cold cache."""
+    """What was sent last in each line, so that whoever comes back to a session, a branch or a model
+    goes on where the provider's cache ends. Losing a record costs a cold cache.
+    """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._session = ""
-        self._sent = CacheState()
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._kept: dict[Line, CacheState] = {}
+        """Own records, the newest last."""
+        self._begun: dict[Line, CacheState] = {}
+        """For lines that have none of their own yet."""
 
-    def get(self, session_id: str) -> CacheState:
-        """The state of a session; a fresh one if nothing is known."""
-        if session_id != self._session:
-            self._session = session_id
-            self._sent = self._read(session_id)
-        return self._sent
+    def get(self, line: Line) -> CacheState:
+        """What was sent in a line. One that has sent nothing begins with the session's newest: a
+        branch shares its beginning, and another model gets the same bytes. A fresh state if there
+        is none.
+        """
+        with self._lock:
+            found = self._kept.get(line) or self._begun.get(line)
+        if found is not None:
+            return found
+        own = self._read(line.name, line)
+        if own is not None:
+            self._remember(line, own)
+            return own
+        begun = self._newest(line)
+        with self._lock:
+            self._begun = {line: begun}
+        return begun
 
-    def keep(self, session_id: str, sent: CacheState) -> None:
+    def keep(self, line: Line, sent: CacheState) -> None:
         """The provider accepted a request: this is what its cache holds now. Blocking."""
-        self._session, self._sent = session_id, sent
-        value: Mapping[str, Any] = {"session": session_id, "sent": sent.to_json()}
+        self._remember(line, sent)
+        value = {
+            "session": line.session,
+            "branch": line.branch,
+            "reader": [line.reader.service, line.reader.model],
+            "sent": sent.to_json(),
+        }
         try:
-            disk.replace(self._path, json.dumps(value).encode(), mode=0o600, sync=False)
+            make(self._folder)
+            disk.replace(
+                self._folder / line.name, json.dumps(value).encode(), mode=0o600, sync=False
+            )
+            self._tidy()
         except (OSError, TypeError, ValueError) as error:
             log.info("The cache state is not kept: %s", error)
 
-    def _read(self, session_id: str) -> CacheState:
+    def _remember(self, line: Line, sent: CacheState) -> None:
+        with self._lock:
+            self._begun = {}
+            self._kept.pop(line, None)
+            self._kept[line] = sent
+            while len(self._kept) > MOST_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+
+    def _newest(self, line: Line) -> CacheState:
+        """The session's newest record, as one of another line."""
+        with self._lock:
+            known = {other: s for other, s in self._kept.items() if other.session == line.session}
+        names = [name for name in self._names() if name.startswith(_start(line.session))]
+        last = max(names, key=self._status, default="")
+        if known:
+            other, sent = max(known.items(), key=lambda pair: pair[1].at)
+        else:
+            read = self._parsed(last) if last else None
+            if read is None or read[0].session != line.session:
+                return CacheState()
+            other, sent = read
+        # A model that goes by the same name elsewhere has another cache.
+        return sent if other.reader == line.reader else evolve(sent, model="")
+
+    def _read(self, name: str, line: Line) -> CacheState | None:
+        found = self._parsed(name)
+        return found[1] if found is not None and found[0] == line else None
+
+    def _parsed(self, name: str) -> tuple[Line, CacheState] | None:
+        """A record on the disk; None if there is none, or if it makes no sense."""
         try:
-            value = json.loads(disk.read_text(self._path, _MOST_BYTES))
-        except (OSError, ValueError):
-            return CacheState()
-        if not isinstance(value, dict) or value.get("session") != session_id:
-            return CacheState()
-        return CacheState.from_json(value.get("sent"))
+            value = json.loads(disk.read_text(self._folder / name, MOST_BYTES))
+            service, model = map(str, value["reader"])
+            line = Line(str(value["session"]), str(value["branch"]), Maker(service, model))
+            return line, CacheState.from_json(value["sent"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def _names(self) -> list[str]:
+        try:
+            return [name for name in disk.names(self._folder) if name.endswith(_END)]
+        except OSError:
+            return []
+
+    def _status(self, name: str) -> tuple[float, int]:
+        """When a record was written, and its bytes."""
+        found = disk.regular(self._folder / name)
+        return (found.st_mtime, found.st_size) if found is not None else (0.0, 0)
+
+    def _tidy(self) -> None:
+        """Few records stay, the newest."""
+        files = sorted(((*self._status(name), name) for name in self._names()), reverse=True)
+        total = 0
+        for place, (_, size, name) in enumerate(files):
+            total += size
+            if place >= MOST_FILES or (place and total > MOST_BYTES):
+                with suppress(OSError):
+                    disk.remove(self._folder / name)
+
+
+def _start(session: str) -> str:
+    return f"{sha256(session)[:16]}-"
