@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +50,11 @@ from tierline.history.truncation import DEFAULTS, truncate_result
 from tierline.providers.render_anthropic import block as render
 from tierworld import FACTS, World, text_item, tokens
 
+RECENT = 5
+"""Turns whose thinking is looked at apart, the newest among them."""
 ROOT = Path(__file__).parents[2]
 SEEDS = 2
 POLICIES: dict[str, Callable[[], StabilityPolicy]] = {
-    "no cache": Fixed,
     "fixed order": Fixed,
     "append-only": lambda: AppendOnly(),  # noqa: PLW0108 - defined below
     "counter": Counter,
@@ -227,6 +230,7 @@ def costs(
     for name, make in policies.items():
         cache, bound, losses = CacheSimulator(), Bound(), Losses()
         paid: list[float] = []
+        plain: list[float] = []
 
         def observe(
             world: World,
@@ -234,19 +238,24 @@ def costs(
             cache: CacheSimulator = cache,
             bound: Bound = bound,
             paid: list[float] = paid,
-            cached: bool = name != "no cache",
+            plain: list[float] = plain,
             losses: Losses = losses,
         ) -> None:
             outcome = cache.send(body, world.now)
-            paid.append(outcome.cost if cached else outcome.total * INPUT)
+            paid.append(outcome.cost)
+            plain.append(outcome.total * INPUT)
             losses.request(world)
             account(bound, world)
 
         replay(session, make(), observe, lifetimes)
         found[name] = sum(paid)
         found[f"{name}, bound"] = bound.cost(lifetimes)
-        found[f"{name}, rewrites"] = losses.rewrites
+        if name == "fixed order":
+            found["no cache"], found["no cache, bound"] = sum(plain), found[f"{name}, bound"]
+        found[f"{name}, rewrites"] = sum(losses.rewrites.values())
+        found[f"{name}, cold"] = losses.rewrites["cold"]
         found[f"{name}, thinking lost"] = losses.tokens / max(losses.made, 1.0)
+        found[f"{name}, recent thinking"] = losses.recent()
     return found
 
 
@@ -254,11 +263,13 @@ def costs(
 class Losses:
     """What rewrites took away from a session."""
 
-    rewrites: int = 0
+    rewrites: Counted[str] = field(factory=Counted)
+    """By the name of the decision."""
     tokens: float = 0.0
     """Thinking that became invalid although its turn is still sent."""
     made: float = 0.0
     """All thinking."""
+    _recent: list[float] = field(factory=list)
     _there: dict[str, float] = field(factory=dict)
     _known: set[str] = field(factory=set)
     """Thinking that was met before."""
@@ -266,8 +277,13 @@ class Losses:
     def request(self, world: World) -> None:
         """Take down a request."""
         assert world.arranged is not None
-        self.rewrites += world.arranged.rewrite is not None
+        if world.arranged.rewrite is not None:
+            self.rewrites[world.arranged.rewrite.code] += 1
         sent = _sent(world)
+        newest = thinking(world, RECENT)
+        if newest:
+            there = sum(size for key, size in newest.items() if key in sent)
+            self._recent.append(there / sum(newest.values()))
         now = thinking(world)
         new = now.keys() - self._known
         self.made += sum(now[key] for key in new)
@@ -277,11 +293,19 @@ class Losses:
         self._there = {key: size for key, size in now.items() if key in sent}
         self.tokens += lost
 
+    def recent(self) -> float:
+        """How much of the newest turns' thinking a request has, on average."""
+        return statistics.fmean(self._recent) if self._recent else 1.0
 
-def thinking(world: World) -> dict[str, float]:
-    """The thinking in the conversation, by what it is bound to."""
+
+def thinking(world: World, turns: int = 0) -> dict[str, float]:
+    """The thinking in the conversation, or in its newest turns, by what it is bound to."""
     blocks = (
-        b.block for turn in world.turns for atom in turn.atoms for m in atom for b in m.blocks
+        b.block
+        for turn in world.turns[-turns:]
+        for atom in turn.atoms
+        for m in atom
+        for b in m.blocks
     )
     return {b.prefix: weigh(render(b) or {}) for b in blocks if isinstance(b, Reasoning)}
 
@@ -347,11 +371,12 @@ def main(seeds: int = SEEDS) -> dict[str, Any]:
     notes: dict[str, list[dict[str, float]]] = {}
     paid: dict[str, list[dict[str, float]]] = {}
     chosen: dict[str, list[dict[str, float]]] = {}
-    for session in sessions:
-        paid.setdefault(session.kind, []).append(costs(session, POLICIES))
-        chosen.setdefault(session.kind, []).append(costs(session, LIFETIMES, ("5m", "1h")))
-        notes.setdefault(session.kind, []).append(costs(session, NOTES))
-    ratios = {kind: _medians(rows, POLICIES) for kind, rows in paid.items()}
+    with ProcessPoolExecutor() as pool:
+        for session, found in zip(sessions, pool.map(_all_costs, sessions), strict=True):
+            for to, costs_of in zip((paid, chosen, notes), found, strict=True):
+                to.setdefault(session.kind, []).append(costs_of)
+    names = ("no cache", *POLICIES)
+    ratios = {kind: _medians(rows, names) for kind, rows in paid.items()}
     ours = {kind: by_name["log-structured"] for kind, by_name in ratios.items()}
     return {
         "ratios": ratios,
@@ -360,9 +385,12 @@ def main(seeds: int = SEEDS) -> dict[str, Any]:
         "rewrites": {
             kind: {
                 "rewrites": _mean(rows, "log-structured, rewrites"),
+                "cold": _mean(rows, "log-structured, cold"),
                 "thinking_lost": _mean(rows, "log-structured, thinking lost"),
+                "recent_thinking": _mean(rows, "log-structured, recent thinking"),
                 "auto_rewrites": _mean(chosen[kind], f"{AUTO}, rewrites"),
                 "auto_thinking_lost": _mean(chosen[kind], f"{AUTO}, thinking lost"),
+                "auto_recent_thinking": _mean(chosen[kind], f"{AUTO}, recent thinking"),
                 "leave_thinking_lost": _mean(notes[kind], "leave, thinking lost"),
             }
             for kind, rows in paid.items()
@@ -392,6 +420,13 @@ def main(seeds: int = SEEDS) -> dict[str, Any]:
         },
         "seconds": round(time.perf_counter() - started, 1),
     }
+
+
+def _all_costs(session: Session) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """What a session costs with entries of five minutes, with a choice of lifetimes, and if notes
+    leave.
+    """
+    return costs(session, POLICIES), costs(session, LIFETIMES, ("5m", "1h")), costs(session, NOTES)
 
 
 def _mean(rows: list[dict[str, float]], name: str) -> float:

@@ -105,13 +105,15 @@ def _cost(results: Runs) -> str:
         grid(("sessions", *COSTS), rows),
         grid(("cost over the bound", "target", "measured", "reached"), verdicts),
         f"The dearest single session is {max(cost['dearest_session'].values()):.2f}.\n",
-        "Rewrites in a session, the share of its thinking that they lose, the same with a lifetime "
-        "chosen\nas by default, and cost over the bound if cards, memos and selections left with "
-        "the next prompt:\n",
-        grid(("sessions", "rewrites", "thinking lost", "rewrites (auto)", "thinking lost (auto)",
-              "notes leave"), [
-            [kind, row["rewrites"], row["thinking_lost"], row["auto_rewrites"],
-             row["auto_thinking_lost"], cost["notes"][kind]["leave"]]
+        "Rewrites in a session; how many of them come when nothing is cached any more; the share "
+        "of its\nthinking that one of them takes away sooner or later; the share of the newest "
+        "five turns' thinking\nthat a request has; the same with a lifetime chosen as by default; "
+        "and cost over the bound if cards, memos\nand selections left with the next prompt:\n",
+        grid(("sessions", "rewrites", "of them cold", "lost in the end", "newest there",
+              "rewrites (auto)", "lost (auto)", "newest (auto)", "notes leave"), [
+            [kind, row["rewrites"], row.get("cold", "-"), row["thinking_lost"],
+             row.get("recent_thinking", "-"), row["auto_rewrites"], row["auto_thinking_lost"],
+             row.get("auto_recent_thinking", "-"), cost["notes"][kind]["leave"]]
             for kind, row in cost.get("rewrites", {}).items()
         ]),
     ))  # fmt: skip

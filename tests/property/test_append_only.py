@@ -3,12 +3,16 @@
 A machine does at random what users, models and editors do, with everything on that a user gets by
 default, and sends requests to the rules of a service that binds thinking to what stands before it.
 No request is refused, and each begins with all of the one before, unless a decision with a name has
-changed what was sent.
+changed what was sent. The conversation moves between services of every family and between branches;
+each of them has its own record of what was sent.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from attrs import evolve
@@ -16,20 +20,22 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tierline.context.blocks import Block, Maker, Reasoning, Text, ToolResult, ToolUse
+from services import Service, parts, services
+from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.context.items import Section
-from tierline.context.prompt import ToolSpec
-from tierline.context.thinking import Binding
-from tierline.context.tiers.rewrites import NAMES
+from tierline.context.prompt import Prompt, PromptMessage, ToolSpec
+from tierline.context.tiers.base import Arrangement
+from tierline.context.tiers.rewrites import NAMES, accounted
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
-from tierworld import FACTS, POLICIES, Turn, World, plain_blocks, say, text_item
+from tierline.session.requests.tiering import Line, SentState
+from tierworld import POLICIES, Turn, World, say, text_item
 from wire.agents import Use
 from wire.rules import Answer
-from wire.rules_anthropic import Messages, _content, model_of
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "40"))
-MODELS = ("claude-sonnet-5-5", "claude-opus-5-5")
+SERVICES = [service.maker for service in services()]
+BRANCHES = ("main", "aside")
 LONG = "".join(f"value_{i} = compute({i})\n" for i in range(60))
 KEYS = ("card:a", "card:b", "memo:1", "recall:x", "prompt:selection")
 _SECTIONS = {
@@ -41,11 +47,19 @@ _SECTIONS = {
 
 
 class Binds(World):
-    """A world whose thinking is the service's own, and whose reader is given back only its own."""
+    """A world whose thinking is the services' own, and whose reader is given back only its own."""
+
+    service: Service
+    made: dict[str, str]
+    """The strategy of each atom, by its name."""
 
     def messages(self) -> tuple[Message, ...]:
-        maker = Maker("test", self.facts.name)
-        return isolate(tuple(super().messages()), "anthropic", maker)
+        said = [
+            evolve(m, parsing_strategy=self.made.get(f"history:{m.id.rstrip('r')}", "anthropic"))
+            for m in super().messages()
+        ]
+        reader = self.service
+        return isolate(said, reader.strategy, reader.maker, reasoned=reader.demands)
 
 
 class AppendOnly(RuleBasedStateMachine):
@@ -55,16 +69,41 @@ class AppendOnly(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = Binds(POLICIES[self.policy](), facts=evolve(FACTS, name=MODELS[0]))
-        self.service = Messages()
+        self.services = services()
+        self.world = Binds(POLICIES[self.policy]())
+        self.world.made = {}
+        self._ask_service(self.services[0])
+        self.folder = Path(tempfile.mkdtemp(prefix="tierline-test-"))
+        self.records = SentState(self.folder)
+        self.branch = BRANCHES[0]
         self.turns: list[Turn] = []
+        self.other: list[Turn] | None = None
+        """The other branch."""
         self.hidden: set[str] = set()
-        self.branches: list[list[Turn]] = []
         self.number = 0
-        self.before: list[str] = []
-        self.group = ""
-        self.rewound = False
-        """The conversation is no longer what was sent."""
+        self.before: dict[Line, list[str]] = {}
+        """The parts of each line's newest request."""
+        self.thoughts: dict[Line, int] = {}
+        """How much thinking it gave back."""
+        self.groups: dict[Line, str] = {}
+        self.newest: Line | None = None
+        self.rewound: set[Line] = set()
+        """Lines whose conversation is no longer what was sent."""
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.folder)
+
+    @property
+    def line(self) -> Line:
+        return Line("s", self.branch, self.service.maker)
+
+    def _ask_service(self, service: Service) -> None:
+        self.service = self.world.service = service
+        self.world.facts = service.facts
+
+    def _rewind(self) -> None:
+        """The conversation of this branch was changed."""
+        self.rewound |= {line for line in self.before if line.branch == self.branch}
 
     @initialize(small=st.booleans())
     def begin(self, small: bool) -> None:
@@ -110,7 +149,7 @@ class AppendOnly(RuleBasedStateMachine):
             for block in said
             if isinstance(block, ToolUse)
         ]
-        self.world._append(say("assistant", *said), say("user", *results))
+        self._said(say("assistant", *said), say("user", *results))
 
     @precondition(lambda self: self.turns and self.turns[-1].id not in self.hidden)
     @rule(text=st.sampled_from(["Yes.", "Long " * 200]))
@@ -120,47 +159,51 @@ class AppendOnly(RuleBasedStateMachine):
         if said is None:
             return
         self.world.turns = self.turns
-        self.world._append(say("assistant", *said))
+        self._said(say("assistant", *said))
         state = text_item("state:anchor", Section.STATE, f"NEXT: step {self.number}\n")
         self.world.extra = [state]
+
+    def _said(self, *messages: PromptMessage) -> None:
+        self.world.made[self.world._append(*messages)] = self.service.strategy
 
     @precondition(lambda self: self.turns)
     @rule()
     def request_that_fails(self) -> None:
         """The service does not answer: nothing may be remembered."""
-        self._body()
+        self._request()
 
     @precondition(lambda self: len(self.turns) > 1)
     @rule()
     def undo(self) -> None:
         self.turns.pop()
-        self.rewound = True
+        self._rewind()
 
     @precondition(lambda self: len(self.turns) > 2)
     @rule(data=st.data())
     def hide(self, data: st.DataObject) -> None:
         self.hidden ^= {data.draw(st.sampled_from([turn.id for turn in self.turns[:-1]]))}
-        self.rewound = True
+        self._rewind()
+        if self.other is not None:  # its turns may be the same
+            self.rewound |= set(self.before)
 
     @precondition(lambda self: len(self.turns) > 3)
     @rule()
     def compact(self) -> None:
         self.world.summary = f"Summary of what was said before turn {self.turns[-2].id}."
         self.turns = self.turns[-2:]
-        self.rewound = True
+        self.rewound |= set(self.before)
 
+    @precondition(lambda self: self.other is None)
     @rule()
     def fork(self) -> None:
-        self.branches.append(
-            [evolve(t, atoms=list(t.atoms), names=list(t.names)) for t in self.turns]
-        )
+        self.other = [evolve(t, atoms=list(t.atoms), names=list(t.names)) for t in self.turns]
 
-    @precondition(lambda self: self.branches)
-    @rule(data=st.data())
-    def switch_branch(self, data: st.DataObject) -> None:
-        place = data.draw(st.integers(0, len(self.branches) - 1))
-        self.branches[place], self.turns = self.turns, self.branches[place]
-        self.rewound = True
+    @precondition(lambda self: self.other is not None)
+    @rule()
+    def switch_branch(self) -> None:
+        assert self.other is not None
+        self.turns, self.other = self.other, self.turns
+        self.branch = BRANCHES[self.branch == BRANCHES[0]]
 
     # --- everything else -------------------------------------------------------------------------
 
@@ -177,12 +220,11 @@ class AppendOnly(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.world.restart()
+        self.records = SentState(self.folder)
 
-    @rule(model=st.sampled_from(MODELS))
-    def select_model(self, model: str) -> None:
-        self.world.facts = evolve(self.world.facts, name=model)
-        self.rewound = True
+    @rule(place=st.integers(0, len(SERVICES) - 1))
+    def select_service(self, place: int) -> None:
+        self._ask_service(self.services[place])
 
     @rule(seconds=st.sampled_from([1.0, 200.0, 400.0, 4000.0]))
     def wait(self, seconds: float) -> None:
@@ -197,46 +239,43 @@ class AppendOnly(RuleBasedStateMachine):
 
     # --- requests --------------------------------------------------------------------------------
 
-    def _body(self) -> dict[str, Any]:
+    def _request(self) -> tuple[Arrangement, Prompt, dict[str, Any]]:
         self.world.turns = [turn for turn in self.turns if turn.id not in self.hidden]
-        return self.world.body(self.world.arrange())
+        self.world.sent = self.records.get(self.line)
+        arranged = self.world.arrange()
+        prompt, body = self.service.body(self.world.prompt(arranged))
+        return accounted(arranged, self.world.sent, prompt), prompt, body
 
     def _answer(self, answer: Answer) -> list[Block] | None:
         """Send what is there, and what the service says to it. None if a reply stands there."""
-        turn = self.turns[-1]
+        turn, line = self.turns[-1], self.line
         if turn.atoms and turn.atoms[-1][-1].role == "assistant":
             return None
         self.world.now += 5
-        body = self._body()
-        arranged, prompt = self.world.arranged, self.world.answered
-        assert arranged is not None
-        assert prompt is not None
-        self.service.check(body, {})  # raises what it refuses
-        now = plain_blocks(body)
+        arranged, self.world.answered, body = self._request()
+        report = self.service.rules.check(body, {})  # raises what it refuses
+        now = parts(body)
+        begun = line not in self.before
+        earlier = self.before.get(line) or self._inherited(line)
         if arranged.rewrite is None:
-            assert now[: len(self.before)] == self.before
+            assert now[: len(earlier)] == earlier
+            assert report.reasoning >= self.thoughts.get(line, 0), "no thinking is lost"
         else:
             code = arranged.rewrite.code
             assert code in NAMES - {"form"}
-            assert code != "history" or self.rewound
-            assert code != "consolidate" or turn.id != self.group, "not within a turn"
-        self.world.sent, self.before, self.group = arranged.next, now, turn.id
-        self.rewound = False
+            assert code != "history" or begun or line in self.rewound
+            assert code != "consolidate" or turn.id != self.groups.get(line), "not within a turn"
+        self.records.keep(line, arranged.next)
+        self.before[line], self.groups[line], self.newest = now, turn.id, line
+        self.thoughts[line] = report.reasoning
+        self.rewound.discard(line)
         self.number += 1
-        state, model = self.service._state, body["model"]
-        assert state is not None
-        shapes, _ = _content(state, model_of(model), answer, self.number)
-        binding = Binding(prompt, Maker("test", model))
-        said: list[Block] = []
-        for shape in shapes:
-            if shape["type"] == "text":
-                said.append(Text(shape["text"]))
-            elif shape["type"] == "tool_use":
-                said.append(ToolUse(shape["id"], shape["name"], shape["input"]))
-            else:
-                said.append(binding.bind("anthropic", shape, said))
-        assert any(isinstance(block, Reasoning) for block in said)
-        return said
+        return self.service.answer(body, self.world.answered, answer, self.number)
+
+    def _inherited(self, line: Line) -> list[str]:
+        """What a line that has sent nothing begins with: the newest, if it has the same reader."""
+        newest = self.newest
+        return self.before[newest] if newest and newest.reader == line.reader else []
 
 
 AppendOnly.TestCase.settings = settings(

@@ -83,12 +83,13 @@ def weigh(
 ) -> Verdict:
     """Decide on one rewrite of bytes that were sent.
 
-    ``keep`` is the request without it, ``rewritten`` with it. The rent is what the difference in
-    size costs per request when it is read from the cache. The price is what has to be written
-    instead of read, and the worth of the ``thinking`` (tokens) that becomes invalid. A rewrite that
-    costs nothing, because what lies behind it is new anyway or nothing is cached, happens at once.
+    ``keep`` is the request without it, ``rewritten`` with it. The rent is what the dead text costs
+    per request when it is read from the cache: the difference in size without the ``thinking``
+    (tokens) that becomes invalid, which is not dead. The price is what has to be written instead of
+    read, and the worth of that thinking. A rewrite that costs nothing, because what lies behind it
+    is new anyway or nothing is cached, happens at once.
     """
-    rent = max(keep.total - rewritten.total, 0) * prices.read
+    rent = max(keep.total - rewritten.total - thinking, 0) * prices.read
     price = rewritten.cost(prices, ttl) - keep.cost(prices, ttl) + thinking * prices.thinking
     if price <= 0:
         return Verdict(True, "free", account.rent + rent, 0.0, Account())

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from tierline import disk
 from tierline.config import CacheConfig
@@ -45,7 +45,7 @@ class Line:
 
     session: str
     branch: str = ""
-    reader: Maker = Maker()
+    reader: Maker = field(factory=Maker)
 
     @property
     def name(self) -> str:
