@@ -363,11 +363,26 @@ class Composer:
 
     async def _build(self, snapshot: Snapshot, provider: Provider | None) -> Composed:
         counter = self._counters.counter(snapshot.facts)
-        async with self._lock:
-            composed = await asyncio.to_thread(self._work, snapshot, counter, provider)
+        composed = await self._in_thread(snapshot, counter, provider)
         self._sources.files.planned(composed.plan)
         self._last_plan.keep(composed.plan)
         return composed
+
+    async def _in_thread(
+        self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
+    ) -> Composed:
+        """One at a time, even if cancelled: the thread of a cancelled one goes on, and some of
+        those would leave no thread for anything else.
+        """
+        await self._lock.acquire()
+        working = asyncio.ensure_future(asyncio.to_thread(self._work, snapshot, counter, provider))
+        working.add_done_callback(self._worked)
+        return await asyncio.shield(working)
+
+    def _worked(self, working: asyncio.Future[Composed]) -> None:
+        self._lock.release()
+        if not working.cancelled():
+            working.exception()  # its reader may be gone
 
     def _work(
         self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
