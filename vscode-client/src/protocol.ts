@@ -915,6 +915,45 @@ export interface ScratchpadAppendParams {
   text: string;
 }
 
+/** A file of instructions for assistants, of the project or the user's own. */
+export interface InstructionInfo {
+  key: string;
+  /** Its path in the workspace; the user's own begin with ``~/``. */
+  name: string;
+  kind: 'agents' | 'claude' | 'gemini' | 'copilot' | 'cursor' | 'cline' | 'user';
+  uri: string;
+  /** As it is sent, or would be. */
+  tokens: number;
+  /** False: the user switched it off. */
+  enabled: boolean;
+  /** It is part of the next request. */
+  active: boolean;
+  /** Why it is not; empty if it is. */
+  why: string;
+  /** It is for files of this folder. */
+  folder: string;
+  /** It is for files that fit one of these. */
+  globs: string[];
+  description: string;
+  /** Files that it brings along. */
+  imports: string[];
+  /** What of it is not sent, and why. */
+  notices: string[];
+  /** Stability tier in the last plan. */
+  tier: string;
+}
+
+/** The instruction files that there are. */
+export interface InstructionsResult {
+  files: InstructionInfo[];
+}
+
+/** Use a file, or leave it out, in this workspace from now on. */
+export interface InstructionSwitchParams {
+  key: string;
+  enabled: boolean;
+}
+
 /** A memo: knowledge that does not depend on a session. Times are ISO 8601 UTC. */
 export interface MemoInfo {
   id: string;
@@ -1766,6 +1805,10 @@ export interface Requests {
   'tierline/files/pin': [FileParams, FilesResult];
   /** Unpin a file; it stays in context. */
   'tierline/files/unpin': [FileParams, FilesResult];
+  /** AGENTS.md and its like. */
+  'tierline/instructions/list': [NoParams, InstructionsResult];
+  /** Use an instruction file or leave it out. */
+  'tierline/instructions/set': [InstructionSwitchParams, InstructionsResult];
   /** Read a web page into the context. */
   'tierline/urls/add': [UrlParams, UrlsResult];
   /** The web pages of the context. */

@@ -24,6 +24,7 @@ MAX_MARKS = 4
 
 TREE = "Repository Files"
 _HEADINGS = {
+    Section.INSTRUCTIONS: "Instructions",
     Section.SYMBOLS: "Repository Structure",
     Section.URLS: "URL Context",
     Section.FILES: "Reference Files",

@@ -252,6 +252,7 @@ _LEAVES: dict[Section, int] = {
             Section.HISTORY,
             Section.SUMMARIES,
             Section.STATE,
+            Section.INSTRUCTIONS,
             Section.SYSTEM,
             Section.TOOLS,
             Section.PROMPT,

@@ -17,6 +17,7 @@ class Section(StrEnum):
 
     TOOLS = "tools"
     SYSTEM = "system"
+    INSTRUCTIONS = "instructions"
     MEMOS = "memos"
     STATE = "state"
     SYMBOLS = "symbols"

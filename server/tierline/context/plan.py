@@ -328,6 +328,7 @@ def _apply_dependencies(selection: Selection) -> None:
 _WHY = {
     Section.TOOLS: "the tools that the model may call.",
     Section.SYSTEM: "part of the instructions.",
+    Section.INSTRUCTIONS: "an instruction file.",
     Section.MEMOS: "a memo that fits the prompt.",
     Section.STATE: "the state of the work.",
     Section.SYMBOLS: "part of the map of the code.",

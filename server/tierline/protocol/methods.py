@@ -64,6 +64,7 @@ from tierline.protocol.history import (
     UndoParams,
     WindowParams,
 )
+from tierline.protocol.instructions import InstructionsResult, InstructionSwitchParams
 from tierline.protocol.memory import (
     CapsuleInfo,
     CapsuleListResult,
@@ -192,6 +193,13 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/files/clear", NoParams, FilesResult, "Empty the file context."),
     Method("tierline/files/pin", FileParams, FilesResult, "Pin a file: it is shed last."),
     Method("tierline/files/unpin", FileParams, FilesResult, "Unpin a file; it stays in context."),
+    Method("tierline/instructions/list", NoParams, InstructionsResult, "AGENTS.md and its like."),
+    Method(
+        "tierline/instructions/set",
+        InstructionSwitchParams,
+        InstructionsResult,
+        "Use an instruction file or leave it out.",
+    ),
     Method("tierline/urls/add", UrlParams, UrlsResult, "Read a web page into the context."),
     Method("tierline/urls/list", NoParams, UrlsResult, "The web pages of the context."),
     Method("tierline/urls/remove", UrlParams, UrlsResult, "Take a web page out of the context."),

@@ -24,6 +24,8 @@ HANDLERS: dict[str, Handler] = {
     "tierline/files/clear": lambda session, params: session.files.clear(params),
     "tierline/files/pin": lambda session, params: session.files.pin(params),
     "tierline/files/unpin": lambda session, params: session.files.unpin(params),
+    "tierline/instructions/list": lambda session, params: session.instructions.listed(params),
+    "tierline/instructions/set": lambda session, params: session.instructions.switch(params),
     "tierline/urls/add": lambda session, params: session.urls.add(params),
     "tierline/urls/list": lambda session, params: session.urls.listed(params),
     "tierline/urls/remove": lambda session, params: session.urls.remove(params),

@@ -27,6 +27,7 @@ from tierline.session.counting import make_counters
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.churn import ChurnService
+from tierline.session.files.instructions import InstructionService
 from tierline.session.files.service import FileService
 from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
@@ -146,6 +147,9 @@ class Session:
         self.files = FileService(
             self.bus, self.conversation, loader, context, self.sizes, self.last_plan
         )
+        self.instructions = InstructionService(
+            self.bus, self.preferences, self.models, self.files, self.last_plan, self.home
+        )
         self.churn = ChurnService(self.roots, context)
         self.urls = UrlService(
             self.bus,
@@ -200,6 +204,7 @@ class Session:
         )
         sources = Sources(
             files=self.files,
+            instructions=self.instructions,
             urls=self.urls,
             retrieval=self.retrieval,
             capsules=self.capsules,

@@ -67,6 +67,7 @@ function sectionName(section: string): string {
   const names: Readonly<Record<string, string>> = {
     tools: t('Tools'),
     system: t('System'),
+    instructions: t('Instructions'),
     memos: t('Memos'),
     state: t('State'),
     symbols: t('Symbols'),

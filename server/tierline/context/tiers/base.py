@@ -432,9 +432,11 @@ TREE_PREFIX = "tree:"
 
 
 def place_of(item: Item | Piece) -> int:
-    """Order of documents where nothing else decides: map, tree,
+    """Order of documents where nothing else decides: instruction files, map, tree,
     pages, files; then memos and STATE, which change most.
     """
+    if item.section is Section.INSTRUCTIONS:
+        return -1
     if item.key.startswith(TREE_PREFIX):
         return 1
     place = _PLACES.index(item.section) if item.section in _PLACES else len(_PLACES)

@@ -22,6 +22,7 @@ DIRTY = 0.5
 VISIBLE = 0.2
 """At least this, for a file on the screen."""
 PRIORS: dict[Section, float] = {
+    Section.INSTRUCTIONS: 0.01,
     Section.SYMBOLS: 0.10,
     Section.FILES: 0.15,
     Section.URLS: 0.01,

@@ -48,6 +48,8 @@ class Snapshot:
     messages: tuple[Message, ...]
     files: tuple[Item, ...]
     absent: tuple[Absent, ...]
+    instructions: tuple[Item, ...] = ()
+    """AGENTS.md and its like."""
     maker: Maker = field(factory=Maker)
     """Who reads the request, and is given back its own thinking."""
     reasoned: bool = False
@@ -183,7 +185,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> Candidate
     ]
     recalled = snapshot.memory.items(counter.count) if snapshot.memory is not None else ()
     definitions = tools_items(snapshot.tools, counter)
-    documents = (*snapshot.notes, *snapshot.urls, *snapshot.files)
+    documents = (*snapshot.instructions, *snapshot.notes, *snapshot.urls, *snapshot.files)
     # What the prompt refers to comes before what may be of use: the mode takes only so much.
     found = (*recalled, *snapshot.automatic.items, *snapshot.memos)
     conversation = write(

@@ -82,6 +82,7 @@ class Composed:
 class _Read:
     """What of a snapshot takes a thread."""
 
+    instructions: tuple[Item, ...]
     files: tuple[Item, ...]
     memos: tuple[Item, ...]
     urls: tuple[Item, ...]
@@ -298,6 +299,7 @@ class Composer:
             mode=self._preferences.mode,
             limits=limits,
             messages=tuple(messages),
+            instructions=read.instructions,
             files=read.files,
             absent=tuple(
                 absent_of(entry) for entry in self._sources.files.context.entries() if entry.reason
@@ -340,7 +342,9 @@ class Composer:
         for the processor, twice, where the machine is busy.
         """
         most = self._preferences.settings.context.max_file_tokens
+        active = self._sources.files.key(turn.active_uri) if turn and turn.active_uri else ""
         return _Read(
+            instructions=self._sources.instructions.items(active, counter),
             files=tuple(self._sources.files.context.to_items(counter, most)),
             memos=self._memos(turn, counter.count),
             urls=self._sources.urls.items(counter),

@@ -6,6 +6,7 @@ from attrs import frozen
 
 from tierline.session.edits.service import EditService
 from tierline.session.files.churn import ChurnService
+from tierline.session.files.instructions import InstructionService
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.memory.anchor import Anchor
@@ -22,6 +23,7 @@ class Sources:
     """Each is asked once for every request."""
 
     files: FileService
+    instructions: InstructionService
     urls: UrlService
     retrieval: RetrievalService
     capsules: CapsuleService

@@ -1,0 +1,259 @@
+"""Instruction files: what a project and its user want every assistant to know.
+
+They are the files that other tools read too. Those of the workspace come through the loader: none
+outside it, no file of secrets, bounded in number and size. Nothing in them is carried out.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, product
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from attrs import define, field
+
+from tierline import disk
+from tierline.context.refusals import Refusal
+from tierline.context.showing import visible_text
+from tierline.context.text import clip, normalise
+from tierline.workspace import frontmatter
+from tierline.workspace.loader import Loader
+from tierline.workspace.mentions import mentions
+from tierline.workspace.secrets import redact
+from tierline.workspace.wildmatch import compile_pattern
+
+InstructionKind: TypeAlias = Literal[
+    "agents", "claude", "gemini", "copilot", "cursor", "cline", "user"
+]
+MOST_FILES = 60
+MOST_CHARACTERS = 40_000
+"""Of one file with what it imports; the rest is left out, which it says."""
+MOST_DEPTH = 5
+"""Of imports in imported files."""
+_MOST_IMPORTS = 30
+_MOST_ENTRIES = 500
+"""Of one folder of rules."""
+_MOST_FOLDERS = 300
+_MOST_BRACES = 32
+_NESTED: tuple[tuple[str, InstructionKind], ...] = (
+    ("AGENTS.md", "agents"),
+    ("CLAUDE.md", "claude"),
+    ("GEMINI.md", "gemini"),
+)
+"""Read in every folder above a file of the context, too."""
+_SINGLE: tuple[tuple[str, InstructionKind], ...] = (
+    (".claude/CLAUDE.md", "claude"),
+    (".github/copilot-instructions.md", "copilot"),
+    (".cursorrules", "cursor"),
+    (".clinerules", "cline"),
+)
+_FOLDERS: tuple[tuple[str, str, InstructionKind], ...] = (
+    (".github/instructions", ".instructions.md", "copilot"),
+    (".cursor/rules", ".mdc", "cursor"),
+    (".clinerules", ".md", "cline"),
+)
+_USERS = ("AGENTS.md", "CLAUDE.md", "instructions.md")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+@define
+class Instruction:
+    """One file of instructions, as it is now."""
+
+    key: str
+    """``instructions:src/AGENTS.md``; of the user's own ``instructions:~/AGENTS.md``."""
+    name: str
+    kind: InstructionKind
+    text: str
+    """Without its head, imports in their places, credentials replaced."""
+    path: str
+    """On this machine."""
+    workspace_key: str = ""
+    """Empty for the user's own."""
+    folder: str = ""
+    """It is for files below this folder of the workspace; empty: for all."""
+    globs: tuple[str, ...] = ()
+    """It is for files that fit one of these; empty: for all."""
+    asked_for: bool = False
+    """It is used only if somebody names it (rules with a description alone)."""
+    description: str = ""
+    imports: list[str] = field(factory=list)
+    notices: list[str] = field(factory=list)
+    """What of it was not taken, and why."""
+
+    def fits(self, files: Iterable[str]) -> bool:
+        """True if it is for one of these files, or for all."""
+        if self.asked_for:
+            return False
+        if not self.folder and not self.globs:
+            return True
+        inside = [file for file in files if file.startswith(self.folder)]
+        if not self.globs:
+            return bool(inside)
+        patterns = [one for glob in self.globs for one in _patterns(glob)]
+        return any(p.fullmatch(file[len(self.folder) :]) for file in inside for p in patterns)
+
+
+def find(loader: Loader, files: Iterable[str]) -> list[Instruction]:
+    """The instruction files of the workspace: of its folders, and of those that hold one of these
+    files. The most general first. Blocking.
+    """
+    found: list[Instruction] = []
+    for root in loader.roots:
+        prefix = f"{root.name}/" if len(loader.roots) > 1 else ""
+        for name, kind, folder in islice(_candidates(root.real, prefix, files), MOST_FILES):
+            one = _read(loader, f"{prefix}{name}", kind, f"{prefix}{folder}")
+            if one is not None and not any(one.text == other.text for other in found):
+                found.append(one)
+    return found
+
+
+def find_own(folder: Path) -> list[Instruction]:
+    """The user's own, in Tierline's configuration folder. Blocking."""
+    found = []
+    for name in (*_USERS, *(f"instructions/{n}" for n in _names(folder / "instructions", ".md"))):
+        path = folder / name
+        try:
+            text = normalise(disk.read_text(disk.resolved(path), 4 * MOST_CHARACTERS))
+        except (OSError, UnicodeDecodeError):
+            continue
+        values, body = frontmatter.split(text)
+        shown, _ = redact(visible_text(body).strip())
+        if shown:
+            found.append(
+                Instruction(
+                    f"instructions:~/{name}",
+                    f"~/{name}",
+                    "user",
+                    clip(shown, MOST_CHARACTERS),
+                    str(path),
+                    globs=frontmatter.globs(values, "applyTo", "globs", "paths"),
+                    description=frontmatter.first(values, "description"),
+                )
+            )
+    return found
+
+
+def _candidates(
+    root: str, prefix: str, files: Iterable[str]
+) -> Iterator[tuple[str, InstructionKind, str]]:
+    """Names below a root, with their kind and the folder that they are for."""
+    for name, kind in (*_NESTED, *_SINGLE):
+        if os.path.isfile(os.path.join(root, name)):
+            yield name, kind, ""
+    for folder, ending, kind in _FOLDERS:
+        for name in _names(Path(root, folder), ending):
+            yield f"{folder}/{name}", kind, ""
+    inside = [file[len(prefix) :] for file in files if file.startswith(prefix)]
+    for folder in islice(_above(inside), _MOST_FOLDERS):
+        for name, kind in _NESTED:
+            if os.path.isfile(os.path.join(root, folder, name)):
+                yield f"{folder}{name}", kind, folder
+
+
+def _above(files: Sequence[str]) -> list[str]:
+    """All folders that hold one of these files, with a slash at the end, the outer ones first."""
+    found: set[str] = set()
+    for file in files:
+        folder = posixpath.dirname(file)
+        while folder and f"{folder}/" not in found:
+            found.add(f"{folder}/")
+            folder = posixpath.dirname(folder)
+    return sorted(found, key=lambda folder: (folder.count("/"), folder))
+
+
+def _names(folder: Path, ending: str, depth: int = 3) -> list[str]:
+    """Names of files below a folder that end so. Links are not followed."""
+    found: list[str] = []
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(islice(listing, _MOST_ENTRIES), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False) and depth:
+            inside = _names(Path(entry.path), ending, depth - 1)
+            found += [f"{entry.name}/{name}" for name in inside]
+        elif entry.is_file(follow_symlinks=False) and entry.name.endswith(ending):
+            found.append(entry.name)
+    return found[:MOST_FILES]
+
+
+def _read(loader: Loader, name: str, kind: InstructionKind, folder: str) -> Instruction | None:
+    loaded = loader.load(name, cap=4 * MOST_CHARACTERS)
+    if isinstance(loaded, Refusal):
+        return None
+    values, body = frontmatter.split(loaded.content.text)
+    globs = frontmatter.globs(values, "applyTo", "globs", "paths")
+    always = frontmatter.first(values, "alwaysApply").casefold() == "true"
+    everywhere = always or globs in (("**",), ("**/*",), ("*",))
+    made = Instruction(
+        key=f"instructions:{loaded.key}",
+        name=loaded.key,
+        kind=kind,
+        text="",
+        path=loader.roots.path_of(loaded.key) or "",
+        workspace_key=loaded.key,
+        folder=folder if folder.endswith("/") else "",
+        globs=() if everywhere else globs,
+        asked_for=name.endswith((".mdc", ".instructions.md")) and not always and not globs,
+        description=frontmatter.first(values, "description"),
+    )
+    text = visible_text(body)
+    if kind in ("claude", "gemini"):
+        text = _imported(loader, loaded.key, text, made, 0)
+    shown = clip(text.strip(), MOST_CHARACTERS)
+    if len(shown) < len(text.strip()):
+        made.notices.append(f"Only its first {MOST_CHARACTERS:,} characters are sent.")
+    made.text = shown
+    return made if shown else None
+
+
+def _imported(loader: Loader, name: str, text: str, into: Instruction, depth: int) -> str:
+    """The text with ``@path`` replaced by what the file holds, from the workspace alone."""
+    pieces: list[str] = []
+    place = 0
+    for mention in mentions(text):
+        path = mention.path
+        if not ("/" in path or "." in path) or len(into.imports) >= _MOST_IMPORTS:
+            continue
+        written = text[mention.start : mention.end]
+        if path.startswith("~"):
+            into.notices.append(f"{written} lies outside the workspace and is not read.")
+            continue
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+        loaded = loader.load(target) if depth < MOST_DEPTH else None
+        if loaded is None or isinstance(loaded, Refusal):
+            if isinstance(loaded, Refusal) and loaded.confirmable:
+                into.notices.append(f"{written} is not read. {loaded.message}")
+            continue
+        if loaded.key in (into.workspace_key, *into.imports):
+            continue
+        into.imports.append(loaded.key)
+        inner = _imported(loader, loaded.key, visible_text(loaded.content.text), into, depth + 1)
+        pieces += [text[place : mention.start], f"{written}:\n{inner.strip()}\n"]
+        place = mention.end
+    return "".join((*pieces, text[place:]))
+
+
+def _patterns(glob: str) -> list[re.Pattern[str]]:
+    """A pattern and what its braces stand for. One without a slash fits in any folder."""
+    found = []
+    for plain in islice(_braced(glob), _MOST_BRACES):
+        anchored = plain.removeprefix("./").removeprefix("/")
+        paths = anchored if "/" in anchored else f"**/{anchored}"
+        if paths.endswith("/"):
+            paths += "**"
+        if (pattern := compile_pattern(paths, paths=True)) is not None:
+            found.append(pattern)
+    return found
+
+
+def _braced(glob: str) -> Iterator[str]:
+    parts = _BRACES.split(glob[:1_000])
+    choices = [p.split(",") if place % 2 else [p] for place, p in enumerate(parts)]
+    return ("".join(chosen) for chosen in product(*choices))
