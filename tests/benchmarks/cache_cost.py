@@ -44,7 +44,7 @@ from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured, bytes_count
-from tierline.context.tiers.logstate import End, LogState
+from tierline.context.tiers.logstate import LogEnd, LogState
 from tierline.context.tiers.ways import ALL, Request
 from tierline.history.truncation import DEFAULTS, truncate_result
 from tierline.providers.render_anthropic import block as render
@@ -105,7 +105,7 @@ class AppendOnly:
         pieces, marks = request.pieces(way)
         ends = [end for end in request.state.ends if end.length <= way.kept]
         state = LogState(
-            way.base, way.log, (*ends, End(len(way.log), clock.now)), texts=request.texts(way)
+            way.base, way.log, (*ends, LogEnd(len(way.log), clock.now)), texts=request.texts(way)
         )
         parts = evolve(parts, talk=way.talk)
         following = advance(sent, clock, parts, self.name, ttl="5m", state=state.to_json())

@@ -34,14 +34,14 @@ from typing import Any
 from benchmarks.commit_sources import MAX_TOUCHED, Commit, GitHistory, PatchSeries
 from benchmarks.quotes import commits_table
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.retrieval.rank import Blend, Query, rank_files
+from tierline.context.retrieval.rank import Blend, RankQuery, rank_files
 from tierline.context.retrieval.words import query_terms, terms
 from tierline.session.retrieval.service import CANDIDATES
 from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
-from tierline.workspace.symbols.index import Folder, Index
+from tierline.workspace.symbols.index import Folder, SymbolIndex
 from tierline.workspace.symbols.worker import answer
 
 HERE = Path(__file__).resolve().parents[2]
@@ -93,7 +93,7 @@ def measure(
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """One row per commit with the places of its touched files in each ranking, and times."""
     chance = random.Random(seed)
-    index: Index | None = None
+    index: SymbolIndex | None = None
     plain = PlainBm25()
     rows: list[dict[str, Any]] = []
     lately: list[str] = []
@@ -111,7 +111,7 @@ def measure(
     for commit in source:
         if index is None:
             began = time.perf_counter()
-            index = Index([Folder("", str(tree.resolve()))], None)
+            index = SymbolIndex([Folder("", str(tree.resolve()))], None)
             roots = Roots([str(tree.resolve())])
             reader = CardReader(Loader(roots, Buffers(dict, dict)))
             for _ in index.scan():
@@ -130,11 +130,11 @@ def measure(
         before, lately = lately, [*touched, *(p for p in lately if p not in touched)][:10]
         began = time.perf_counter()
         found = rank_files(
-            index.corpus, Query(commit.message), central=index.central(), blend=blend, limit=10
+            index.corpus, RankQuery(commit.message), central=index.central(), blend=blend, limit=10
         )
         took["rank"] += time.perf_counter() - began
         shuffled = sorted(known)
-        recent = Query(commit.message, edited=tuple(before))
+        recent = RankQuery(commit.message, edited=tuple(before))
         edited = rank_files(index.corpus, recent, central=index.central(), blend=blend, limit=10)
         rankings = {
             "ranked map": [file.path for file in found.files],
@@ -158,11 +158,11 @@ def measure(
     return rows, took
 
 
-def in_the_prompt(index: Index, message: str, reader: CardReader) -> list[str]:
+def in_the_prompt(index: SymbolIndex, message: str, reader: CardReader) -> list[str]:
     """The files of the cards that the product sends with a prompt in mode light, the best first."""
     limits = LIMITS[ContextMode.LIGHT]
     found, _ = gather(
-        answer(index, Query(message), CANDIDATES, index.file),
+        answer(index, RankQuery(message), CANDIDATES, index.file),
         limits,
         most_tokens=limits.retrieved_tokens,
         reader=reader,

@@ -23,13 +23,13 @@ from typing import Any
 from attrs import frozen
 
 from tierline.context.mode import LIMITS, ContextMode
-from tierline.context.retrieval.rank import Query
+from tierline.context.retrieval.rank import RankQuery
 from tierline.session.retrieval.service import CANDIDATES
 from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
-from tierline.workspace.symbols.index import Folder, Index
+from tierline.workspace.symbols.index import Folder, SymbolIndex
 from tierline.workspace.symbols.worker import answer
 
 HERE = Path(__file__).resolve().parents[2]
@@ -61,7 +61,7 @@ class Measure:
     """The files of the cards that each prompt would bring in mode light."""
 
     def __init__(self, tree: Path) -> None:
-        self.index = Index([Folder("", str(tree.resolve()))], None)
+        self.index = SymbolIndex([Folder("", str(tree.resolve()))], None)
         for _ in self.index.scan():
             pass
         self.reader = CardReader(Loader(Roots([str(tree.resolve())]), Buffers(dict, dict)))
@@ -69,7 +69,7 @@ class Measure:
     def cards(self, text: str, *, decide: bool = True) -> list[str]:
         """Paths of the cards' files, one per card."""
         limits = LIMITS[ContextMode.LIGHT]
-        found = answer(self.index, Query(text), CANDIDATES, self.index.file)
+        found = answer(self.index, RankQuery(text), CANDIDATES, self.index.file)
         if not decide:
             found["code"] = True
         candidates, _ = gather(

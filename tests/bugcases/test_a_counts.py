@@ -14,7 +14,7 @@ from planning import FourCharacters, file, limits, prompt, shipped, stub_counter
 from tierline import tokenizers
 from tierline.context.accuracy import Accuracy
 from tierline.context.blocks import Image, Text, ToolResult
-from tierline.context.budget import Budget, UsageLedger, budget
+from tierline.context.budget import BudgetReport, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
@@ -35,7 +35,7 @@ def message(number: int, role: str, text: str) -> Message:
     return Message(str(number), "s", f"g{number // 2}", "t", user, (Text(text),))
 
 
-def report(items: list[Item], limit: Limits, ledger: UsageLedger | None = None) -> Budget:
+def report(items: list[Item], limit: Limits, ledger: UsageLedger | None = None) -> BudgetReport:
     facts = ModelFacts("m", window=limit.window, max_input_tokens=limit.max_input_tokens)
     return budget(plan(items, limit), facts, limit, ledger=ledger)
 

@@ -19,11 +19,11 @@ from tierline import protocol as p
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
-from tierline.context.tiers.attribution import Cause, Figures, attribute
+from tierline.context.tiers.attribution import Cause, ReportedTokens, attribute
 from tierline.context.tiers.base import Arrangement, Tier
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.outcome import Outcome
-from tierline.context.tiers.shape import Part, Shape
+from tierline.context.tiers.shape import SentBlock, Shape
 from tierline.history.groups import to_prompt
 from tierworld import FACTS, POLICIES, World, blocks, marks_of, plain_blocks, text_item
 from wire.scripts import a_reply
@@ -331,17 +331,17 @@ def test_br054_a_pause_is_shown_as_expiry_and_not_as_a_change() -> None:
     """BR-054: only file edits are blamed; idle gaps and model switches cause most rewrites."""
     before: Shape | None = None
     found = []
-    parts = [Part("system:head", "head", 20_000, "5m")]
+    parts = [SentBlock("system:head", "head", 20_000, "5m")]
     for row in fixture("BR-054", "usage_cache.json"):
         hours, minutes = map(int, row["t"].split(":"))
         now = Shape("anthropic", "m", "fixed", at=3600.0 * hours + 60 * minutes, parts=tuple(parts),
                     stable=len(parts))  # fmt: skip
         total = row["read"] + row["create"] + row["uncached"]
-        figures = Figures(total, 10, row["read"], row["create"])
+        figures = ReportedTokens(total, 10, row["read"], row["create"])
         found.append(attribute(before, now, figures, FIVE_MINUTES))
         before = now
         key = f"history:{len(parts)}"
-        parts = [*parts, Part(key, key, 600, "5m")]
+        parts = [*parts, SentBlock(key, key, 600, "5m")]
         parts = [evolve(part, mark="5m" if part in parts[-2:] else "") for part in parts]
     rows = fixture("BR-054", "usage_cache.json")
     assert [(a.read, a.written, a.uncached) for a in found] == [
@@ -356,7 +356,10 @@ def test_br054_a_pause_is_shown_as_expiry_and_not_as_a_change() -> None:
 
 
 def test_br054_another_model_is_shown_as_that() -> None:
-    part = Part("system:head", "head", 20_000, "5m")
+    part = SentBlock("system:head", "head", 20_000, "5m")
     before = Shape("anthropic", "m", "fixed", at=0.0, parts=(part,), stable=1)
     now = evolve(before, model="n", at=10.0)
-    assert attribute(before, now, Figures(20_100, 1, 0, 20_000), FIVE_MINUTES).cause is Cause.MODEL
+    assert (
+        attribute(before, now, ReportedTokens(20_100, 1, 0, 20_000), FIVE_MINUTES).cause
+        is Cause.MODEL
+    )

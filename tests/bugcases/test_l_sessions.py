@@ -17,7 +17,7 @@ from bugcases.fixtures import ROOT, build, case, expect
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.store import files
 from tierline.store.log import HistoryLog
-from tierline.store.sessions import HistoryStore, Notice
+from tierline.store.sessions import HistoryStore, StoreNotice
 
 SESSION = "sess_1700000000000_case01"
 
@@ -221,7 +221,7 @@ def test_br148_turn_with_four_results_writes_each_record_once(tmp_path: Path) ->
 @pytest.mark.parametrize("what", ["folder", "log", "index"])
 def test_br150_store_deleted_during_a_chat_is_made_again(tmp_path: Path, what: str) -> None:
     """BR-150: store deleted during a chat crashes the next message."""
-    notices: list[Notice] = []
+    notices: list[StoreNotice] = []
     store = HistoryStore(tmp_path, on_notice=notices.append)
     first = store.append(store.make("user", "before"), durable=True)
     assert store.search("before").hits

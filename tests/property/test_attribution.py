@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.cache_simulator import CacheSimulator
 from tierline.context.blocks import Text
 from tierline.context.strict import strict
-from tierline.context.tiers.attribution import Cause, Figures, attribute
+from tierline.context.tiers.attribution import Cause, ReportedTokens, attribute
 from tierline.context.tiers.base import Pricing, Tier
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Shape, overlap, shape
@@ -83,7 +83,7 @@ def test_a_provider_that_keeps_its_promise_is_never_blamed(
         world.sent = arranged.next
         read = cache.send(world.body(arranged), world.now)
         quarters = (round(4 * read.read), round(4 * read.written), round(4 * read.total))
-        figures = Figures(quarters[2], 1, quarters[0], quarters[1])
+        figures = ReportedTokens(quarters[2], 1, quarters[0], quarters[1])
         assert now.tokens == quarters[2]
         found = attribute(before, now, figures, QUARTERS)
         if before is not None:

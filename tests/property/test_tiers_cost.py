@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tierline.context.prompt import Ttl
 from tierline.context.tiers import log_structured
 from tierline.context.tiers.base import Pricing, Tier
-from tierline.context.tiers.cost import Account, Layout, weigh
+from tierline.context.tiers.cost import Account, LayoutSize, weigh
 from tierline.context.tiers.log_structured import LogStructured
-from tierline.context.tiers.rewrites import Choice, choose
+from tierline.context.tiers.rewrites import RewriteChoice, choose
 from tierline.context.tiers.ways import ALL, Cut, Request
 from tierworld import World
 
@@ -41,8 +41,8 @@ def online(arrivals: list[int], bases: list[int], prices: Pricing) -> float:
     paid = 0.0
     for added, base in zip(arrivals, bases, strict=True):
         overhead += added
-        keep = Layout(base + overhead, 0)
-        verdict = weigh(account, keep, Layout(0, base), prices, "5m")
+        keep = LayoutSize(base + overhead, 0)
+        verdict = weigh(account, keep, LayoutSize(0, base), prices, "5m")
         account = verdict.account
         if verdict.rewrite:
             overhead = 0
@@ -116,7 +116,7 @@ def test_the_figures_that_are_shown_are_those_that_decide(
 ) -> None:
     """The breakdown shows the rent until now, this request included, beside the price."""
     account = Account(paid)
-    keep, other = Layout(1000 + stale + behind, 50), Layout(1000, behind + 50)
+    keep, other = LayoutSize(1000 + stale + behind, 50), LayoutSize(1000, behind + 50)
     rent = paid + stale * prices.read
     for thinking in (0, 700):
         verdict = weigh(account, keep, other, prices, "5m", thinking=thinking)
@@ -151,7 +151,7 @@ class _Live:
     prices: list[float] = field(factory=list)
     """Of rewriting everything, by request."""
 
-    def choose(self, request: Request, ttl: Ttl, cause: str) -> Choice:
+    def choose(self, request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
         """Stands in for the policy's own choice and takes down what it costs."""
         choice = choose(request, ttl, cause)
         place = request.number - 1

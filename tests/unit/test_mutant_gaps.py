@@ -24,7 +24,7 @@ from tierline.context.retrieval.holdings import Holdings
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.context.tiers.base import Arrangement, CacheState, Piece, Tier
 from tierline.history.actions import rename, window
-from tierline.history.extract import Kind, digest
+from tierline.history.extract import LineKind, digest
 from tierline.history.state import closes, extract
 from tierline.history.summarise import _fit, _pack
 from tierline.history.timeline import timeline
@@ -106,7 +106,7 @@ def test_what_an_older_extract_lists_counts_for_more_than_a_mention() -> None:
     found = digest([older, talk, *(msg(n, "user", "Go on.") for n in range(3, 11))])
     assert found.files.index("z.py") < found.files.index("a.py")
     assert found.names[0] == "old_name"
-    assert "History Summary" not in str(found.of(Kind.FACT)), "its heading is no fact"
+    assert "History Summary" not in str(found.of(LineKind.FACT)), "its heading is no fact"
 
 
 def test_a_comparison_of_plans_gives_sizes() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from tierline.workspace.urls.fetch import Fetched, Limits, connect_to, fetch
+from tierline.workspace.urls.fetch import Fetched, PageLimits, connect_to, fetch
 
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
@@ -87,7 +87,7 @@ class Site:
         return await connect_to("127.0.0.1", self.port, seconds)
 
     async def fetch(
-        self, url: str, limits: Limits | None = None, tls: ssl.SSLContext | None = None
+        self, url: str, limits: PageLimits | None = None, tls: ssl.SSLContext | None = None
     ) -> Fetched:
         return await fetch(url, resolve=self.resolve, connect=self.connect, limits=limits, tls=tls)
 

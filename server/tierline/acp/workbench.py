@@ -27,7 +27,7 @@ from tierline.session.workbench import (
     FileChange,
     TerminalCommand,
 )
-from tierline.tools.running import Ended, Kept
+from tierline.tools.running import Ended, HeadAndTail
 from tierline.workspace.decoding import decode, encode_back
 
 log = logging.getLogger(__name__)
@@ -234,7 +234,7 @@ class AcpWorkbench:
         status = found.exit_status
         code = status.exit_code if status is not None and not timed_out else None
         cut = "[… the beginning was left out …]\n" if found.truncated else ""
-        kept = Kept(command.most_characters)
+        kept = HeadAndTail(command.most_characters)
         kept.add(found.output.encode("utf-8", "replace"))
         output, left_out = kept.end()
         return Ended(cut + output, code, timed_out, left_out)

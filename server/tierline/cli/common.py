@@ -114,7 +114,7 @@ def print_json(value: Any) -> None:
     write(_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """Ends every command in the same ways: a sentence with advice, and a stable exit code."""
 
     def invoke(self, ctx: Any) -> Any:

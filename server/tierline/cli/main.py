@@ -31,7 +31,7 @@ from tierline.cli.common import (
     EXIT_NO_PROVIDER,
     EXIT_PROBLEM,
     EXIT_USAGE,
-    Group,
+    CommandGroup,
     _Json,
     _Root,
     err,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tierline.session.session import Session
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

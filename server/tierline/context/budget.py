@@ -85,7 +85,7 @@ class SectionSize:
 
 
 @frozen
-class Budget:
+class BudgetReport:
     """The size of the next request. Token counts without margin; the sections sum to ``used``."""
 
     model: str
@@ -119,7 +119,7 @@ def budget(
     provider: str = "",
     accuracy: Accuracy = Accuracy.ESTIMATED,
     ledger: UsageLedger | None = None,
-) -> Budget:
+) -> BudgetReport:
     """The report on a plan for the next request."""
     parts: dict[Section, list[PlanEntry]] = {section: [] for section in Section}
     for entry in plan.included:
@@ -127,7 +127,7 @@ def budget(
     history = sum(entry.tokens for entry in parts[Section.HISTORY])
     verdict = should_compact(history, limits)
     most = limits.max_input_tokens
-    return Budget(
+    return BudgetReport(
         model=plan.model or facts.name,
         provider=provider,
         used=plan.tokens,

@@ -50,7 +50,7 @@ class Dropped:
 
 
 @frozen
-class Part:
+class FixedPart:
     """A piece of what cannot be shed, for the error that names it."""
 
     key: str
@@ -84,7 +84,7 @@ _NAMES = {
 class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user meets
     """What has to be sent does not fit into the window. ``parts`` names it, largest first."""
 
-    def __init__(self, parts: Sequence[Part], needed: int, room: int) -> None:
+    def __init__(self, parts: Sequence[FixedPart], needed: int, room: int) -> None:
         self.parts = tuple(sorted(parts, key=lambda part: (-part.tokens, part.key)))
         self.needed = needed
         self.room = room
@@ -98,7 +98,7 @@ class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user 
         )
 
 
-def _advice(parts: Sequence[Part]) -> str:
+def _advice(parts: Sequence[FixedPart]) -> str:
     match parts[0].section if parts else Section.PROMPT:
         case Section.TOOLS:
             return "the list of tools"
@@ -301,7 +301,7 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
     if selection.tokens > room:
         raise FixedPartTooLarge(
             [
-                Part(item.key, item.section, item.tokens, item.path, item.required)
+                FixedPart(item.key, item.section, item.tokens, item.path, item.required)
                 for item in selection.kept.values()
             ],
             selection.tokens,

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from tierline.disk.walk import Place, UnfitError, is_link, kind, place
+from tierline.disk.walk import OpenPlace, UnfitError, is_link, kind, place
 
 SECONDS = 10.0
 """How long a file may take to be read or written: a disk that is gone must not hold a turn."""
@@ -236,7 +236,7 @@ def explain(error: Exception) -> str:
     return said or str(error) or type(error).__name__
 
 
-def _open(where: Place, flags: int, *, own: bool = False) -> int:
+def _open(where: OpenPlace, flags: int, *, own: bool = False) -> int:
     """Looks first, so that a device is not even opened, and again at what was opened."""
     before = where.status()
     if before is None:
@@ -251,7 +251,7 @@ def _open(where: Place, flags: int, *, own: bool = False) -> int:
     return descriptor
 
 
-def _check(where: Place, status: os.stat_result, *, own: bool = False) -> None:
+def _check(where: OpenPlace, status: os.stat_result, *, own: bool = False) -> None:
     if is_link(status):
         raise UnfitError(where.path, "it is a link")
     if word := kind(status.st_mode):
@@ -263,7 +263,7 @@ def _check(where: Place, status: os.stat_result, *, own: bool = False) -> None:
         raise UnfitError(where.path, "it belongs to another user", errno.EPERM)
 
 
-def _ours(where: Place, status: os.stat_result) -> bool:
+def _ours(where: OpenPlace, status: os.stat_result) -> bool:
     """Also what belongs to the owner of its folder: network drives give all files one owner."""
     mine = getattr(os, "geteuid", lambda: status.st_uid)()
     if status.st_uid == mine:

@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 from tierline.disk.files import SECONDS
-from tierline.disk.walk import Place, UnfitError, is_link, kind, place
+from tierline.disk.walk import OpenPlace, UnfitError, is_link, kind, place
 
 SIBLINGS = ("-wal", "-shm", "-journal")
 """What SQLite opens beside a file by itself, and follows links to."""
@@ -72,7 +72,7 @@ def remove(path: Path) -> None:
             os.unlink(where.name, dir_fd=where.folder)
 
 
-def _look(where: Place, *, read_only: bool) -> tuple[int, int]:
+def _look(where: OpenPlace, *, read_only: bool) -> tuple[int, int]:
     for suffix in SIBLINGS:
         beside = where.beside(os.path.basename(where.path) + suffix)
         if (there := beside.status()) is not None:
@@ -84,7 +84,7 @@ def _look(where: Place, *, read_only: bool) -> tuple[int, int]:
     return (found.st_dev, found.st_ino)
 
 
-def _check(where: Place, status: os.stat_result, name: str, *, read_only: bool) -> None:
+def _check(where: OpenPlace, status: os.stat_result, name: str, *, read_only: bool) -> None:
     if is_link(status):
         raise UnfitError(where.path, f"{name} is a link")
     if word := kind(status.st_mode):

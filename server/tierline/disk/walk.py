@@ -44,7 +44,7 @@ class UnfitError(OSError):
 
 
 @frozen
-class Place:
+class OpenPlace:
     """A name in a folder that is held open (``fd``); where that is not possible, a whole path."""
 
     folder: int | None
@@ -62,15 +62,15 @@ class Place:
         except FileNotFoundError:
             return None
 
-    def beside(self, name: str) -> Place:
+    def beside(self, name: str) -> OpenPlace:
         """Another name in the same folder."""
         held = self.folder is not None
         whole = os.path.join(os.path.dirname(self.path), name)
-        return Place(self.folder, name if held else whole, whole)
+        return OpenPlace(self.folder, name if held else whole, whole)
 
 
 @contextmanager
-def place(path: str | Path) -> Iterator[Place]:
+def place(path: str | Path) -> Iterator[OpenPlace]:
     """A file's place, with its folder held open.
 
     What lies above a ``.tierline`` is the user's own choice of a workspace, and links there are
@@ -85,11 +85,11 @@ def place(path: str | Path) -> Iterator[Place]:
     anchor, parts = split(whole)
     if not RELATIVE or not parts:
         _look_at(anchor, parts)
-        yield Place(None, whole, whole)
+        yield OpenPlace(None, whole, whole)
         return
     folder = _enter(anchor, parts[:-1], whole)
     try:
-        yield Place(folder, parts[-1], whole)
+        yield OpenPlace(folder, parts[-1], whole)
     finally:
         os.close(folder)
 

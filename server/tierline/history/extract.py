@@ -32,7 +32,7 @@ _SCANNED_CHARACTERS = 40_000
 """Of one message, this much from its start and as much from its end is looked at."""
 
 
-class Kind(StrEnum):
+class LineKind(StrEnum):
     """What a line is; the value is its heading in a summary."""
 
     RULE = "Standing rules"
@@ -47,10 +47,10 @@ class Kind(StrEnum):
 
 
 @frozen
-class Line:
+class ExtractedLine:
     """One extracted line. ``place`` is the index of the message that it comes from."""
 
-    kind: Kind
+    kind: LineKind
     text: str
     place: int
 
@@ -61,15 +61,15 @@ class Digest:
     much they matter (how often and how late they were mentioned), the most important first.
     """
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ExtractedLine, ...] = ()
     files: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
-    def of(self, kind: Kind) -> tuple[str, ...]:
+    def of(self, kind: LineKind) -> tuple[str, ...]:
         """The lines of one kind."""
-        if kind is Kind.FILES:
+        if kind is LineKind.FILES:
             return self.files
-        if kind is Kind.NAMES:
+        if kind is LineKind.NAMES:
             return self.names
         return tuple(line.text for line in self.lines if line.kind is kind)
 
@@ -102,7 +102,7 @@ def extractive_summary(
 
 def render(found: Digest, *, budget_tokens: int, count: Callable[[str], int]) -> str:
     """Choose lines by weight, newest first, and write them under their headings in order."""
-    chosen: dict[Kind, list[Line]] = {}
+    chosen: dict[LineKind, list[ExtractedLine]] = {}
     room = budget_tokens
     for line in _by_weight(found):
         heading = 0 if line.kind in chosen else count(f"{line.kind.value}:\n")
@@ -137,26 +137,26 @@ def sentences(text: str) -> Iterator[str]:
 # --- how it is done ------------------------------------------------------------------------------
 
 _RANKS = (
-    Kind.RULE,
-    Kind.OPEN,
-    Kind.DECISION,
-    Kind.ERROR,
-    Kind.ANSWER,
-    Kind.FILES,
-    Kind.DONE,
-    Kind.NAMES,
-    Kind.FACT,
+    LineKind.RULE,
+    LineKind.OPEN,
+    LineKind.DECISION,
+    LineKind.ERROR,
+    LineKind.ANSWER,
+    LineKind.FILES,
+    LineKind.DONE,
+    LineKind.NAMES,
+    LineKind.FACT,
 )
 _WEIGHTS = {
-    Kind.RULE: 10.0,
-    Kind.OPEN: 5.0,
-    Kind.DECISION: 4.0,
-    Kind.ERROR: 4.0,
-    Kind.ANSWER: 3.5,
-    Kind.FILES: 4.0,
-    Kind.DONE: 2.5,
-    Kind.NAMES: 2.0,
-    Kind.FACT: 1.0,
+    LineKind.RULE: 10.0,
+    LineKind.OPEN: 5.0,
+    LineKind.DECISION: 4.0,
+    LineKind.ERROR: 4.0,
+    LineKind.ANSWER: 3.5,
+    LineKind.FILES: 4.0,
+    LineKind.DONE: 2.5,
+    LineKind.NAMES: 2.0,
+    LineKind.FACT: 1.0,
 }
 
 _LONG_WORD = re.compile(r"\w{80,}")
@@ -182,22 +182,22 @@ def _prose(text: str) -> list[str]:
 
 @define
 class _Finder:
-    lines: list[Line] = field(factory=list)
-    seen: set[tuple[Kind, str]] = field(factory=set)
+    lines: list[ExtractedLine] = field(factory=list)
+    seen: set[tuple[LineKind, str]] = field(factory=set)
     files: Counter[str] = field(factory=Counter)
     last_file: dict[str, int] = field(factory=dict)
     names: Counter[str] = field(factory=Counter)
-    task: Line | None = None
+    task: ExtractedLine | None = None
     """What was asked for and not yet reported as done."""
     reply: str = ""
     """The gist of the newest reply to that task."""
-    questions: list[Line] = field(factory=list)
+    questions: list[ExtractedLine] = field(factory=list)
     """What the prompt of this turn wants to know, and nobody has said yet."""
     put: str = ""
     """What the model asked at the end of its newest reply."""
-    reports: list[Line] = field(factory=list)
+    reports: list[ExtractedLine] = field(factory=list)
     """Sentences that say that something is done."""
-    error: Line | None = None
+    error: ExtractedLine | None = None
     """The newest error, while nothing has been said that fixes it."""
     error_age: int = 0
 
@@ -215,16 +215,16 @@ class _Finder:
         elif message.role == "assistant":
             self._reply(place, message, text)
 
-    def _add(self, kind: Kind, text: str, place: int) -> Line | None:
+    def _add(self, kind: LineKind, text: str, place: int) -> ExtractedLine | None:
         plain = clip(text.strip(), LINE_CHARACTERS)
         if len(text.strip()) > len(plain):
             plain += "…"
-        words = cues.rule_key(plain) if kind is Kind.RULE else ""
+        words = cues.rule_key(plain) if kind is LineKind.RULE else ""
         key = (kind, words or re.sub(r"\W+", " ", plain).lower().strip())
         if not key[1] or key in self.seen:
             return None
         self.seen.add(key)
-        line = Line(kind, plain, place)
+        line = ExtractedLine(kind, plain, place)
         self.lines.append(line)
         return line
 
@@ -234,7 +234,7 @@ class _Finder:
         said = list(sentences(text))
         self.error_age += 1
         if said and self.put and cues.is_answer(said[0], self.put):
-            self._answer(Line(Kind.ANSWER, self.put, place), said.pop(0), place)
+            self._answer(ExtractedLine(LineKind.ANSWER, self.put, place), said.pop(0), place)
         elif said and self.task is not None and cues.is_thanks(said[0]):
             self._close(self.task, place)
         self.put = ""
@@ -244,10 +244,12 @@ class _Finder:
         wanted = ""
         for sentence in said:
             if cues.is_rule(sentence):
-                self._add(Kind.RULE, sentence, place)
+                self._add(LineKind.RULE, sentence, place)
                 continue
             if cues.is_question(sentence):
-                self.questions.append(Line(Kind.OPEN, clip(sentence, LINE_CHARACTERS), place))
+                self.questions.append(
+                    ExtractedLine(LineKind.OPEN, clip(sentence, LINE_CHARACTERS), place)
+                )
                 continue
             self._sentence(place, sentence)
             small = cues.is_thanks(sentence) or cues.is_opinion(sentence)
@@ -257,19 +259,19 @@ class _Finder:
         del self.questions[_ANSWERS:]
         if wanted and not (self.questions and self._about(wanted)):
             self._abandon()
-            self.task = Line(Kind.OPEN, clip(wanted, LINE_CHARACTERS), place)
+            self.task = ExtractedLine(LineKind.OPEN, clip(wanted, LINE_CHARACTERS), place)
             self.reply = ""
 
     def _sentence(self, place: int, sentence: str) -> None:
         """A sentence of a prompt that is neither a rule nor a question."""
         if cues.is_open(sentence):
-            self._add(Kind.OPEN, sentence, place)
+            self._add(LineKind.OPEN, sentence, place)
         elif cues.is_decision(sentence):
-            self._add(Kind.DECISION, sentence, place)
+            self._add(LineKind.DECISION, sentence, place)
         elif cues.is_broken(sentence):
             self._error(sentence, place)
         elif cues.is_fact(sentence):
-            self._add(Kind.FACT, sentence, place)
+            self._add(LineKind.FACT, sentence, place)
 
     def _about(self, sentence: str) -> bool:
         """What leads up to a question belongs to it; it is no task of its own."""
@@ -285,14 +287,14 @@ class _Finder:
             if self.error is not None and self.error_age <= 3 and cues.is_fix(sentence):
                 self._fixed(self.error, sentence, place)
             elif cues.is_open(sentence):
-                self._add(Kind.OPEN, sentence, place)
+                self._add(LineKind.OPEN, sentence, place)
             elif cues.is_decision(sentence):
-                self._add(Kind.DECISION, sentence, place)
+                self._add(LineKind.DECISION, sentence, place)
             elif cues.is_fact(sentence) and len(text) < 4000:
-                self._add(Kind.FACT, sentence, place)
+                self._add(LineKind.FACT, sentence, place)
             if cues.is_done(sentence) or (broken and cues.is_fix(sentence)):
                 done = sentence
-                self.reports.append(Line(Kind.DONE, sentence, place))
+                self.reports.append(ExtractedLine(LineKind.DONE, sentence, place))
         self.put = next((s for s in reversed(said[-2:]) if s.endswith("?")), "")
         told = [s for s in said if not cues.is_question(s)]
         if message.status is not Status.OK and message.status is not Status.TOOL_CALL:
@@ -310,16 +312,16 @@ class _Finder:
 
     def _asked_at(self, place: int) -> int:
         """From where on a task may be what a reply reports on; a question's answer closes none."""
-        answered = [x.place for x in self.lines if x.kind is Kind.ANSWER and x.place == place]
+        answered = [x.place for x in self.lines if x.kind is LineKind.ANSWER and x.place == place]
         return place if answered else 0
 
-    def _answer(self, asked: Line, answer: str, place: int) -> None:
+    def _answer(self, asked: ExtractedLine, answer: str, place: int) -> None:
         question = clip(asked.text, LINE_CHARACTERS // 2)
-        self._add(Kind.ANSWER, f"{question} → {clip(answer, LINE_CHARACTERS // 2)}", place)
+        self._add(LineKind.ANSWER, f"{question} → {clip(answer, LINE_CHARACTERS // 2)}", place)
 
-    def _asked(self, asked: Line) -> None:
+    def _asked(self, asked: ExtractedLine) -> None:
         if len(asked.text) > _SAID:
-            self._add(Kind.FACT, f"Asked: {asked.text}", asked.place)
+            self._add(LineKind.FACT, f"Asked: {asked.text}", asked.place)
 
     # --- errors and tasks --------------------------------------------------------------------
 
@@ -333,27 +335,27 @@ class _Finder:
             self._error(text.strip().splitlines()[0], place)
 
     def _error(self, text: str, place: int) -> None:
-        if line := self._add(Kind.ERROR, text, place):
+        if line := self._add(LineKind.ERROR, text, place):
             self.error, self.error_age = line, 0
 
-    def _fixed(self, error: Line, sentence: str, place: int) -> None:
+    def _fixed(self, error: ExtractedLine, sentence: str, place: int) -> None:
         text = f"{clip(error.text, LINE_CHARACTERS // 2)} → {clip(sentence, LINE_CHARACTERS)}"
         if error not in self.lines:  # its task was closed meanwhile
             self.error = None
             return
         where = self.lines.index(error)
-        self.lines[where] = Line(Kind.ERROR, text, place)
+        self.lines[where] = ExtractedLine(LineKind.ERROR, text, place)
         self.error = None
 
-    def _close(self, task: Line, place: int, how: str = "") -> None:
+    def _close(self, task: ExtractedLine, place: int, how: str = "") -> None:
         """A task is finished; ``how`` is the sentence that says so."""
         text = clip(task.text, LINE_CHARACTERS // 2)
         told = f": {clip(how, LINE_CHARACTERS // 2)}" if how and how != text else ""
-        broken = [x for x in self.lines if x.kind is Kind.ERROR and x.place >= task.place]
+        broken = [x for x in self.lines if x.kind is LineKind.ERROR and x.place >= task.place]
         if told and [x.text for x in broken] == [task.text]:
             self.lines.remove(broken[0])  # that it was broken is said by what became of it
-        self._add(Kind.DONE, f"{text.rstrip('.:')}{told}", place)
-        self.reports.append(Line(Kind.DONE, task.text, place))
+        self._add(LineKind.DONE, f"{text.rstrip('.:')}{told}", place)
+        self.reports.append(ExtractedLine(LineKind.DONE, task.text, place))
         self.task = None
 
     def _abandon(self) -> None:
@@ -382,17 +384,17 @@ class _Finder:
         self.names.update(identifiers(scanned))
 
     def _summary(self, place: int, text: str) -> None:
-        kind = Kind.FACT
-        headings = {f"{k.value}:": k for k in Kind}
+        kind = LineKind.FACT
+        headings = {f"{k.value}:": k for k in LineKind}
         for raw in text.splitlines():
             line = raw.strip()
             if line in headings:
                 kind = headings[line]
             elif line and not line.startswith("[History Summary"):
                 plain = line.removeprefix("- ")
-                if kind in (Kind.FILES, Kind.NAMES):
+                if kind in (LineKind.FILES, LineKind.NAMES):
                     for name in plain.split(", "):
-                        (self.files if kind is Kind.FILES else self.names)[name] += 2
+                        (self.files if kind is LineKind.FILES else self.names)[name] += 2
                         self.last_file.setdefault(name, place)
                 else:
                     self._add(kind, plain, place)
@@ -402,18 +404,18 @@ class _Finder:
             if over:
                 self._asked(asked)
             else:
-                self._add(Kind.OPEN, asked.text, asked.place)
+                self._add(LineKind.OPEN, asked.text, asked.place)
         if over:
             self._abandon()
         if self.task is not None:
-            self._add(Kind.OPEN, self.task.text, self.task.place)
-        lines = [line for line in self.lines if line.kind is not Kind.OPEN or self._left(line)]
+            self._add(LineKind.OPEN, self.task.text, self.task.place)
+        lines = [line for line in self.lines if line.kind is not LineKind.OPEN or self._left(line)]
         span = max(length, 1)
         files = sorted(self.files, key=lambda f: (-self.files[f] - 3 * self.last_file[f] / span, f))
         names = [name for name, times in self.names.most_common() if times > 1 or length < 20]
         return Digest(tuple(lines), tuple(files), tuple(names))
 
-    def _left(self, line: Line) -> bool:
+    def _left(self, line: ExtractedLine) -> bool:
         """Whether something open was not reported as done later on."""
         words = _words(line.text)
         later = (report for report in self.reports if report.place >= line.place)
@@ -436,21 +438,21 @@ def _best(question: str, told: Sequence[str]) -> str:
     return max(told, key=lambda s: len(words & _words(s)) / (1 + len(_words(s)) ** 0.5))
 
 
-def _by_weight(found: Digest) -> list[Line]:
+def _by_weight(found: Digest) -> list[ExtractedLine]:
     """Lines by falling weight: the kind, and how late it was said; each further line of a kind
     weighs a little less, so that no kind takes all the room.
     """
     last = max((line.place for line in found.lines), default=0)
-    ranked: list[tuple[float, int, Line]] = []
+    ranked: list[tuple[float, int, ExtractedLine]] = []
     for kind in _RANKS:
-        if kind in (Kind.FILES, Kind.NAMES):
+        if kind in (LineKind.FILES, LineKind.NAMES):
             names = _listed(found.of(kind))
             if names:
-                ranked.append((_WEIGHTS[kind], last, Line(kind, names, last)))
+                ranked.append((_WEIGHTS[kind], last, ExtractedLine(kind, names, last)))
             continue
         newest = sorted((x for x in found.lines if x.kind is kind), key=lambda x: -x.place)
         for rank, line in enumerate(newest):
-            fading = 1.0 if kind is Kind.RULE else 0.8**rank
+            fading = 1.0 if kind is LineKind.RULE else 0.8**rank
             ranked.append((_WEIGHTS[kind] * fading, line.place, line))
     ranked.sort(key=lambda entry: (-entry[0], -entry[1]))
     return [line for _, _, line in ranked]
@@ -466,7 +468,7 @@ def _listed(names: Iterable[str]) -> str:
     return listed
 
 
-def _write(chosen: dict[Kind, list[Line]]) -> str:
+def _write(chosen: dict[LineKind, list[ExtractedLine]]) -> str:
     parts: list[str] = []
     for kind in _RANKS:
         if lines := chosen.get(kind):

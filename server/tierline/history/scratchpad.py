@@ -32,7 +32,7 @@ TOOL = ToolSpec(
 
 
 @frozen
-class Outcome:
+class ScratchpadOutcome:
     """The scratchpad after a call, what the model is told, and whether the call failed."""
 
     text: str
@@ -41,36 +41,36 @@ class Outcome:
     error: bool = False
 
 
-def manage(current: str, arguments: Mapping[str, Any]) -> Outcome:
+def manage(current: str, arguments: Mapping[str, Any]) -> ScratchpadOutcome:
     """Carry out one ``manage_scratchpad`` call. Bad arguments change nothing and say why."""
     action = arguments.get("action")
     content = arguments.get("content")
     if action == "read":
-        return Outcome(current, current or "(The scratchpad is empty.)")
+        return ScratchpadOutcome(current, current or "(The scratchpad is empty.)")
     if action not in ("update", "append") or not isinstance(content, str):
         others = [f"`{name}`" for name in arguments if name not in ("action", "content")]
         instead = f", not in {' or '.join(others)[:100]}" if others else ""
-        return Outcome(
+        return ScratchpadOutcome(
             current,
             "Nothing done: `action` is read, update or append, and the text of update and append"
             f" stands in `content`{instead}.",
             error=True,
         )
     if action == "append" and not content.strip():
-        return Outcome(current, "Nothing done: `content` is empty.", error=True)
+        return ScratchpadOutcome(current, "Nothing done: `content` is empty.", error=True)
     text = well_formed(content)
     if action == "append" and current:
         text = f"{current.rstrip()}\n{text}"
     if len(text) > MAX_CHARACTERS:
-        return Outcome(
+        return ScratchpadOutcome(
             current,
             f"Nothing done: the scratchpad holds {MAX_CHARACTERS} characters, this would make "
             f"{len(text)}. Update it with a shorter version.",
             error=True,
         )
     if text == current:
-        return Outcome(current, "Nothing to save: the scratchpad says this already.")
-    return Outcome(text, "Saved.", changed=True)
+        return ScratchpadOutcome(current, "Nothing to save: the scratchpad says this already.")
+    return ScratchpadOutcome(text, "Saved.", changed=True)
 
 
 def section(text: str) -> str:

@@ -41,7 +41,7 @@ nothing else, in the language of the conversation."""
 
 
 @frozen
-class Piece:
+class TranscriptPiece:
     """One request's part of the conversation, as text."""
 
     text: str
@@ -60,7 +60,7 @@ def instructions(budget_tokens: int) -> str:
     return INSTRUCTIONS.format(words=max(20, int(budget_tokens * 0.6)))
 
 
-def request_text(piece: Piece, so_far: str) -> str:
+def request_text(piece: TranscriptPiece, so_far: str) -> str:
     """The user text of a summarising request."""
     parts = []
     if piece.of > 1:
@@ -76,7 +76,7 @@ def request_text(piece: Piece, so_far: str) -> str:
 
 def pieces(
     messages: Sequence[Message], room_tokens: int, count: Callable[[str], int]
-) -> list[Piece]:
+) -> list[TranscriptPiece]:
     """The conversation in at most ``MAX_PIECES`` texts of at most ``room_tokens`` tokens.
 
     If it is too long even so, messages are shown in part, then the oldest ones only by an extract.
@@ -92,7 +92,7 @@ def pieces(
         older = messages[: len(messages) - shown]
         extract = extractive_summary(older, budget_tokens=room // 2, count=count)
         texts = [extract, *kept] if extract else kept
-    return [Piece(text, number, len(texts)) for number, text in enumerate(texts, start=1)]
+    return [TranscriptPiece(text, number, len(texts)) for number, text in enumerate(texts, start=1)]
 
 
 def transcript(message: Message, limit: int) -> str:

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from tierline import protocol as p
 from tierline.providers.base import ProviderError
-from tierline.providers.editor_port import Answer, EditorModel, Finished, Piece
+from tierline.providers.editor_port import Answer, EditorModel, Finished, ReplyPiece
 
 if TYPE_CHECKING:
     from tierline.lsp.server import TierlineServer
@@ -92,7 +92,7 @@ class EditorModels:
 
 async def _pieces(
     queue: asyncio.Queue[p.EditorPartParams], reply: asyncio.Future[Any]
-) -> AsyncGenerator[Piece, None]:
+) -> AsyncGenerator[ReplyPiece, None]:
     """What arrives until the reply is there, and what was in the queue by then."""
     while not (reply.done() and queue.empty()):
         getting = asyncio.ensure_future(queue.get())
@@ -103,7 +103,7 @@ async def _pieces(
                 getting.cancel()
         if getting.done() and not getting.cancelled():
             part = getting.result()
-            yield Piece(part.text, part.call_id, part.call_name, part.call_arguments)
+            yield ReplyPiece(part.text, part.call_id, part.call_name, part.call_arguments)
 
 
 def _failure(error: JsonRpcException) -> ProviderError:

@@ -42,7 +42,7 @@ class ServerTool:
 
 
 @frozen
-class Answer:
+class McpAnswer:
     """What a tool said."""
 
     text: str
@@ -80,7 +80,7 @@ class ServerConnection:
             await self.close()
             raise ServerError(f"it did not answer within {CONNECT_SECONDS:.0f} s") from None
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> McpAnswer:
         """Call a tool.
 
         Raises:
@@ -154,7 +154,7 @@ def _tool(tool: Any) -> ServerTool:
     )
 
 
-def _answer(found: Any) -> Answer:
+def _answer(found: Any) -> McpAnswer:
     """Texts joined; pictures as pictures; what is neither is named."""
     texts, images = [], []
     for part in found.content or ():
@@ -172,7 +172,7 @@ def _answer(found: Any) -> Answer:
     structured = getattr(found, "structured_content", None)
     if structured is not None and not texts:
         texts.append(json.dumps(structured, ensure_ascii=False))
-    return Answer("\n".join(texts) or "(no content)", bool(found.is_error), tuple(images))
+    return McpAnswer("\n".join(texts) or "(no content)", bool(found.is_error), tuple(images))
 
 
 def _gone(error: Exception) -> bool:

@@ -85,7 +85,7 @@ class Budgets:
 
 
 @frozen
-class Summary:
+class LevelSummary:
     """A summary and its sources."""
 
     id: str

@@ -211,7 +211,7 @@ RETRIEVE_TOOL = ToolSpec(
 
 
 @frozen
-class Draft:
+class MemoDraft:
     """A memo that is to be written, checked."""
 
     content: str
@@ -219,7 +219,7 @@ class Draft:
     scope: Scope
 
 
-def draft(arguments: Mapping[str, Any]) -> Draft | str:
+def draft(arguments: Mapping[str, Any]) -> MemoDraft | str:
     """The arguments of ``save_memo``, or a sentence that says what is wrong with them."""
     content, tags = arguments.get("content"), arguments.get("tags", [])
     scope = arguments.get("scope") or "project"
@@ -237,7 +237,7 @@ def draft(arguments: Mapping[str, Any]) -> Draft | str:
             f"Nothing was saved: a memo holds {MAX_CHARACTERS:,} characters, this one has "
             f"{len(text):,}. Put it into a file, and a memo about where it is."
         )
-    return Draft(text, clean_tags(tags), cast(Scope, scope))
+    return MemoDraft(text, clean_tags(tags), cast(Scope, scope))
 
 
 def _tag_terms(memo: Memo) -> set[str]:

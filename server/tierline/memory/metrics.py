@@ -70,7 +70,7 @@ class Metrics:
 
 
 @frozen
-class Stats:
+class MemoryReport:
     """What ``tierline stats`` prints. Token counts."""
 
     used: int

@@ -12,15 +12,15 @@ from attrs import frozen
 
 from tierline.context.fences import fence
 from tierline.context.text import clip
-from tierline.history.extract import Kind, digest
+from tierline.history.extract import LineKind, digest
 from tierline.history.failures import signature
 from tierline.history.parser import text_of
 from tierline.history.selection import Search, fuse, search_words
 from tierline.memory import tasks
-from tierline.memory.levels import Summary
-from tierline.memory.situations import Action, Facts, decide
+from tierline.memory.levels import LevelSummary
+from tierline.memory.situations import Facts, MemoryAction, decide
 from tierline.memory.state import Memory
-from tierline.memory.turns import Turn, is_summary
+from tierline.memory.turns import MemoryTurn, is_summary
 from tierline.memory.words import Weights, lexical, terms
 
 COVERAGE = 0.3
@@ -78,11 +78,11 @@ def recall(
     )
     pieces: list[Recalled] = []
     for action in decide(facts):
-        if action is Action.RETRIEVE_SUMMARY:
+        if action is MemoryAction.RETRIEVE_SUMMARY:
             pieces += [_summary(s) for s in summaries]
-        elif action is Action.RETRIEVE_ERRORS:
+        elif action is MemoryAction.RETRIEVE_ERRORS:
             pieces += errors
-        elif action is Action.EXPAND_TOPIC:
+        elif action is MemoryAction.EXPAND_TOPIC:
             pieces += [_topic(memory, turn, why) for turn, why in found[:MAX_TURNS]]
     return tuple(pieces)
 
@@ -103,10 +103,10 @@ _LABELS = {
 def _about(
     memory: Memory,
     prompt: str,
-    away: dict[str, Turn],
+    away: dict[str, MemoryTurn],
     search: Search | None,
     semantic: Sequence[str],
-) -> list[tuple[Turn, str]]:
+) -> list[tuple[MemoryTurn, str]]:
     """Turns about the prompt's topic that are not in the context, the best first."""
     asked = terms(prompt)
     weights = Weights.over([turn.terms for turn in memory.turns.values()])
@@ -125,7 +125,7 @@ def _about(
     recent = [g for g in reversed(memory.turns) if g in known and g in away]
     order = fuse(ranking, recent, [g for g in semantic if g in away])
     close = set(semantic[:MAX_TURNS])
-    chosen: list[tuple[Turn, str]] = []
+    chosen: list[tuple[MemoryTurn, str]] = []
     for group in order:
         if shares[group] >= COVERAGE or group in close:
             shared = [t for t in asked if t in away[group].terms][:4]
@@ -133,10 +133,12 @@ def _about(
     return chosen
 
 
-def _summaries(memory: Memory, prompt: str, found: Sequence[tuple[Turn, str]]) -> list[Summary]:
+def _summaries(
+    memory: Memory, prompt: str, found: Sequence[tuple[MemoryTurn, str]]
+) -> list[LevelSummary]:
     """Summaries of old tasks that the prompt refers to and that are not in the context."""
     rank = {turn.id: place for place, (turn, _) in enumerate(found)}
-    scored: list[tuple[int, float, Summary]] = []
+    scored: list[tuple[int, float, LevelSummary]] = []
     for summary in memory.archived:
         place = min((rank[g] for g in summary.groups if g in rank), default=MAX_TURNS)
         close = lexical(prompt, f"{summary.title}\n{summary.text}")
@@ -177,10 +179,10 @@ def _errors_of(text: str) -> list[str]:
     from tierline.history.messages import Message
 
     message = Message("", "", "", "", "user", (Text(text),))
-    return list(digest([message]).of(Kind.ERROR))
+    return list(digest([message]).of(LineKind.ERROR))
 
 
-def _after(turn: Turn, lines: Sequence[str]) -> list[str]:
+def _after(turn: MemoryTurn, lines: Sequence[str]) -> list[str]:
     """How the turn ended, if the error line does not say it."""
     if any("→" in line for line in lines):
         return []
@@ -201,13 +203,13 @@ def _bare(error: str) -> str:
     return _NUMBER.sub("0", _QUOTED.sub("''", _PLACE.sub(r"\1", error)))
 
 
-def _summary(summary: Summary) -> Recalled:
+def _summary(summary: LevelSummary) -> Recalled:
     return Recalled(
         summary.id.rsplit("-", 1)[0], "summary", summary.text, summary.sources, "an old task"
     )
 
 
-def _topic(memory: Memory, turn: Turn, why: str) -> Recalled:
+def _topic(memory: Memory, turn: MemoryTurn, why: str) -> Recalled:
     number = memory.places[turn.id] + 1
     parts: list[str] = []
     if is_summary(turn.messages):

@@ -8,7 +8,7 @@ from enum import StrEnum
 from attrs import frozen
 
 
-class Action(StrEnum):
+class MemoryAction(StrEnum):
     """What the memory does in a situation."""
 
     COMPRESS_OLDEST = "compress oldest working memory"
@@ -32,23 +32,27 @@ class Facts:
 
 
 @frozen
-class Rule:
+class SituationRule:
     """One row: the situation in words, the test, and what follows."""
 
     situation: str
     when: Callable[[Facts], bool]
-    then: Action
+    then: MemoryAction
 
 
 TABLE = (
-    Rule("Context > 80% full", lambda f: f.fill > f.trigger, Action.COMPRESS_OLDEST),
-    Rule("Referencing old task", lambda f: f.refers_to_old_task, Action.RETRIEVE_SUMMARY),
-    Rule("Error repeating", lambda f: f.error_repeats, Action.RETRIEVE_ERRORS),
-    Rule("New task started", lambda f: f.new_task, Action.COMPRESS_TASK),
-    Rule("User mentions past topic", lambda f: f.names_past_topic, Action.EXPAND_TOPIC),
+    SituationRule("Context > 80% full", lambda f: f.fill > f.trigger, MemoryAction.COMPRESS_OLDEST),
+    SituationRule(
+        "Referencing old task", lambda f: f.refers_to_old_task, MemoryAction.RETRIEVE_SUMMARY
+    ),
+    SituationRule("Error repeating", lambda f: f.error_repeats, MemoryAction.RETRIEVE_ERRORS),
+    SituationRule("New task started", lambda f: f.new_task, MemoryAction.COMPRESS_TASK),
+    SituationRule(
+        "User mentions past topic", lambda f: f.names_past_topic, MemoryAction.EXPAND_TOPIC
+    ),
 )
 
 
-def decide(facts: Facts) -> tuple[Action, ...]:
+def decide(facts: Facts) -> tuple[MemoryAction, ...]:
     """The actions that are due, in the table's order."""
     return tuple(rule.then for rule in TABLE if rule.when(facts))

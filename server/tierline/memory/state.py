@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from tierline.context.blocks import Text
-from tierline.history.extract import Kind, digest, extractive_summary
+from tierline.history.extract import LineKind, digest, extractive_summary
 from tierline.history.extract import render as extract
 from tierline.history.ids import derived_id
 from tierline.history.messages import Message
 from tierline.memory import tasks
-from tierline.memory.levels import Budgets, Level, Summary
+from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.metrics import Compression, Metrics
 from tierline.memory.score import Score, recency, references
-from tierline.memory.situations import Action, Facts, decide
+from tierline.memory.situations import Facts, MemoryAction, decide
 from tierline.memory.tasks import Task
-from tierline.memory.turns import Count, Turn
+from tierline.memory.turns import Count, MemoryTurn
 from tierline.memory.words import similarity
 
 SUMMARY_TOKENS = 500
@@ -40,10 +40,10 @@ STANDS_OUT = 1.5
 
 
 @define
-class Held:
+class HeldTurn:
     """A turn that is in the context word for word."""
 
-    turn: Turn
+    turn: MemoryTurn
     task: int
     cleared: bool = False
     """Its tool calls and results have been dropped."""
@@ -67,13 +67,13 @@ class Memory:
 
     budgets: Budgets
     count: Count
-    turns: dict[str, Turn] = field(factory=dict)
+    turns: dict[str, MemoryTurn] = field(factory=dict)
     """Every turn so far, in order."""
-    held: list[Held] = field(factory=list)
-    working: dict[int, Summary] = field(factory=dict)
+    held: list[HeldTurn] = field(factory=list)
+    working: dict[int, LevelSummary] = field(factory=dict)
     """Summaries of what open tasks have compressed, by task."""
-    session: list[Summary] = field(factory=list)
-    archived: list[Summary] = field(factory=list)
+    session: list[LevelSummary] = field(factory=list)
+    archived: list[LevelSummary] = field(factory=list)
     """Summaries that left the context; they can be retrieved."""
     permanent: tuple[str, ...] = ()
     permanent_sources: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Memory:
 
     # --- the agent loop --------------------------------------------------------------------------
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: MemoryTurn) -> None:
         """The next turn. Its prompt decides what is compressed before it. What the turn brings
         later makes no difference: its first request and all after it begin with the same bytes.
         """
@@ -153,24 +153,24 @@ class Memory:
             new_task=changed.new and self.number >= 0,
         )
         due = decide(facts)
-        if Action.COMPRESS_TASK in due:
+        if MemoryAction.COMPRESS_TASK in due:
             self.compress_task(turn)
         if changed.new:
             self.number += 1
             self.task = Task()
             self.members[self.number] = []
             self.reasons.append(changed.reason)
-        if Action.COMPRESS_OLDEST in due:
+        if MemoryAction.COMPRESS_OLDEST in due:
             self.make_room(turn)
         self.turns[turn.id] = turn
         self.places[turn.id] = len(self.places)
         for name in turn.names:
             self.mentions.setdefault(name, []).append(self.places[turn.id])
         self.members[self.number].append(turn.id)
-        self.held.append(Held(turn, self.number))
+        self.held.append(HeldTurn(turn, self.number))
         self.task = self.task.with_turn(turn.prompt, turn.text[:4000], turn.files, turn.when)
 
-    def compress_task(self, coming: Turn) -> None:
+    def compress_task(self, coming: MemoryTurn) -> None:
         """The task is over: one summary of all of it goes to session, tool output goes. Its last
         turn stays word for word until the next compression, as the end of a task is seldom certain.
         """
@@ -187,7 +187,7 @@ class Memory:
         self._permanent(gone)
         self._session_room(coming)
 
-    def make_room(self, coming: Turn, *, force: bool = False) -> None:
+    def make_room(self, coming: MemoryTurn, *, force: bool = False) -> None:
         """Over the trigger: first volatile goes, oldest and least important first, then the oldest
         turns of working memory become a summary.
         """
@@ -196,7 +196,7 @@ class Memory:
         self._compress_oldest(coming, force=force)
         self._session_room(coming)
 
-    def score(self, turn: Turn, now: float) -> Score:
+    def score(self, turn: MemoryTurn, now: float) -> Score:
         """How important a turn is to the current task."""
         place = self.places.get(turn.id, len(self.places))
         later = total = 0
@@ -213,7 +213,7 @@ class Memory:
 
     # --- how -------------------------------------------------------------------------------------
 
-    def _drop_volatile(self, coming: Turn, *, force: bool) -> None:
+    def _drop_volatile(self, coming: MemoryTurn, *, force: bool) -> None:
         room = self.budgets.target * self.budgets.total
         droppable = [h for h in self.held[: -self.budgets.verbatim_turns] if h.volatile]
         droppable.sort(key=lambda h: (not h.turn.dead_end, self.score(h.turn, coming.when).total))
@@ -222,7 +222,7 @@ class Memory:
                 return
             held.cleared = True
 
-    def _compress_oldest(self, coming: Turn, *, force: bool) -> None:
+    def _compress_oldest(self, coming: MemoryTurn, *, force: bool) -> None:
         room = 0 if force else int(self.budgets.target * self.budgets.working)
         candidates = self.held[: -self.budgets.verbatim_turns]
         aged = [
@@ -233,8 +233,8 @@ class Memory:
         young = [h for h in candidates if h not in aged]
         free = self.fill(Level.WORKING) + coming.prompt_tokens - room
         over = self.fill(Level.WORKING) + coming.prompt_tokens > self.budgets.working
-        chosen: list[Held] = []
-        spared: list[Held] = []
+        chosen: list[HeldTurn] = []
+        spared: list[HeldTurn] = []
         quota = 0.25 * self.budgets.working
         scores = {h.turn.id: self.score(h.turn, coming.when).total for h in candidates}
         middle = sorted(scores.values())[len(scores) // 2] if scores else 0.0
@@ -279,8 +279,8 @@ class Memory:
             self.session.sort(key=lambda s: s.begun)
 
     def _summarise(
-        self, task: int, groups: Sequence[str], level: Level, before: Summary | None
-    ) -> Summary:
+        self, task: int, groups: Sequence[str], level: Level, before: LevelSummary | None
+    ) -> LevelSummary:
         """From the turns themselves; of a long task from its summary so far and what is new."""
         turns = [self.turns[g] for g in groups]
         messages = [m for t in turns for m in t.messages]
@@ -293,11 +293,13 @@ class Memory:
         budget = max(_SHORTEST_SUMMARY, min(SUMMARY_TOKENS, original // _SHARE))
         budget = min(budget, max(original // 2, _LEAST_SUMMARY))
         found = digest(messages, over=level is Level.SESSION)
-        said = tuple(line for line in found.lines if line.kind is not Kind.RULE)  # permanent has it
+        said = tuple(
+            line for line in found.lines if line.kind is not LineKind.RULE
+        )  # permanent has it
         text = extract(evolve(found, lines=said), budget_tokens=budget, count=self._count_text)
         title = " ".join(turns[0].prompt.split())[:80]
         text = text or f"Asked: {title}"
-        summary = Summary(
+        summary = LevelSummary(
             id=f"task-{task + 1}-{derived_id(*groups, length=6)}",
             level=level,
             text=text,
@@ -312,7 +314,7 @@ class Memory:
         self.metrics.record(Compression(original, summary.tokens, self.now, summary.id))
         return summary
 
-    def _session_room(self, coming: Turn) -> None:
+    def _session_room(self, coming: MemoryTurn) -> None:
         """Session memory over its trigger: the oldest summaries become one, shorter."""
         budget = self.budgets.session
         if self.fill(Level.SESSION) <= self.budgets.trigger * budget:
@@ -321,7 +323,7 @@ class Memory:
         old = [
             s for s in self.session if over or coming.when - s.ended >= self.budgets.session_minutes
         ]
-        chosen: list[Summary] = []
+        chosen: list[LevelSummary] = []
         left = self.fill(Level.SESSION)
         for summary in old:
             if left <= self.budgets.target * budget:
@@ -336,13 +338,13 @@ class Memory:
             [merged, *(s for s in self.session if s not in chosen)], key=lambda s: s.begun
         )
 
-    def _merge(self, parts: Sequence[Summary]) -> Summary:
+    def _merge(self, parts: Sequence[LevelSummary]) -> LevelSummary:
         original = sum(s.tokens for s in parts)
         budget = max(_SHORTEST_SUMMARY, min(SUMMARY_TOKENS, int(original / _MERGED_SHARE)))
         messages = [_as_message(s) for s in parts]
         text = extractive_summary(messages, budget_tokens=budget, count=self._count_text)
         groups = tuple(g for s in parts for g in s.groups)
-        merged = Summary(
+        merged = LevelSummary(
             id=f"tasks-{derived_id(*groups, length=6)}",
             level=Level.SESSION,
             text=text or parts[-1].text,
@@ -357,7 +359,7 @@ class Memory:
         self.metrics.record(Compression(original, merged.tokens, self.now, merged.id))
         return merged
 
-    def _permanent(self, gone: Sequence[Held]) -> None:
+    def _permanent(self, gone: Sequence[HeldTurn]) -> None:
         """Standing rules and important turns do not go with the rest."""
         lines = dict(zip(self.permanent, self.permanent_sources, strict=True))
         for held in gone:
@@ -373,13 +375,13 @@ class Memory:
         return self.count(text)  # type: ignore[arg-type]
 
 
-def _lasting(turn: Turn) -> list[str]:
+def _lasting(turn: MemoryTurn) -> list[str]:
     """Standing rules, and the whole prompt if it is important."""
     kept = (*turn.rules, *((turn.prompt.strip(),) if turn.important else ()))
     return [line for line in kept if line]
 
 
-def _as_message(summary: Summary) -> Message:
+def _as_message(summary: LevelSummary) -> Message:
     """A summary as the extraction reads one: its lines are found again under their headings."""
     return Message(
         id=summary.id,

@@ -65,14 +65,14 @@ _FADE, _LEAST = 0.8, 0.05
 
 
 @frozen
-class Change:
+class TaskChange:
     """Whether a prompt begins a new task, and why."""
 
     new: bool
     reason: str
 
 
-def change(task: Task, prompt: str, when: float) -> Change:  # noqa: PLR0911 - one per reason
+def change(task: Task, prompt: str, when: float) -> TaskChange:  # noqa: PLR0911 - one per reason
     """Whether the prompt begins another task.
 
     Fillers and short prompts go on with the present one, and so does whatever refers back. A cue
@@ -80,25 +80,25 @@ def change(task: Task, prompt: str, when: float) -> Change:  # noqa: PLR0911 - o
     together with a file of its own, a pause, or the end of the task before.
     """
     if not task.prompts:
-        return Change(True, "the first prompt")
+        return TaskChange(True, "the first prompt")
     if is_new_task(prompt):
-        return Change(True, "the user says so")
+        return TaskChange(True, "the user says so")
     asked = terms(prompt)
     if len(asked) < _FEW_WORDS:
-        return Change(False, "too short to tell")
+        return TaskChange(False, "too short to tell")
     cohesion = similarity(dict.fromkeys(asked, 1.0), task.bag)
     if cohesion >= COHESION or len(set(asked) & task.bag.keys()) > 1:
-        return Change(False, f"it shares words with the task ({cohesion:.2f})")
+        return TaskChange(False, f"it shares words with the task ({cohesion:.2f})")
     files = frozenset(file_names(prompt))
     if files & task.files:
-        return Change(False, "it names a file of the task")
+        return TaskChange(False, "it names a file of the task")
     if files and task.files:
-        return Change(True, "other words and other files")
+        return TaskChange(True, "other words and other files")
     if when - task.last > LONG_PAUSE_MINUTES:
-        return Change(True, "other words after a pause")
+        return TaskChange(True, "other words after a pause")
     if task.finished:
-        return Change(True, "other words after the task was finished")
-    return Change(False, "no sign of another task")
+        return TaskChange(True, "other words after the task was finished")
+    return TaskChange(False, "no sign of another task")
 
 
 def finished(prompt: str) -> bool:

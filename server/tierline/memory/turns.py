@@ -11,7 +11,7 @@ from attrs import frozen
 
 from tierline.context.blocks import Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import PromptMessage
-from tierline.history.extract import Kind, digest, standing_rules
+from tierline.history.extract import LineKind, digest, standing_rules
 from tierline.history.groups import Group, content_hash, is_prompt, to_prompt
 from tierline.history.messages import Message, Status
 from tierline.history.names import file_names, identifiers
@@ -25,7 +25,7 @@ _MARKED = ("important:", "wichtig:", "remember:", "note:")
 
 
 @frozen
-class Turn:
+class MemoryTurn:
     """One turn. Token counts are those of the messages as they are rendered.
 
     What takes time to find is found when it is asked for: most turns are only counted.
@@ -77,7 +77,7 @@ class Turn:
     @cached_property
     def errors(self) -> tuple[str, ...]:
         """Errors and, behind an arrow, what fixed them."""
-        return digest(self.messages).of(Kind.ERROR)
+        return digest(self.messages).of(LineKind.ERROR)
 
     @cached_property
     def rules(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def is_summary(messages: Sequence[Message]) -> bool:
     return bool(messages) and all(message.meta.get("summary") for message in messages)
 
 
-def look(group: Group, count: Count, before: float = 0.0) -> Turn:
+def look(group: Group, count: Count, before: float = 0.0) -> MemoryTurn:
     """A group of messages as a turn. ``before``: when the turn before it was."""
     messages = group.messages
     prompts = [m for m in messages if is_prompt(m)]
@@ -110,7 +110,7 @@ def look(group: Group, count: Count, before: float = 0.0) -> Turn:
     marked = any(m.meta.get("important") for m in messages)
     if prompt.strip().lower().startswith(_MARKED):
         marked = True
-    return Turn(
+    return MemoryTurn(
         id=group.id,
         messages=messages,
         sha256=content_hash(messages),

@@ -9,11 +9,11 @@ from attrs import define, field, frozen
 from tierline.context.blocks import Text
 from tierline.history.groups import groups
 from tierline.history.messages import Message
-from tierline.memory.levels import Budgets, Level, Summary
-from tierline.memory.metrics import Stats
+from tierline.memory.levels import Budgets, Level, LevelSummary
+from tierline.memory.metrics import MemoryReport
 from tierline.memory.recall import Recalled
 from tierline.memory.state import Memory
-from tierline.memory.turns import Count, Turn, look, spoken_only
+from tierline.memory.turns import Count, MemoryTurn, look, spoken_only
 
 NOTE = (
     "Parts of this conversation were shortened to save room. What follows in brackets stands for "
@@ -52,12 +52,12 @@ def messages(memory: Memory, system: Sequence[Message] = ()) -> tuple[Message, .
     return tuple(made)
 
 
-def stats(memory: Memory, retrieved: Sequence[str] = (), now: float = 0.0) -> Stats:
+def stats(memory: Memory, retrieved: Sequence[str] = (), now: float = 0.0) -> MemoryReport:
     """Figures for ``tierline stats``. ``now`` in minutes since 1970; 0 leaves ages out."""
     last = memory.metrics.compressions[-1] if memory.metrics.compressions else None
     budgets = memory.budgets
     fill = {level: memory.fill(level) for level in Level}
-    return Stats(
+    return MemoryReport(
         used=sum(fill.values()),
         total=budgets.total,
         messages=sum(len(turn.messages) for turn in memory.turns.values()),
@@ -88,7 +88,7 @@ class Keeper:
     count: Count
     _done: list[str] = field(factory=list)
     _memory: Memory | None = None
-    _looked: dict[str, Turn] = field(factory=dict)
+    _looked: dict[str, MemoryTurn] = field(factory=dict)
 
     def memory(self, conversation: Sequence[Message], commands: Sequence[Compress] = ()) -> Memory:
         """The memory after a conversation, whose last turn may still be growing."""
@@ -106,9 +106,9 @@ class Keeper:
             _step(memory, turns[-1], forced)
         return memory
 
-    def _turns(self, conversation: Sequence[Message]) -> list[Turn]:
-        looked: dict[str, Turn] = {}
-        made: list[Turn] = []
+    def _turns(self, conversation: Sequence[Message]) -> list[MemoryTurn]:
+        looked: dict[str, MemoryTurn] = {}
+        made: list[MemoryTurn] = []
         before = 0.0
         for group in groups(conversation):
             key = f"{group.id}:{len(group.messages)}:{group.messages[-1].id}"
@@ -121,13 +121,13 @@ class Keeper:
         return made
 
 
-def _step(memory: Memory, turn: Turn, forced: set[str]) -> None:
+def _step(memory: Memory, turn: MemoryTurn, forced: set[str]) -> None:
     memory.add(turn)
     if turn.id in forced:
         memory.make_room(turn, force=True)
 
 
-def _heading(summary: Summary) -> str:
+def _heading(summary: LevelSummary) -> str:
     if summary.level is Level.WORKING:
         return "Earlier in this task"
     return f"Finished: {summary.title}" if summary.title else "Finished task"
@@ -146,7 +146,7 @@ def _note(name: str, text: str, sources: Sequence[str]) -> Message:
 
 
 @frozen
-class View:
+class RequestMemory:
     """One request's memory."""
 
     memory: Memory

@@ -29,7 +29,7 @@ class EditorModel:
 
 
 @frozen
-class Piece:
+class ReplyPiece:
     """A part of a reply: text, or a whole call with its arguments as JSON text."""
 
     text: str = ""
@@ -46,7 +46,7 @@ class Finished:
     output_tokens: int | None = None
 
 
-Answer: TypeAlias = Piece | Finished
+Answer: TypeAlias = ReplyPiece | Finished
 
 
 class EditorPort(Protocol):

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from attrs import asdict, define, evolve, field, fields_dict, frozen
 
 from tierline.providers.addresses import host_of, is_loopback
-from tierline.providers.refusals import Refusal
+from tierline.providers.refusals import ServerRefusal
 
 OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
@@ -139,7 +139,7 @@ def _table() -> list[dict[str, Any]]:
     return rows
 
 
-def corrected(profile: Profile, refusal: Refusal) -> dict[str, Any]:
+def corrected(profile: Profile, refusal: ServerRefusal) -> dict[str, Any]:
     """The fields of a profile that a refusal changes; empty if it changes none."""
     match refusal.kind:
         case "tools":
@@ -171,7 +171,7 @@ def _without(profile: Profile, name: str) -> dict[str, Any]:
     return {"without": tuple(dict.fromkeys((*profile.without, name)))}
 
 
-def sentence(model: str, changed: Mapping[str, Any], refusal: Refusal) -> str:
+def sentence(model: str, changed: Mapping[str, Any], refusal: ServerRefusal) -> str:
     """What was learnt, for the user."""
     name = refusal.field.rpartition("/")[2]
     instead = str(changed.get("limit_field", "")).strip("-")

@@ -30,7 +30,7 @@ class Said:
 
 
 @frozen
-class Refusal:
+class ServerRefusal:
     """What a server does not take."""
 
     kind: Kind
@@ -113,42 +113,42 @@ _LEAST = 16
 """No service limits replies to less; smaller numbers are the lower end of a range."""
 
 
-def refusal(said: Said, sent: Mapping[str, Any]) -> Refusal | None:  # noqa: PLR0911 (one per kind)
+def refusal(said: Said, sent: Mapping[str, Any]) -> ServerRefusal | None:  # noqa: PLR0911 (one per kind)
     """What of the body ``sent`` was refused; None if the error is about something else."""
     if said.status not in _STATUSES:
         return None
     text = f"{said.text} {said.code}"
     if (most := _limit(said, text, sent)) is not None:
-        return Refusal("limit", most=most)
+        return ServerRefusal("limit", most=most)
     if not _NO.search(text):
         return None
     if named := _field(said, sent):
         return _of_field(named, text, sent)
     if "tools" in sent and _TOOLS.search(said.text):
-        return Refusal("tools")
+        return ServerRefusal("tools")
     if (found := _of_contents(said.text, sent)) is not None:
         return found
     if _has_system(sent) and _SYSTEM.search(said.text):
         developer = re.search(r"(?:use|try|instead)\W+(?:the )?\W*developer", said.text, re.I)
-        return Refusal("system", instead="developer" if developer else "")
+        return ServerRefusal("system", instead="developer" if developer else "")
     if _ROLES.search(said.text):
-        return Refusal("roles")
+        return ServerRefusal("roles")
     if sent.get("stream") is True and _STREAM.search(said.text):
-        return Refusal("stream")
+        return ServerRefusal("stream")
     return None
 
 
-def _of_field(named: str, text: str, sent: Mapping[str, Any]) -> Refusal | None:
+def _of_field(named: str, text: str, sent: Mapping[str, Any]) -> ServerRefusal | None:
     if named in ("tools", "stream"):
-        return Refusal("tools" if named == "tools" else "stream")
+        return ServerRefusal("tools" if named == "tools" else "stream")
     if named == "messages/cache_control":
-        return Refusal("marks")
+        return ServerRefusal("marks")
     found = _INSTEAD.search(text)
     instead = found[1] if found and found[1] not in sent else ""
-    return Refusal("field", field=named, instead=instead)
+    return ServerRefusal("field", field=named, instead=instead)
 
 
-def _of_contents(text: str, sent: Mapping[str, Any]) -> Refusal | None:
+def _of_contents(text: str, sent: Mapping[str, Any]) -> ServerRefusal | None:
     """Pictures or parts where only plain text is taken."""
     keys = _within(sent.get("messages"))
     pictures = bool({"image_url", "media_type"} & keys)
@@ -157,9 +157,9 @@ def _of_contents(text: str, sent: Mapping[str, Any]) -> Refusal | None:
         or (_PICTURES.search(text) and not _ABOUT_ONE_PICTURE.search(text))
         or _PLAIN_TEXT.search(text)
     ):
-        return Refusal("pictures")
+        return ServerRefusal("pictures")
     if "cache_control" in keys and "model" in sent and _PLAIN_TEXT.search(text):
-        return Refusal("marks")
+        return ServerRefusal("marks")
     return None
 
 

@@ -21,7 +21,7 @@ READ, LEAVE = "Read", "Do not read"
 
 
 @frozen
-class Decision:
+class ConsentDecision:
     """What the user said; ``reason`` is for the model."""
 
     answer: Answer
@@ -36,7 +36,7 @@ class Decision:
 @define
 class _Pending:
     info: p.ConsentInfo
-    future: asyncio.Future[Decision]
+    future: asyncio.Future[ConsentDecision]
 
 
 class ConsentService:
@@ -61,10 +61,10 @@ class ConsentService:
         answer = params.answer
         if answer == "always" and not pending.info.can_remember:
             answer = "once"
-        pending.future.set_result(Decision(answer, params.reason.strip()))
+        pending.future.set_result(ConsentDecision(answer, params.reason.strip()))
         return p.Ok()
 
-    async def ask(self, info: p.ConsentInfo) -> Decision:
+    async def ask(self, info: p.ConsentInfo) -> ConsentDecision:
         """Wait for the user, as long as it takes or until the turn is stopped."""
         info.id = uuid.uuid4().hex[:12]
         pending = _Pending(info, asyncio.get_running_loop().create_future())
@@ -73,7 +73,7 @@ class ConsentService:
         message = None
         if CONSENT not in self._workbench.features:
             message = asyncio.ensure_future(self._by_message(pending))
-        decision = Decision("withdrawn")
+        decision = ConsentDecision("withdrawn")
         try:
             decision = await pending.future
             return decision
@@ -95,4 +95,4 @@ class ConsentService:
             chosen = await self._workbench.ask(text, actions)
         if not pending.future.done():
             answers: dict[str, Answer] = {ONCE: "once", READ: "once", ALWAYS: "always"}
-            pending.future.set_result(Decision(answers.get(chosen, "deny")))
+            pending.future.set_result(ConsentDecision(answers.get(chosen, "deny")))

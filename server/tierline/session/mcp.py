@@ -43,7 +43,7 @@ _TEXT = {"type": "string"}
 
 
 @frozen
-class View:
+class McpTool:
     """A tool that only this server has."""
 
     description: str
@@ -74,8 +74,8 @@ async def _explain(session: Session, arguments: Mapping[str, Any]) -> str:
     return (await session.plans.explain(params)).sentence
 
 
-VIEWS: Mapping[str, View] = {
-    "explain_context": View(
+VIEWS: Mapping[str, McpTool] = {
+    "explain_context": McpTool(
         "Why a file or another item was in or out of a request.",
         {
             "type": "object",
@@ -84,12 +84,12 @@ VIEWS: Mapping[str, View] = {
         },
         _explain,
     ),
-    "get_plan": View(
+    "get_plan": McpTool(
         "A plan with all its entries: what a request consisted of, and why. The newest by default.",
         {"type": "object", "properties": {"plan_id": _TEXT}},
         _plan,
     ),
-    "list_plans": View(
+    "list_plans": McpTool(
         "The newest plans: one for each request that was sent.",
         {
             "type": "object",
@@ -97,7 +97,7 @@ VIEWS: Mapping[str, View] = {
         },
         _plans,
     ),
-    "search_history": View(
+    "search_history": McpTool(
         "Search all earlier conversations of this workspace, newest first.",
         {
             "type": "object",

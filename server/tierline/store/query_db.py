@@ -47,7 +47,7 @@ TOOL = ToolSpec(
 
 
 @frozen
-class Limits:
+class QueryLimits:
     """Bounds of one query."""
 
     rows: int = 200
@@ -84,12 +84,12 @@ class Answer:
         )
 
 
-def query_db(index: Index, sql: str, limits: Limits | None = None) -> Answer:
+def query_db(index: Index, sql: str, limits: QueryLimits | None = None) -> Answer:
     """Run one SELECT. Never raises: what is wrong with the query is the answer's ``error``.
     Blocking, in a process that is gone when this returns.
     """
     index.catch_up()
-    bounds = limits or Limits()
+    bounds = limits or QueryLimits()
     if not isinstance(sql, str) or not sql.strip() or "\0" in sql:
         return Answer(error="Give one SELECT statement as `sql`.")
     try:
@@ -161,7 +161,7 @@ def cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _explain(words: str, bounds: Limits) -> str:
+def _explain(words: str, bounds: QueryLimits) -> str:
     if "interrupt" in words:
         return f"Stopped after {bounds.seconds:g} seconds: narrow the query or add LIMIT."
     if "not authorized" in words or "prohibited" in words or "readonly" in words:

@@ -45,7 +45,7 @@ NO_HISTORY = frozenset({"memos.jsonl", "capsules.jsonl"})
 
 
 @frozen
-class Notice:
+class StoreNotice:
     """Something that the user should know: a stable code and a sentence."""
 
     code: str
@@ -81,7 +81,7 @@ class HistoryStore:
         root: Path,
         *,
         redact: Redact | None = None,
-        on_notice: Callable[[Notice], None] = lambda _: None,
+        on_notice: Callable[[StoreNotice], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
         randomness: Callable[[int], bytes] = os.urandom,
         log_name: str = "history.jsonl",
@@ -389,7 +389,7 @@ class HistoryStore:
                 known.identity = 0
                 self._refresh(known)
         self._notice(
-            Notice(
+            StoreNotice(
                 "history_recreated",
                 "The history file was deleted while Tierline was running. A new one was started; "
                 "it holds the current conversation.",

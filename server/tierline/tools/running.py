@@ -40,7 +40,7 @@ class Ended:
     """Why it could not be started."""
 
 
-class Kept:
+class HeadAndTail:
     """The beginning and the end of a stream of UTF-8; memory does not grow with the stream.
 
     All counts are of characters (code points), and no cut falls inside one, whatever pieces the
@@ -116,7 +116,7 @@ async def run(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Ended("", error=reason)
-    kept = Kept(most_characters)
+    kept = HeadAndTail(most_characters)
     timed_out = False
     _groups.add(process.pid)
     try:
@@ -145,7 +145,7 @@ def end_all() -> None:
                 os.kill(group, signal.SIGTERM)
 
 
-async def _read(process: asyncio.subprocess.Process, kept: Kept) -> None:
+async def _read(process: asyncio.subprocess.Process, kept: HeadAndTail) -> None:
     assert process.stdout is not None
     exited = asyncio.ensure_future(process.wait())
     try:

@@ -46,7 +46,7 @@ class FolderLoad:
 
 
 @frozen
-class Changes:
+class FileChanges:
     """What became of listed files since they were last read."""
 
     changed: dict[str, Loaded] = field(factory=dict)

@@ -21,7 +21,7 @@ from tierline.workspace.decoding import binary_kind, decode
 from tierline.workspace.folders import walk
 from tierline.workspace.ignore import IgnoreRules
 from tierline.workspace.images import image_type
-from tierline.workspace.loaded import Changes, FolderLoad, Loaded, skip_notices
+from tierline.workspace.loaded import FileChanges, FolderLoad, Loaded, skip_notices
 from tierline.workspace.paths import Resolved, Roots
 from tierline.workspace.reading import (
     DEFAULT_CAP,
@@ -32,7 +32,7 @@ from tierline.workspace.reading import (
 )
 from tierline.workspace.secretfiles import secret_kind
 
-__all__ = ["Changes", "FolderLoad", "Loaded", "Loader"]
+__all__ = ["FileChanges", "FolderLoad", "Loaded", "Loader"]
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was read may change again within one clock tick."""
@@ -209,12 +209,12 @@ class Loader:
 
     # --- changes ---------------------------------------------------------------------------------
 
-    def refresh(self, entries: Iterable[FileEntry]) -> Changes:
+    def refresh(self, entries: Iterable[FileEntry]) -> FileChanges:
         """Which listed files have another text now, or cannot be sent any more.
 
         Judged by content hash. A file whose signature on disk is unchanged is not read again.
         """
-        changes = Changes()
+        changes = FileChanges()
         for entry in entries:
             place = self.roots.resolve(entry.key)
             loaded: Loaded | Refusal
@@ -235,7 +235,7 @@ class Loader:
                 changes.changed[entry.key] = loaded
         return changes
 
-    def sync(self, files: FileContext) -> Changes:
+    def sync(self, files: FileContext) -> FileChanges:
         """Bring a file context up to date; returns what changed."""
         changes = self.refresh(files.entries())
         for key, loaded in changes.changed.items():

@@ -12,7 +12,7 @@ from attrs import frozen
 
 
 @frozen
-class Rule:
+class SecretRule:
     """One shape. The group ``secret`` of the pattern, or else the whole match, is replaced."""
 
     kind: str
@@ -27,15 +27,15 @@ class Rule:
 _END = r"(?![A-Za-z0-9_-])"
 
 
-def _shape(kind: str, hints: str, pattern: str) -> Rule:
-    return Rule(kind, tuple(hints.split()), re.compile(f"(?:{pattern}){_END}"), whole=True)
+def _shape(kind: str, hints: str, pattern: str) -> SecretRule:
+    return SecretRule(kind, tuple(hints.split()), re.compile(f"(?:{pattern}){_END}"), whole=True)
 
 
-def _context(kind: str, hints: str, pattern: str, flags: int = 0) -> Rule:
-    return Rule(kind, tuple(hints.split(",")), re.compile(pattern, flags))
+def _context(kind: str, hints: str, pattern: str, flags: int = 0) -> SecretRule:
+    return SecretRule(kind, tuple(hints.split(",")), re.compile(pattern, flags))
 
 
-SHAPES: tuple[Rule, ...] = (
+SHAPES: tuple[SecretRule, ...] = (
     _context(
         "private-key",
         "private key",

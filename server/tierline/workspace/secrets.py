@@ -11,7 +11,7 @@ import re
 
 from attrs import frozen
 
-from tierline.workspace.secretrules import ASSIGNMENT, KEYWORDS, NAME, SHAPES, Rule
+from tierline.workspace.secretrules import ASSIGNMENT, KEYWORDS, NAME, SHAPES, SecretRule
 
 _PLACEHOLDER = re.compile(
     r"redacted|example|sample|change[-_]?me|change[-_]?it|replace|placeholder|your[-_]?|dummy|todo"
@@ -84,7 +84,7 @@ def redact(text: str, *, assignments: bool = True) -> tuple[str, list[Finding]]:
     return "".join(parts), findings
 
 
-def _shapes(rule: Rule, text: str) -> list[Finding]:
+def _shapes(rule: SecretRule, text: str) -> list[Finding]:
     group = "secret" if "secret" in rule.pattern.groupindex else 0
     found = []
     for match in rule.pattern.finditer(text):

@@ -10,11 +10,11 @@ from attrs import evolve
 from tierline.context.blocks import Reasoning, Text
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
-from tierline.context.tiers.attribution import Cause, Figures, attribute, duration, title
+from tierline.context.tiers.attribution import Cause, ReportedTokens, attribute, duration, title
 from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
-from tierline.context.tiers.shape import Part, Shape, first_break, overlap, shape
+from tierline.context.tiers.shape import SentBlock, Shape, first_break, overlap, shape
 
 EXPLICIT = ModelFacts(
     "m", "anthropic", caching="explicit", min_cacheable_tokens=100, max_marks=4,
@@ -31,7 +31,7 @@ def sent(*rows: str, at: float = 1000.0, **facts: Any) -> Shape:
     for row in rows:
         mark = "5m" if row.endswith("*") else ""
         key, _, content = row.rstrip("*").partition("=")
-        parts.append(Part(key, f"{key} {content}", 500, mark))
+        parts.append(SentBlock(key, f"{key} {content}", 500, mark))
     kept = {"provider": "anthropic", "model": "m", "policy": "fixed", **facts}
     return Shape(at=at, parts=tuple(parts), stable=len(parts), **kept)
 
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[Shape, int, Outcome, Cause, str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_every_reason(case: str) -> None:
     now, read, outcome, cause, item = CASES[case]
-    figures = Figures(now.tokens, 5, read, 0)
+    figures = ReportedTokens(now.tokens, 5, read, 0)
     found = attribute(BEFORE, now, figures, EXPLICIT)
     assert (found.outcome, found.cause, found.item) == (outcome, cause, item), found.sentence
     assert found.sentence.endswith(".")
@@ -123,19 +123,22 @@ def test_every_reason(case: str) -> None:
 
 
 def test_the_first_request_and_one_that_another_session_warmed() -> None:
-    assert attribute(None, BEFORE, Figures(2000, 5, 0, 2000), EXPLICIT).cause is Cause.NEW_SESSION
-    warmed = attribute(None, BEFORE, Figures(2000, 5, 1500, 500), EXPLICIT)
+    assert (
+        attribute(None, BEFORE, ReportedTokens(2000, 5, 0, 2000), EXPLICIT).cause
+        is Cause.NEW_SESSION
+    )
+    warmed = attribute(None, BEFORE, ReportedTokens(2000, 5, 1500, 500), EXPLICIT)
     assert (warmed.outcome, warmed.cause) == (Outcome.HIT, Cause.NONE)
 
 
 def test_missing_figures_are_said_to_be_missing() -> None:
     now = evolve(BEFORE, at=1010)
-    silent = attribute(BEFORE, now, Figures(), EXPLICIT)
+    silent = attribute(BEFORE, now, ReportedTokens(), EXPLICIT)
     assert (silent.outcome, silent.cause) == (Outcome.UNKNOWN, Cause.UNREPORTED)
     assert (silent.read, silent.written, silent.uncached) == (None, None, None)
     assert silent.input == now.tokens
     changed = sent("system:head", "file:a.py=2", "file:b.py=1*", "history:1*", at=1010)
-    silent = attribute(BEFORE, changed, Figures(2000, 5), EXPLICIT)
+    silent = attribute(BEFORE, changed, ReportedTokens(2000, 5), EXPLICIT)
     assert (silent.outcome, silent.cause, silent.item) == (
         Outcome.UNKNOWN, Cause.EDITED, "file:a.py",
     )  # fmt: skip
@@ -143,11 +146,11 @@ def test_missing_figures_are_said_to_be_missing() -> None:
 
 def test_no_cache_and_too_little_for_one() -> None:
     now = evolve(BEFORE, at=1010)
-    assert attribute(BEFORE, now, Figures(2000, 5), NOTHING).cause is Cause.NO_CACHE
-    small = evolve(BEFORE, parts=(Part("system:head", "1", 50, "5m"),), stable=1)
-    found = attribute(small, evolve(small, at=1010), Figures(50, 5, 0, 0), EXPLICIT)
+    assert attribute(BEFORE, now, ReportedTokens(2000, 5), NOTHING).cause is Cause.NO_CACHE
+    small = evolve(BEFORE, parts=(SentBlock("system:head", "1", 50, "5m"),), stable=1)
+    found = attribute(small, evolve(small, at=1010), ReportedTokens(50, 5, 0, 0), EXPLICIT)
     assert (found.outcome, found.cause) == (Outcome.UNCACHED, Cause.SMALL)
-    found = attribute(small, evolve(small, at=1010), Figures(50, 5, 0), AUTOMATIC)
+    found = attribute(small, evolve(small, at=1010), ReportedTokens(50, 5, 0), AUTOMATIC)
     assert (found.outcome, found.cause) == (Outcome.UNCACHED, Cause.SMALL)
 
 
@@ -155,14 +158,14 @@ def test_what_held_for_one_request_only_is_no_miss() -> None:
     """The selection goes last and differs each time: automatic caches lose nothing by it."""
     before = evolve(sent("system:head", "file:a.py", "history:1", "prompt:selection=x"), stable=3)
     now = evolve(sent("system:head", "file:a.py", "history:1", "history:2", at=1010), stable=4)
-    found = attribute(before, now, Figures(2000, 5, 1490), LOCAL)
+    found = attribute(before, now, ReportedTokens(2000, 5, 1490), LOCAL)
     assert (found.outcome, found.offered, found.readable) == (Outcome.HIT, 1500, 1500)
 
 
 def test_the_prefix_of_automatic_caches_reaches_to_the_first_difference() -> None:
     before = sent("system:head", "file:a.py=1", "file:b.py=1", "history:1")
     now = sent("system:head", "file:a.py=1", "file:b.py=2", "history:1", at=1010)
-    found = attribute(before, now, Figures(2000, 5, 1000), LOCAL)
+    found = attribute(before, now, ReportedTokens(2000, 5, 1000), LOCAL)
     assert (found.outcome, found.cause, found.item) == (
         Outcome.PARTIAL, Cause.EDITED, "file:b.py",
     )  # fmt: skip
@@ -172,7 +175,7 @@ def test_the_prefix_of_automatic_caches_reaches_to_the_first_difference() -> Non
 def test_our_counts_are_brought_to_the_providers() -> None:
     """The same bytes, counted 40 % too high: a full read is a hit all the same."""
     now = sent("system:head", "file:a.py=1", "file:b.py=1*", "history:1*", "history:2*", at=1010)
-    found = attribute(BEFORE, now, Figures(1786, 5, 1429, 300), EXPLICIT)
+    found = attribute(BEFORE, now, ReportedTokens(1786, 5, 1429, 300), EXPLICIT)
     assert found.outcome is Outcome.HIT
     assert found.offered == pytest.approx(1429, abs=1)
     dear = evolve(BEFORE, parts=tuple(evolve(p, tokens=900) for p in BEFORE.parts))
@@ -216,14 +219,14 @@ def test_a_shape_has_hashes_marks_and_no_text() -> None:
 
 def test_the_bill() -> None:
     """Dollars per million tokens: 3 in, 15 out, 3.75 or 6 for a write, 0.3 for a read."""
-    found = attribute(None, BEFORE, Figures(1_000_000, 100_000, 600_000, 300_000), EXPLICIT)
+    found = attribute(None, BEFORE, ReportedTokens(1_000_000, 100_000, 600_000, 300_000), EXPLICIT)
     paid = bill(found, EXPLICIT, "5m")
     assert paid.cost == pytest.approx(0.1 * 3 + 0.6 * 0.3 + 0.3 * 3.75 + 0.1 * 15)
     assert paid.uncached == pytest.approx(3 + 1.5)
     assert paid.saved == pytest.approx(paid.uncached - paid.cost)
     assert bill(found, EXPLICIT, "1h").cost > paid.cost
     assert not bill(found, LOCAL, "5m").priced
-    silent = attribute(None, BEFORE, Figures(1_000_000, 100_000), EXPLICIT)
+    silent = attribute(None, BEFORE, ReportedTokens(1_000_000, 100_000), EXPLICIT)
     assert bill(silent, EXPLICIT, "5m").saved == 0
 
 
@@ -238,9 +241,9 @@ def test_durations(seconds: float, words: str) -> None:
 
 def test_what_is_neither_read_nor_written_is_left_over() -> None:
     now = sent("system:head", "file:a.py=1", "file:b.py=1*", "history:1*", at=1010)
-    found = attribute(BEFORE, now, Figures(2100, 5, 2000, 60), EXPLICIT)
+    found = attribute(BEFORE, now, ReportedTokens(2100, 5, 2000, 60), EXPLICIT)
     assert (found.input, found.uncached) == (2100, 40)
-    alone = attribute(BEFORE, now, Figures(2100, 5, 2000), EXPLICIT)
+    alone = attribute(BEFORE, now, ReportedTokens(2100, 5, 2000), EXPLICIT)
     assert alone.uncached == 100, "nothing was said to be written"
 
 
@@ -248,7 +251,7 @@ def test_headings_come_and_go_without_being_a_cause() -> None:
     """They change with what they stand by, which is what the user should read of."""
     before = sent("system:head", "heading:files=1", "file:a.py=1*")
     now = sent("system:head", "heading:files=2", "file:a.py=2*", at=1010)
-    found = attribute(before, now, Figures(1500, 5, 0, 0), EXPLICIT)
+    found = attribute(before, now, ReportedTokens(1500, 5, 0, 0), EXPLICIT)
     assert (found.cause, found.item) == (Cause.EDITED, "file:a.py")
 
 

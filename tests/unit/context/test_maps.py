@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierline.context.retrieval.maps import Choice, blocks, choose, outline, tree
+from tierline.context.retrieval.maps import MapChoice, blocks, choose, outline, tree
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 
 
@@ -72,7 +72,7 @@ def test_a_symbol_is_shown_with_its_kind_once() -> None:
         Symbol("C", "struct", 5, 6, signature="pub C"), Symbol("D", "constant", 7, 7),
         Symbol("f", "function", 8, 9, signature="x" * 200),
     )  # fmt: skip
-    (block,) = blocks(Choice({"": ("a.py",)}, (), 9), {"a.py": shown}.get)
+    (block,) = blocks(MapChoice({"": ("a.py",)}, (), 9), {"a.py": shown}.get)
     assert block.text.splitlines()[2:] == [
         "  class A(Base)", "  class B", "  struct pub C", "  D", "  " + "x" * 109 + "…",
     ]  # fmt: skip

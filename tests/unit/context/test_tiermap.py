@@ -9,7 +9,7 @@ from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import Arrangement, Kind, Pricing
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
-from tierline.context.tiers.shape import Part, Shape, overlap, shape
+from tierline.context.tiers.shape import SentBlock, Shape, overlap, shape
 from tierline.context.tiers.tiermap import TierRow, rows_from_json, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import with_known_tools, with_top
 from tierworld import World
@@ -82,7 +82,7 @@ def test_the_tool_definitions_are_first_and_all_adds_up_to_the_request() -> None
     world.ask("One?")
     arranged = send(world)
     plain = shape(assemble(arranged, facts=FACTS, count=words), words)
-    tools = (Part("tool:read_file", "r", 40), Part("tool:search", "s", 60, mark="5m"))
+    tools = (SentBlock("tool:read_file", "r", 40), SentBlock("tool:search", "s", 60, mark="5m"))
     sent = evolve(plain, parts=(*tools, *plain.parts))
     pieces = sum(piece.tokens for piece in arranged.pieces)
 
@@ -116,7 +116,9 @@ def test_stored_rows_without_tools_get_those_of_the_shape_once() -> None:
     world = World(Fixed(), files={"a.py": "a = 1\n"})
     world.ask("One?")
     old = rows(send(world))
-    sent = Shape(parts=(Part("tool:a", "a", 40), Part("tool:b", "b", 2), Part("x", "x", 9)))
+    sent = Shape(
+        parts=(SentBlock("tool:a", "a", 40), SentBlock("tool:b", "b", 2), SentBlock("x", "x", 9))
+    )
     found = with_known_tools(old, sent)
     assert (found[0].items[0].key, found[0].items[0].tokens) == ("tools", 42)
     assert sum(r.tokens for r in found) == sum(r.tokens for r in old) + 42

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierline.context.retrieval.corpus import Corpus, document
-from tierline.context.retrieval.rank import Query, _paths_named, rank_files
+from tierline.context.retrieval.rank import RankQuery, _paths_named, rank_files
 from tierline.context.retrieval.symbol import SourceFile
 from tierline.context.retrieval.words import terms_of_names
 
@@ -72,8 +72,8 @@ def test_a_file_in_context_counts_only_if_it_shares_a_word_with_the_prompt() -> 
     for path, said in (("a.py", "lattice"), ("b.py", "lattice"), ("none.py", "nothing")):
         file = SourceFile(path, "python", 9, words=said)
         made.put(file, document(file))
-    held = rank_files(made, Query("lattice", context=("b.py", "none.py")))
+    held = rank_files(made, RankQuery("lattice", context=("b.py", "none.py")))
     assert [file.path for file in held.files][:2] == ["b.py", "a.py"], "what is held comes first"
     assert held.files[1].score > sum(f.score for f in held.files if f.path == "none.py")
-    assert [file.path for file in rank_files(made, Query("lattice")).files] == ["a.py", "b.py"]
-    assert rank_files(made, Query("")).files == ()
+    assert [file.path for file in rank_files(made, RankQuery("lattice")).files] == ["a.py", "b.py"]
+    assert rank_files(made, RankQuery("")).files == ()

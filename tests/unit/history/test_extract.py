@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from histories import msg, tool_turn
 from tierline.context.blocks import Text, ToolResult
-from tierline.history.extract import Kind, digest, extractive_summary, standing_rules
+from tierline.history.extract import LineKind, digest, extractive_summary, standing_rules
 from tierline.history.messages import HistoryRole, Message
 from tierline.history.names import file_names, identifiers
 
@@ -47,13 +47,13 @@ def messages() -> list[Message]:
 
 def test_finds_each_kind() -> None:
     found = digest(messages())
-    assert found.of(Kind.RULE) == ("From now on always answer in short sentences.",)
-    assert any("Redis instead of memory" in line for line in found.of(Kind.DECISION))
-    (error,) = found.of(Kind.ERROR)
+    assert found.of(LineKind.RULE) == ("From now on always answer in short sentences.",)
+    assert any("Redis instead of memory" in line for line in found.of(LineKind.DECISION))
+    (error,) = found.of(LineKind.ERROR)
     assert "KeyError" in error
     assert "returns None" in error.split("→")[1]
-    assert any("TODO" in line for line in found.of(Kind.OPEN))
-    assert any("login page crashes" in line for line in found.of(Kind.DONE))
+    assert any("TODO" in line for line in found.of(LineKind.OPEN))
+    assert any("login page crashes" in line for line in found.of(LineKind.DONE))
     assert found.files[:2] == ("api/limits.py", "src/auth/login.py")
     assert "RateLimiter" in found.names
     assert "load_user" in found.names
@@ -65,14 +65,14 @@ def test_code_is_not_prose() -> None:
 
 def test_what_is_finished_is_not_open() -> None:
     found = digest(messages())
-    assert not any("login page" in line for line in found.of(Kind.OPEN))
+    assert not any("login page" in line for line in found.of(LineKind.OPEN))
 
 
 def test_an_error_in_a_tool_result_is_found() -> None:
     trace = "Traceback (most recent call last):\n  File 'a.py'\nValueError: bad port 99999"
-    assert digest(tool_turn(1, [trace])).of(Kind.ERROR) == ("ValueError: bad port 99999",)
+    assert digest(tool_turn(1, [trace])).of(LineKind.ERROR) == ("ValueError: bad port 99999",)
     failed = msg(1, "user", (ToolResult("t", (Text("no such file\nmore"),), is_error=True),))
-    assert digest([failed]).of(Kind.ERROR) == ("no such file",)
+    assert digest([failed]).of(LineKind.ERROR) == ("no such file",)
 
 
 def test_an_earlier_summary_is_carried_on() -> None:
@@ -149,11 +149,11 @@ def test_facts_of_a_short_reply_are_kept_and_those_of_a_listing_are_not() -> Non
     asked = msg(0, "user", "Where does it listen?")
     newest = [msg(n, "user", "Go on.") for n in range(3, 11)]
     short = digest([asked, msg(1, "assistant", said), *newest])
-    assert short.of(Kind.FACT)[0] == said
+    assert short.of(LineKind.FACT)[0] == said
     none = digest([asked, msg(1, "assistant", "It just listens."), *newest])
-    assert none.of(Kind.FACT) == short.of(Kind.FACT)[1:]
+    assert none.of(LineKind.FACT) == short.of(LineKind.FACT)[1:]
     long = digest([asked, msg(1, "assistant", said + " It does so well." * 300), *newest])
-    assert said not in long.of(Kind.FACT)
+    assert said not in long.of(LineKind.FACT)
 
 
 def test_a_fix_belongs_to_the_error_only_for_a_few_prompts() -> None:
@@ -164,7 +164,7 @@ def test_a_fix_belongs_to_the_error_only_for_a_few_prompts() -> None:
         between = [msg(n, "user", "Now rename the parser.") for n in range(1, prompts_between + 1)]
         reply = msg(20, "assistant", fixed)
         newest = [msg(n, "user", "Go on.") for n in range(21, 29)]
-        return digest([broken, *between, reply, *newest]).of(Kind.ERROR)
+        return digest([broken, *between, reply, *newest]).of(LineKind.ERROR)
 
     assert "checking the session" in str(errors(0)) and "checking the session" in str(errors(3))
     assert "KeyError" in str(errors(4)) and "checking the session" not in str(errors(4))
@@ -173,11 +173,11 @@ def test_a_fix_belongs_to_the_error_only_for_a_few_prompts() -> None:
 def test_what_was_asked_last_and_not_done_is_open() -> None:
     asked = msg(0, "user", "Please add rate limiting to the upload page.")
     newest = [msg(n, "assistant", "Looking at it.") for n in range(1, 9)]
-    (line,) = digest([asked, *newest]).of(Kind.OPEN)
+    (line,) = digest([asked, *newest]).of(LineKind.OPEN)
     assert "rate limiting" in line
     done = msg(9, "assistant", "Done: rate limiting is added to the upload page.")
     later = [msg(n, "assistant", "Fine.") for n in range(10, 18)]
-    assert digest([asked, done, *later]).of(Kind.OPEN) == ()
+    assert digest([asked, done, *later]).of(LineKind.OPEN) == ()
 
 
 def test_a_result_is_an_error_only_if_it_failed() -> None:
@@ -185,7 +185,7 @@ def test_a_result_is_an_error_only_if_it_failed() -> None:
 
     def errors(text: str, failed: bool) -> tuple[str, ...]:
         result = msg(1, "user", (ToolResult("c", (Text(text),), failed),))
-        return digest([msg(0, "user", "Look."), result, *newest]).of(Kind.ERROR)
+        return digest([msg(0, "user", "Look."), result, *newest]).of(LineKind.ERROR)
 
     assert errors("all is well", False) == () == errors(" ", True)
     assert "all is lost" in str(errors("all is lost", True))

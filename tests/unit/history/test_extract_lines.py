@@ -10,7 +10,7 @@ from histories import msg, talk
 from tierline.context.blocks import Text, ToolResult
 from tierline.history.extract import (
     LINE_CHARACTERS,
-    Kind,
+    LineKind,
     digest,
     extractive_summary,
     render,
@@ -20,7 +20,7 @@ from tierline.history.extract import (
 from tierline.history.messages import HistoryRole, Message
 
 
-def found(kind: Kind, *parts: str | tuple[HistoryRole, str]) -> tuple[str, ...]:
+def found(kind: LineKind, *parts: str | tuple[HistoryRole, str]) -> tuple[str, ...]:
     return digest(talk(*parts)).of(kind)
 
 
@@ -46,9 +46,9 @@ def test_nothing_is_left_out_that_would_still_fit(said: list[str], budget: int) 
     text = render(everything, budget_tokens=budget, count=len)
     assert len(text) <= budget
     assert render(everything, budget_tokens=budget, count=len) == text
-    for kind in Kind:
+    for kind in LineKind:
         whole = everything.of(kind)
-        lines = [", ".join(whole)] if kind in (Kind.FILES, Kind.NAMES) and whole else whole
+        lines = [", ".join(whole)] if kind in (LineKind.FILES, LineKind.NAMES) and whole else whole
         for line in lines:
             if f"- {line}" not in text.splitlines():
                 heading = 0 if f"{kind.value}:" in text.splitlines() else len(f"{kind.value}:\n")
@@ -207,14 +207,16 @@ def test_of_a_very_long_message_both_ends_are_looked_at() -> None:
 def test_a_line_is_clipped_and_says_so() -> None:
     exact = "Always use " + "x y " * 100
     exact = exact[: LINE_CHARACTERS - 1] + "z"
-    assert found(Kind.RULE, exact) == (exact,)
-    (clipped,) = found(Kind.RULE, exact + "z")
+    assert found(LineKind.RULE, exact) == (exact,)
+    (clipped,) = found(LineKind.RULE, exact + "z")
     assert clipped == exact + "…"
 
 
 def test_what_is_said_twice_is_one_line() -> None:
-    assert found(Kind.RULE, "Always use tabs.", "ok", "always use TABS!") == ("Always use tabs.",)
-    assert len(found(Kind.RULE, "Always use tabs.", "ok", "Always use blanks.")) == 2
+    assert found(LineKind.RULE, "Always use tabs.", "ok", "always use TABS!") == (
+        "Always use tabs.",
+    )
+    assert len(found(LineKind.RULE, "Always use tabs.", "ok", "Always use blanks.")) == 2
 
 
 # --- what a sentence is --------------------------------------------------------------------------
@@ -223,16 +225,16 @@ def test_what_is_said_twice_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("sentence", "kind"),
     [
-        ("Never use globals, TODO in main.", Kind.RULE),
-        ("TODO: decide on Redis, it fails.", Kind.OPEN),
-        ("Still missing: the docs.", Kind.OPEN),
-        ("We decided on Redis as it fails with status 500.", Kind.DECISION),
-        ("It fails on port 6390.", Kind.ERROR),
-        ("It listens on port 6390.", Kind.FACT),
+        ("Never use globals, TODO in main.", LineKind.RULE),
+        ("TODO: decide on Redis, it fails.", LineKind.OPEN),
+        ("Still missing: the docs.", LineKind.OPEN),
+        ("We decided on Redis as it fails with status 500.", LineKind.DECISION),
+        ("It fails on port 6390.", LineKind.ERROR),
+        ("It listens on port 6390.", LineKind.FACT),
     ],
 )
 def test_a_sentence_of_the_user_is_of_the_first_kind_that_it_fits(
-    sentence: str, kind: Kind
+    sentence: str, kind: LineKind
 ) -> None:
     said = digest(talk(sentence, "Hm.", "Fine.", "Hm."))
     kinds = [line.kind for line in said.lines if line.text == sentence]
@@ -242,13 +244,13 @@ def test_a_sentence_of_the_user_is_of_the_first_kind_that_it_fits(
 @pytest.mark.parametrize(
     ("sentence", "kind"),
     [
-        ("TODO: we decided on port 6390.", Kind.OPEN),
-        ("I decided on port 6390.", Kind.DECISION),
-        ("It listens on port 6390.", Kind.FACT),
-        ("Always use port 6390.", Kind.FACT),  # the assistant lays down no rules
+        ("TODO: we decided on port 6390.", LineKind.OPEN),
+        ("I decided on port 6390.", LineKind.DECISION),
+        ("It listens on port 6390.", LineKind.FACT),
+        ("Always use port 6390.", LineKind.FACT),  # the assistant lays down no rules
     ],
 )
-def test_a_sentence_of_the_assistant_likewise(sentence: str, kind: Kind) -> None:
+def test_a_sentence_of_the_assistant_likewise(sentence: str, kind: LineKind) -> None:
     said = digest(talk("Where?", sentence))
     assert [line.kind for line in said.lines if line.text == sentence] == [kind]
 
@@ -259,55 +261,57 @@ TASK = "Please write a login page with a form."
 
 
 def test_a_task_is_open_until_somebody_says_that_it_is_done() -> None:
-    assert found(Kind.OPEN, TASK) == (TASK,)
-    assert found(Kind.OPEN, TASK, "I will look.") == (TASK,)
+    assert found(LineKind.OPEN, TASK) == (TASK,)
+    assert found(LineKind.OPEN, TASK, "I will look.") == (TASK,)
     done = digest(talk(TASK, "First this. The page is implemented. It has two fields."))
-    assert done.of(Kind.OPEN) == ()
-    assert done.of(Kind.DONE) == (f"{TASK.rstrip('.')}: The page is implemented.",)
+    assert done.of(LineKind.OPEN) == ()
+    assert done.of(LineKind.DONE) == (f"{TASK.rstrip('.')}: The page is implemented.",)
 
 
 @pytest.mark.parametrize("thanks", ["Thanks!", "ok, great.", "That works now.", "danke"])
 def test_thanks_close_a_task(thanks: str) -> None:
     done = digest(talk(TASK, "Here you are.", thanks))
-    assert (done.of(Kind.OPEN), done.of(Kind.DONE)) == ((), (TASK.rstrip("."),))
-    assert digest(talk(thanks)).of(Kind.DONE) == (), "thanks for nothing"
+    assert (done.of(LineKind.OPEN), done.of(LineKind.DONE)) == ((), (TASK.rstrip("."),))
+    assert digest(talk(thanks)).of(LineKind.DONE) == (), "thanks for nothing"
 
 
 def test_the_task_is_what_follows_the_thanks() -> None:
     second = "Now write a logout page too."
     done = digest(talk(TASK, "Here you are.", f"Thanks, great. {second}"))
-    assert (done.of(Kind.OPEN), done.of(Kind.DONE)) == ((second,), (TASK.rstrip("."),))
+    assert (done.of(LineKind.OPEN), done.of(LineKind.DONE)) == ((second,), (TASK.rstrip("."),))
 
 
 def test_a_task_that_another_one_followed_is_remembered_as_asked() -> None:
     second = "Rather write a logout page."
     done = digest(talk(TASK, "Hm.", second))
-    assert done.of(Kind.FACT) == (f"Asked: {TASK}",)
-    assert done.of(Kind.OPEN) == (second,)
-    assert digest(talk("Go on, do it", "Hm.", second)).of(Kind.FACT) == (), "too short to say much"
+    assert done.of(LineKind.FACT) == (f"Asked: {TASK}",)
+    assert done.of(LineKind.OPEN) == (second,)
+    assert digest(talk("Go on, do it", "Hm.", second)).of(LineKind.FACT) == (), (
+        "too short to say much"
+    )
 
 
 def test_what_was_noted_as_open_and_then_done_is_only_done() -> None:
     task = "We still need to write a login page."
     open_one = digest(talk(task, "Hm."))
-    assert open_one.of(Kind.OPEN) == (task,)
+    assert open_one.of(LineKind.OPEN) == (task,)
     done = digest(talk(task, "The page is implemented."))
-    assert done.of(Kind.OPEN) == ()
-    assert done.of(Kind.DONE) == (f"{task.rstrip('.')}: The page is implemented.",)
+    assert done.of(LineKind.OPEN) == ()
+    assert done.of(LineKind.DONE) == (f"{task.rstrip('.')}: The page is implemented.",)
     other = "TODO: write the docs for it."
-    assert found(Kind.OPEN, f"{task} {other}", "The page is implemented.") == (other,)
+    assert found(LineKind.OPEN, f"{task} {other}", "The page is implemented.") == (other,)
 
 
 def test_what_is_done_only_in_part_is_still_open() -> None:
     reply = "The form is added. TODO: not yet done with the page."
     said = digest(talk(TASK, reply))
-    assert said.of(Kind.DONE) == (f"{TASK.rstrip('.')}: The form is added.",)
-    assert said.of(Kind.OPEN) == ("TODO: not yet done with the page.",)
-    assert found(Kind.OPEN, TASK, "The page is still missing, it has to be added.")[-1] == TASK
+    assert said.of(LineKind.DONE) == (f"{TASK.rstrip('.')}: The form is added.",)
+    assert said.of(LineKind.OPEN) == ("TODO: not yet done with the page.",)
+    assert found(LineKind.OPEN, TASK, "The page is still missing, it has to be added.")[-1] == TASK
 
 
 def test_a_prompt_that_says_itself_that_it_is_done_is_not_told_twice() -> None:
-    assert found(Kind.DONE, "Say that it is done", "Say that it is done") == (
+    assert found(LineKind.DONE, "Say that it is done", "Say that it is done") == (
         "Say that it is done",
     )
 
@@ -315,15 +319,15 @@ def test_a_prompt_that_says_itself_that_it_is_done_is_not_told_twice() -> None:
 def test_long_tasks_and_reports_are_told_in_short() -> None:
     long = "Please write " + "a very long page " * 20
     report = "It is implemented " + "as was asked for " * 20
-    (line,) = found(Kind.DONE, long, report)
+    (line,) = found(LineKind.DONE, long, report)
     asked, told = line.split(": ")
     assert len(asked) <= LINE_CHARACTERS // 2 and len(told) <= LINE_CHARACTERS // 2 + 1
     assert long.startswith(asked) and report.startswith(told.rstrip("…"))
-    (line,) = found(Kind.DONE, TASK, report)
+    (line,) = found(LineKind.DONE, TASK, report)
     _, told = line.split(": ")
     assert len(told) <= LINE_CHARACTERS // 2 and report.startswith(told)
     (line,) = found(
-        Kind.ERROR, "It fails with KeyError " + "and so on " * 15, "The cause is a typo."
+        LineKind.ERROR, "It fails with KeyError " + "and so on " * 15, "The cause is a typo."
     )
     assert len(line.split(" → ")[0]) <= LINE_CHARACTERS // 2 and line.endswith(
         "The cause is a typo."
@@ -349,29 +353,29 @@ def result(text: str, failed: bool = False) -> Message:
     ],
 )
 def test_the_last_error_of_a_tool_is_found_by_its_shape(output: str, error: str) -> None:
-    assert digest([result(output)]).of(Kind.ERROR) == (error,)
+    assert digest([result(output)]).of(LineKind.ERROR) == (error,)
 
 
 def test_an_error_in_a_code_block_of_a_prompt_is_found() -> None:
     prompt = "It says:\n```\nKeyError: 'x'\nValueError: y\n```\nWhy?"
-    assert found(Kind.ERROR, prompt) == ("ValueError: y",)
+    assert found(LineKind.ERROR, prompt) == ("ValueError: y",)
 
 
 def test_of_a_prompt_that_quotes_errors_the_last_counts() -> None:
     prompt = "Look at this\nKeyError: 'x'\nand this\nValueError: y\nplease"
-    assert found(Kind.ERROR, prompt)[-1] == "ValueError: y"
-    assert "ValueError: y → " in found(Kind.ERROR, prompt, "The cause is a typo.")[-1]
+    assert found(LineKind.ERROR, prompt)[-1] == "ValueError: y"
+    assert "ValueError: y → " in found(LineKind.ERROR, prompt, "The cause is a typo.")[-1]
 
 
 def test_a_fix_stands_behind_its_error_once() -> None:
-    errors = found(Kind.ERROR, "It crashes with KeyError.", "The cause is a typo. Fixed it.")
+    errors = found(LineKind.ERROR, "It crashes with KeyError.", "The cause is a typo. Fixed it.")
     assert errors == ("It crashes with KeyError. → The cause is a typo.",)
 
 
 def test_an_error_that_came_later_is_the_one_that_is_fixed() -> None:
     said = digest([*talk("It crashes with KeyError.", "Hm."), result("ValueError: y"),
                    msg(60, "assistant", "The cause is a typo.")])  # fmt: skip
-    assert said.of(Kind.ERROR) == (
+    assert said.of(LineKind.ERROR) == (
         "It crashes with KeyError.",
         "ValueError: y → The cause is a typo.",
     )

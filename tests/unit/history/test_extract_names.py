@@ -6,7 +6,7 @@ import pytest
 
 from histories import msg, talk
 from tierline.context.blocks import ToolUse
-from tierline.history.extract import Kind, digest, extractive_summary, render, standing_rules
+from tierline.history.extract import LineKind, digest, extractive_summary, render, standing_rules
 from tierline.history.names import file_names, identifiers
 
 # --- files and names -----------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_an_earlier_summary_keeps_its_headings() -> None:
     text = render(first, budget_tokens=10_000, count=len)
     card = msg(1, "user", f"[History Summary]\n{text}", meta={"summary": True})
     again = digest([card])
-    for kind in Kind:
+    for kind in LineKind:
         assert set(again.of(kind)) == set(first.of(kind)), kind
     loose = msg(
         1,
@@ -82,8 +82,8 @@ def test_an_earlier_summary_keeps_its_headings() -> None:
         meta={"summary": True},
     )
     carried = digest([loose])
-    assert carried.of(Kind.FACT) == ("It was warm.",)
-    assert carried.of(Kind.DECISION) == ("Use tabs.", "Open.")
+    assert carried.of(LineKind.FACT) == ("It was warm.",)
+    assert carried.of(LineKind.DECISION) == ("Use tabs.", "Open.")
     assert standing_rules(card) == (), "it quotes rules, it makes none"
 
 
@@ -97,5 +97,5 @@ def test_a_digest_of_nothing_is_empty() -> None:
 def test_every_line_knows_its_place() -> None:
     said = digest(talk("Always use tabs.", "I decided on Redis.", "It fails with KeyError."))
     assert [(line.kind, line.place) for line in said.lines[:3]] == [
-        (Kind.RULE, 0), (Kind.DECISION, 1), (Kind.ERROR, 2)
+        (LineKind.RULE, 0), (LineKind.DECISION, 1), (LineKind.ERROR, 2)
     ]  # fmt: skip

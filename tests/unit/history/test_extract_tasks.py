@@ -7,7 +7,7 @@ import pytest
 from histories import msg, talk
 from tierline.context.blocks import Text, ToolResult
 from tierline.history.compaction import CompactionSettings, outline
-from tierline.history.extract import Kind, digest, extractive_summary, standing_rules
+from tierline.history.extract import LineKind, digest, extractive_summary, standing_rules
 from tierline.history.failures import failures, signature
 from tierline.history.messages import HistoryRole, Message
 from tierline.history.names import file_names
@@ -55,25 +55,25 @@ def test_what_the_model_asks_is_answered_by_the_next_prompt() -> None:
 )
 def test_every_kind_of_question_keeps_its_answer(question: str, reply: str, answer: str) -> None:
     found = digest(talk(question, reply))
-    (line,) = found.of(Kind.ANSWER)
+    (line,) = found.of(LineKind.ANSWER)
     assert line.startswith(question.rstrip()) and answer in line.split("→")[1]
-    assert found.of(Kind.OPEN) == ()
+    assert found.of(LineKind.OPEN) == ()
 
 
 def test_a_question_that_nobody_answered_is_open_until_another_prompt_comes() -> None:
     asked = "Which port does the broker use?"
-    assert digest(talk(asked)).of(Kind.OPEN) == (asked,)
+    assert digest(talk(asked)).of(LineKind.OPEN) == (asked,)
     later = digest(talk(asked, "", "Please write a login page."))
-    assert later.of(Kind.FACT) == (f"Asked: {asked}",)
-    assert asked not in later.of(Kind.OPEN)
+    assert later.of(LineKind.FACT) == (f"Asked: {asked}",)
+    assert asked not in later.of(LineKind.OPEN)
 
 
 def test_a_request_in_the_form_of_a_question_is_a_task() -> None:
     asked = "Could you add a test for the login page?"
-    assert digest(talk(asked, "I will look.")).of(Kind.OPEN) == (asked,)
+    assert digest(talk(asked, "I will look.")).of(LineKind.OPEN) == (asked,)
     done = digest(talk(asked, "I added test_login.py."))
-    assert done.of(Kind.OPEN) == ()
-    assert done.of(Kind.DONE) == (f"{asked}: I added test_login.py.",)
+    assert done.of(LineKind.OPEN) == ()
+    assert done.of(LineKind.DONE) == (f"{asked}: I added test_login.py.",)
 
 
 # --- tasks ---------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ def test_a_request_in_the_form_of_a_question_is_a_task() -> None:
 )
 def test_a_task_is_done_however_the_report_is_worded(report: str) -> None:
     found = digest(talk("Compare the cookie's date in UTC.", report))
-    assert found.of(Kind.OPEN) == ()
-    assert report.rstrip(".") in found.of(Kind.DONE)[0]
+    assert found.of(LineKind.OPEN) == ()
+    assert report.rstrip(".") in found.of(LineKind.DONE)[0]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_task_is_done_however_the_report_is_worded(report: str) -> None:
 )
 def test_what_was_not_done_is_still_open(report: str) -> None:
     asked = "Compare the cookie's date in UTC."
-    assert digest(talk(asked, report)).of(Kind.OPEN) == (asked,)
+    assert digest(talk(asked, report)).of(LineKind.OPEN) == (asked,)
 
 
 def test_a_finished_task_has_nothing_open_but_what_was_said_to_be_left() -> None:
@@ -119,11 +119,11 @@ def test_a_finished_task_has_nothing_open_but_what_was_said_to_be_left() -> None
 
 def test_work_that_was_left_and_done_later_is_not_open() -> None:
     left = "The test for leap seconds is still missing."
-    assert digest(talk("Fix it.", left)).of(Kind.OPEN)[0] == left
+    assert digest(talk("Fix it.", left)).of(LineKind.OPEN)[0] == left
     done = digest(
         talk("Fix it.", left, "Go on.", "The test for leap seconds was added, not missing.")
     )
-    assert left not in done.of(Kind.OPEN)
+    assert left not in done.of(LineKind.OPEN)
 
 
 def test_compaction_knows_that_a_task_is_over_by_the_next_prompt() -> None:
@@ -162,8 +162,8 @@ def test_compaction_knows_that_a_task_is_over_by_the_next_prompt() -> None:
 )
 def test_a_rule_is_a_rule_once_and_no_task(rule: str) -> None:
     found = digest(talk(rule, "Understood.", f"Please, {rule[0].lower()}{rule[1:]}", "Yes."))
-    assert found.of(Kind.RULE) == (rule,)
-    assert found.of(Kind.OPEN) == found.of(Kind.DONE) == found.of(Kind.FACT) == ()
+    assert found.of(LineKind.RULE) == (rule,)
+    assert found.of(LineKind.OPEN) == found.of(LineKind.DONE) == found.of(LineKind.FACT) == ()
     assert standing_rules(msg(1, "user", rule)) == (rule,)
 
 
@@ -186,8 +186,8 @@ def test_what_happens_always_or_never_is_no_rule(sentence: str) -> None:
 
 def test_a_rule_beside_a_task_leaves_the_task() -> None:
     found = digest(talk("Always use tabs. Please write the login page.", "ok"))
-    assert found.of(Kind.RULE) == ("Always use tabs.",)
-    assert found.of(Kind.OPEN) == ("Please write the login page.",)
+    assert found.of(LineKind.RULE) == ("Always use tabs.",)
+    assert found.of(LineKind.OPEN) == ("Please write the login page.",)
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -268,4 +268,4 @@ def test_the_last_line_of_a_trace_is_the_error_whatever_it_is_called() -> None:
     trace = 'Traceback (most recent call last):\n  File "a.py", line 3\n    next(x)\nStopIteration'
     assert failures(trace) == ["StopIteration"]
     result = msg(1, "user", (ToolResult("c", (Text("a.go:3:2: undefined: foo"),), True),))
-    assert digest([result]).of(Kind.ERROR) == ("a.go:3:2: undefined: foo",)
+    assert digest([result]).of(LineKind.ERROR) == ("a.go:3:2: undefined: foo",)

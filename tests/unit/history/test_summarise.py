@@ -8,8 +8,8 @@ from histories import msg, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.history.summarise import (
     MAX_PIECES,
-    Piece,
     SummaryProblem,
+    TranscriptPiece,
     accept,
     instructions,
     pieces,
@@ -74,9 +74,9 @@ def test_of_a_conversation_that_is_too_long_the_oldest_part_is_an_extract() -> N
 
 
 def test_the_request_says_which_part_it_is_and_what_came_before() -> None:
-    assert request_text(Piece("x", 1, 1), "") == "<conversation>\nx\n</conversation>"
-    second = request_text(Piece("x", 2, 3), "so far")
-    assert request_text(Piece("x", 1, 2), "").startswith("Part 1 of 2.\n\n<conversation>")
+    assert request_text(TranscriptPiece("x", 1, 1), "") == "<conversation>\nx\n</conversation>"
+    second = request_text(TranscriptPiece("x", 2, 3), "so far")
+    assert request_text(TranscriptPiece("x", 1, 2), "").startswith("Part 1 of 2.\n\n<conversation>")
     assert second.startswith("Part 2 of 3.\n\n") and "<notes>\nso far\n</notes>" in second
     assert "At most 60 words" in instructions(100) and "At most 20 words" in instructions(1)
 

@@ -12,8 +12,8 @@ from tierline.context.fences import parse_fenced
 from tierline.memory.memos import (
     MAX_CHARACTERS,
     NOTE,
-    Draft,
     Memo,
+    MemoDraft,
     clean_tags,
     draft,
     fold,
@@ -134,7 +134,7 @@ def test_bad_arguments_save_nothing_and_say_why(arguments: dict[str, object], sa
 
 def test_good_arguments_are_cleaned() -> None:
     made = draft({"content": " text\ud83d ", "tags": "Arch Decision, gotcha,,#gotcha"})
-    assert made == Draft("text\ufffd", ("arch-decision", "gotcha"), "project")
+    assert made == MemoDraft("text\ufffd", ("arch-decision", "gotcha"), "project")
     assert len(clean_tags(str(n) for n in range(50))) == 12
 
 

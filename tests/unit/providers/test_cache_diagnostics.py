@@ -11,7 +11,7 @@ from attrs import evolve
 from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock
 from tierline.context.prompt_json import block_from_json, block_to_json, put_together, take_apart
-from tierline.context.tiers.attribution import Attribution, Cause, Figures, _provider_says
+from tierline.context.tiers.attribution import Attribution, Cause, ReportedTokens, _provider_says
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
 from tierline.providers import fragments, render_anthropic
@@ -75,12 +75,12 @@ def test_the_request_names_the_reply_before_only_where_it_is_to() -> None:
 
 
 def test_the_providers_reason_stands_beside_ours_and_a_difference_is_said() -> None:
-    said = Figures(missed="tools_changed", missed_tokens=850)
+    said = ReportedTokens(missed="tools_changed", missed_tokens=850)
     assert _provider_says(said, Cause.TOOLS) == (
         "The provider says that the tools changed, which cost 850 tokens."
     )
     assert _provider_says(said, Cause.EXPIRED).endswith("Tierline does not see that.")
-    assert _provider_says(Figures(missed="unavailable"), Cause.TOOLS) == ""
+    assert _provider_says(ReportedTokens(missed="unavailable"), Cause.TOOLS) == ""
 
 
 def test_writes_are_paid_for_by_how_long_they_are_kept() -> None:

@@ -14,7 +14,7 @@ from tierline.memory.levels import Budgets, Level
 from tierline.memory.metrics import Compression, Metrics
 from tierline.memory.recall import recall
 from tierline.memory.score import Score, recency, references
-from tierline.memory.situations import TABLE, Action, Facts, decide
+from tierline.memory.situations import TABLE, Facts, MemoryAction, decide
 from tierline.memory.state import Memory
 from tierline.memory.tasks import Task
 from tierline.memory.view import Keeper, messages, stats
@@ -214,12 +214,12 @@ def test_the_table_reads_like_the_seeds() -> None:
         "New task started",
         "User mentions past topic",
     ]
-    assert decide(Facts(fill=0.81)) == (Action.COMPRESS_OLDEST,)
+    assert decide(Facts(fill=0.81)) == (MemoryAction.COMPRESS_OLDEST,)
     assert decide(Facts(fill=0.80)) == ()
-    assert decide(Facts(refers_to_old_task=True)) == (Action.RETRIEVE_SUMMARY,)
-    assert decide(Facts(error_repeats=True)) == (Action.RETRIEVE_ERRORS,)
-    assert decide(Facts(new_task=True)) == (Action.COMPRESS_TASK,)
-    assert decide(Facts(names_past_topic=True)) == (Action.EXPAND_TOPIC,)
+    assert decide(Facts(refers_to_old_task=True)) == (MemoryAction.RETRIEVE_SUMMARY,)
+    assert decide(Facts(error_repeats=True)) == (MemoryAction.RETRIEVE_ERRORS,)
+    assert decide(Facts(new_task=True)) == (MemoryAction.COMPRESS_TASK,)
+    assert decide(Facts(names_past_topic=True)) == (MemoryAction.EXPAND_TOPIC,)
 
 
 def fullness(memory: Memory) -> float:

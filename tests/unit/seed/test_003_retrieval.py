@@ -31,7 +31,7 @@ from tierline.context.retrieval.maps import (
     tree,
 )
 from tierline.context.retrieval.mentioned import MAX_SUGGESTED, mentioned, suggested_pins
-from tierline.context.retrieval.rank import Query, rank_files, rank_symbols
+from tierline.context.retrieval.rank import RankQuery, rank_files, rank_symbols
 from tierline.context.retrieval.sets import SENTENCES, Candidate, Out, RetrievalSet
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.session.requests.contextline import context_line
@@ -247,7 +247,7 @@ def test_a_card_is_found_again_where_its_symbol_moved_to() -> None:
 
 
 def index_answer(corpus: Corpus, files: dict[str, SourceFile], text: str) -> dict[str, object]:
-    query = Query(text)
+    query = RankQuery(text)
     found = rank_files(corpus, query)
     rows = []
     for ranked in found.files:
@@ -332,7 +332,7 @@ def test_another_file_comes_before_a_further_symbol_of_one_that_has_a_card(
 
 def test_what_a_prompt_names_comes_first_and_its_neighbours_follow() -> None:
     corpus, _ = project()
-    found = rank_files(corpus, Query("Why does parse_query return a stream?"))
+    found = rank_files(corpus, RankQuery("Why does parse_query return a stream?"))
     paths = [f.path for f in found.files]
     assert paths[0] == "core/grammar.py"
     assert "core/tokens.py" in paths
@@ -341,9 +341,9 @@ def test_what_a_prompt_names_comes_first_and_its_neighbours_follow() -> None:
 
 def test_003_232_a_hop_target_is_marked() -> None:
     corpus, _ = project({"core/lone.py": "import core.grammar\n\nZ = 1\n"})
-    found = rank_files(corpus, Query("footer year"))
+    found = rank_files(corpus, RankQuery("footer year"))
     assert not any(f.hop for f in found.files if f.path == "web/footer.py")
-    found = rank_files(corpus, Query("stream of tokens"))
+    found = rank_files(corpus, RankQuery("stream of tokens"))
     hops = {f.path for f in found.files if f.hop}
     assert "web/views.py" in hops or "core/lone.py" in hops
 
@@ -353,14 +353,14 @@ def test_the_conversation_personalises_the_rank() -> None:
     extra |= {f"{x}/user.py": f"from {x}.save import store_item\nstore_item()\n" for x in "ab"}
     corpus, _ = project(extra)
 
-    def order(query: Query) -> list[str]:
+    def order(query: RankQuery) -> list[str]:
         paths = [f.path for f in rank_files(corpus, query).files]
         return [path for path in paths if path.endswith("save.py")]
 
-    assert order(Query("store item")) == ["a/save.py", "b/save.py"]
-    assert order(Query("store item", context=("b/user.py",))) == ["b/save.py", "a/save.py"]
-    assert order(Query("store item", edited=("b/save.py",))) == ["b/save.py", "a/save.py"]
-    assert order(Query("store item", active="b/save.py")) == ["b/save.py", "a/save.py"]
+    assert order(RankQuery("store item")) == ["a/save.py", "b/save.py"]
+    assert order(RankQuery("store item", context=("b/user.py",))) == ["b/save.py", "a/save.py"]
+    assert order(RankQuery("store item", edited=("b/save.py",))) == ["b/save.py", "a/save.py"]
+    assert order(RankQuery("store item", active="b/save.py")) == ["b/save.py", "a/save.py"]
 
 
 def test_upkeep_forgets_what_is_gone() -> None:
@@ -369,7 +369,7 @@ def test_upkeep_forgets_what_is_gone() -> None:
         corpus.put(files["core/grammar.py"], document(files["core/grammar.py"]))
     assert len(corpus.entries) < 150
     corpus.remove("core/grammar.py")
-    found = rank_files(corpus, Query("parse_query"))
+    found = rank_files(corpus, RankQuery("parse_query"))
     assert "core/grammar.py" not in [f.path for f in found.files]
     assert corpus.definers("parse_query") == set()
     assert [corpus.entries[n].path for n in corpus.users("parse_query")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tierline.store.query_db import Limits, query_db, run
+from tierline.store.query_db import QueryLimits, query_db, run
 from tierline.store.query_worker import authorize
 from tierline.store.sessions import HistoryStore
 
@@ -129,15 +129,15 @@ def test_dropped_messages_are_not_there(store: HistoryStore) -> None:
 def test_endless_query_is_stopped(store: HistoryStore) -> None:
     sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
     began = time.monotonic()
-    answer = query_db(store.index, sql, Limits(seconds=0.2))
+    answer = query_db(store.index, sql, QueryLimits(seconds=0.2))
     assert "Stopped after 0.2 seconds" in answer.error
     assert time.monotonic() - began < 2
 
 
 def test_rows_and_characters_are_limited(store: HistoryStore) -> None:
-    answer = query_db(store.index, "SELECT id FROM messages", Limits(rows=3))
+    answer = query_db(store.index, "SELECT id FROM messages", QueryLimits(rows=3))
     assert len(answer.rows) == 3 and answer.truncated and "left out" in answer.text()
-    answer = query_db(store.index, "SELECT content FROM messages", Limits(characters=30))
+    answer = query_db(store.index, "SELECT content FROM messages", QueryLimits(characters=30))
     assert len("".join(r[0] for r in answer.rows)) <= 30 and answer.truncated
 
 
@@ -188,7 +188,7 @@ SLOW = [
 def test_no_query_goes_beyond_its_time_and_nothing_burns_on(store: HistoryStore, sql: str) -> None:
     query_db(store.index, "SELECT 1")
     began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    answer = query_db(store.index, sql, Limits(seconds=1.0))
+    answer = query_db(store.index, sql, QueryLimits(seconds=1.0))
     assert time.monotonic() - began < 1.0 + 8, "the time to start counts apart"
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime < 1.0 + 2
@@ -211,7 +211,7 @@ def _is_my_worker(path: Path) -> bool:
 
 
 def test_the_shape_that_was_reported_is_stopped_with_a_sentence(store: HistoryStore) -> None:
-    answer = query_db(store.index, SLOW[0], Limits(seconds=0.5))
+    answer = query_db(store.index, SLOW[0], QueryLimits(seconds=0.5))
     assert answer.error == "Stopped after 0.5 seconds: narrow the query or add LIMIT."
 
 
@@ -219,7 +219,7 @@ def test_a_value_is_never_cut_inside_a_character(store: HistoryStore) -> None:
     store.append(store.make("user", "aé👍🏽" * 50))
     sql = "SELECT content FROM messages ORDER BY id DESC LIMIT 1"
     for most in range(1, 12):
-        text = query_db(store.index, sql, Limits(characters=most)).rows[0][0]
+        text = query_db(store.index, sql, QueryLimits(characters=most)).rows[0][0]
         assert ("aé👍🏽" * 50).startswith(text) and len(text) <= most
         assert not text.endswith("👍")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tierline.context.prompt import ToolSpec
 from tierline.tools.registry import Call, Consent, Output, Registry, Tool
-from tierline.tools.running import Kept, environment
+from tierline.tools.running import HeadAndTail, environment
 from tierline.tools.schema import problems
 
 
@@ -91,7 +91,7 @@ def test_arguments_are_checked_in_words(value: Any, said: list[str]) -> None:
 
 
 def keep(data: bytes, most: int, cuts: Iterable[int]) -> tuple[str, int]:
-    kept = Kept(most)
+    kept = HeadAndTail(most)
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     for start, end in itertools.pairwise(places):
         kept.add(data[start:end])

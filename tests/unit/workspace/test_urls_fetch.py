@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tierline.workspace.urls.fetch import MAX_BYTES, Fetched, Limits, fetch
+from tierline.workspace.urls.fetch import MAX_BYTES, Fetched, PageLimits, fetch
 from tierline.workspace.urls.guard import UrlRefused
 from web.site import PUBLIC, Answer, Site, led, page, site
 
@@ -22,7 +22,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-async def refused(where: Site, path: str = "/", limits: Limits | None = None) -> UrlRefused:
+async def refused(where: Site, path: str = "/", limits: PageLimits | None = None) -> UrlRefused:
     url = path if "://" in path else f"{HOME}{path}"
     with pytest.raises(UrlRefused) as caught:
         await where.fetch(url, limits)
@@ -224,7 +224,7 @@ async def test_only_texts_are_taken(kind: str, taken: bool) -> None:
 
 
 async def test_the_size_has_a_limit() -> None:
-    limits = Limits(max_bytes=10_000)
+    limits = PageLimits(max_bytes=10_000)
     length = str(10**12)
     async with site(
         {
@@ -296,7 +296,7 @@ async def test_the_time_has_a_limit(answer: Answer) -> None:
         answer = Answer([b""], pause=9)
     async with site({"/": answer}) as where:
         begun = time.monotonic()
-        found = await refused(where, "/", Limits(seconds=0.4))
+        found = await refused(where, "/", PageLimits(seconds=0.4))
         assert time.monotonic() - begun < 3
     assert (found.code, "0.4 seconds" in found.message) == ("url_timeout", True)
 
@@ -307,7 +307,7 @@ async def test_a_slow_name_server_counts_too() -> None:
         return [PUBLIC]
 
     with pytest.raises(UrlRefused, match="within"):
-        await fetch(f"{HOME}/", resolve=resolve, limits=Limits(seconds=0.2))
+        await fetch(f"{HOME}/", resolve=resolve, limits=PageLimits(seconds=0.2))
 
 
 @pytest.mark.parametrize(

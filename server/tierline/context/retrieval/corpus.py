@@ -41,7 +41,7 @@ _IMPORT_WORDS = frozenset(
 
 
 @define
-class Entry:
+class CorpusEntry:
     """One file, in numbers."""
 
     path: str
@@ -77,7 +77,7 @@ def document(file: SourceFile) -> dict[str, float]:
 class Corpus:
     """Everything that ranks files."""
 
-    entries: list[Entry] = field(factory=list)
+    entries: list[CorpusEntry] = field(factory=list)
     by_path: dict[str, int] = field(factory=dict)
     _names: dict[str, int] = field(factory=dict)
     _definers: dict[int, set[int]] = field(factory=dict)
@@ -102,7 +102,7 @@ class Corpus:
         defines = Counter(symbol.name for symbol in file.symbols if symbol.kind != "heading")
         own = set(defines)
         used = [(name, n) for name, n in file.uses.items() if name not in own and len(name) > 2]
-        entry = Entry(
+        entry = CorpusEntry(
             path=file.path,
             language=file.language,
             lines=file.lines,

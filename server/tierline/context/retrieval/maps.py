@@ -37,7 +37,7 @@ SUGGEST = (
 
 
 @frozen
-class Choice:
+class MapChoice:
     """What a map shows, chosen once: files by folder, best folders first, and the central files."""
 
     folders: Mapping[str, tuple[str, ...]] = field(factory=dict)
@@ -47,7 +47,7 @@ class Choice:
 
 
 @frozen
-class Block:
+class FolderBlock:
     """A folder's block, rendered."""
 
     key: str
@@ -63,7 +63,7 @@ def choose(
     tokens: int,
     per_file: int,
     keep: Callable[[str], bool] = lambda _path: True,
-) -> Choice:
+) -> MapChoice:
     """The files that a map of about so many tokens shows: by rank until it is full.
 
     ``read`` gives a file; those without symbols and those that ``keep`` denies are not shown.
@@ -94,10 +94,10 @@ def choose(
         chosen.setdefault(folder, []).append(path)
         weight[folder] = weight.get(folder, 0.0) + ranks[path]
     order = sorted(chosen, key=lambda f: (-weight[f], f))
-    return Choice({f: tuple(sorted(chosen[f])) for f in order}, tuple(central), per_file)
+    return MapChoice({f: tuple(sorted(chosen[f])) for f in order}, tuple(central), per_file)
 
 
-def blocks(choice: Choice, read: Callable[[str], SourceFile | None]) -> list[Block]:
+def blocks(choice: MapChoice, read: Callable[[str], SourceFile | None]) -> list[FolderBlock]:
     """The chosen folders as they are now; a folder whose files are gone has no block."""
     made = []
     for folder, paths in choice.folders.items():
@@ -108,7 +108,7 @@ def blocks(choice: Choice, read: Callable[[str], SourceFile | None]) -> list[Blo
         for _, file in shown:
             lines += _lines(file, choice.per_file)
         files = tuple(p for p, _ in shown)
-        made.append(Block(f"{BLOCK_PREFIX}{folder or './'}", folder, "\n".join(lines), files))
+        made.append(FolderBlock(f"{BLOCK_PREFIX}{folder or './'}", folder, "\n".join(lines), files))
     return made
 
 
@@ -143,7 +143,7 @@ def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
 
 
 def scaffold(
-    choice: Choice,
+    choice: MapChoice,
     read: Callable[[str], SourceFile | None],
     *,
     languages: Sequence[str] = (),

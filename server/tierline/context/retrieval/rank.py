@@ -25,7 +25,7 @@ LEXICAL_SEEDS = 24
 
 
 @frozen
-class Query:
+class RankQuery:
     """What is asked, and what the conversation is about. Weights of any scale within each part."""
 
     text: str
@@ -73,7 +73,7 @@ class RankedFile:
 
 
 @frozen
-class Found:
+class Ranking:
     """The ranked files of a query and what it was understood to be."""
 
     files: tuple[RankedFile, ...]
@@ -85,12 +85,12 @@ class Found:
 
 def rank_files(
     corpus: Corpus,
-    query: Query,
+    query: RankQuery,
     *,
     central: Mapping[str, float] | None = None,
     blend: Blend | None = None,
     limit: int = 40,
-) -> Found:
+) -> Ranking:
     """The files that a prompt is most likely about, best first. Ties go by path.
 
     ``central`` is the rank of files without any prompt (``pagerank``), by path.
@@ -149,7 +149,7 @@ def rank_files(
         )
         for n in ordered
     )
-    return Found(
+    return Ranking(
         files,
         asked,
         tuple(names),
@@ -159,7 +159,7 @@ def rank_files(
 
 def rank_symbols(
     symbols: Sequence[Symbol],
-    query: Query,
+    query: RankQuery,
     names: Iterable[str],
     *,
     rarity: Callable[[str], float] = lambda _word: 1.0,
@@ -204,7 +204,7 @@ def looks_like_test(path: str) -> bool:
     )  # fmt: skip
 
 
-def _held(corpus: Corpus, query: Query, blend: Blend) -> Iterable[tuple[int, float, str]]:
+def _held(corpus: Corpus, query: RankQuery, blend: Blend) -> Iterable[tuple[int, float, str]]:
     """What the conversation is about already: file, weight, reason."""
     for paths, weight, reason in (
         (query.context, blend.context, "in context"),
@@ -219,7 +219,7 @@ def _held(corpus: Corpus, query: Query, blend: Blend) -> Iterable[tuple[int, flo
 def _weigh(
     scores: dict[int, float],
     corpus: Corpus,
-    query: Query,
+    query: RankQuery,
     blend: Blend,
     central: Mapping[str, float],
 ) -> None:
@@ -277,7 +277,7 @@ def _paths_named(corpus: Corpus, text: str) -> list[tuple[int, str]]:
 
 
 def _seeds(
-    scores: Mapping[int, float], corpus: Corpus, query: Query, blend: Blend
+    scores: Mapping[int, float], corpus: Corpus, query: RankQuery, blend: Blend
 ) -> dict[int, float]:
     best = sorted(scores, key=lambda n: (-scores[n], n))[:LEXICAL_SEEDS]
     seeds = {number: scores[number] ** 2 for number in best}

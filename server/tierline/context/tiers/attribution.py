@@ -58,7 +58,7 @@ class Cause(StrEnum):
 
 
 @frozen
-class Figures:
+class ReportedTokens:
     """Tokens as the provider reports them; None where it says nothing. ``input`` is all input."""
 
     input: int | None = None
@@ -98,7 +98,9 @@ class Attribution:
     """Seconds since the request before; 0 for the first."""
 
 
-def attribute(before: Shape | None, now: Shape, figures: Figures, facts: ModelFacts) -> Attribution:
+def attribute(
+    before: Shape | None, now: Shape, figures: ReportedTokens, facts: ModelFacts
+) -> Attribution:
     """Explain a request. ``before`` is the last one of the session that a provider accepted, with
     the moment at which its cache was used last.
     """
@@ -149,7 +151,7 @@ _SAID = {
 """``cache_miss_reason`` of Anthropic's API, in words, and the causes of ours that say the same."""
 
 
-def _provider_says(figures: Figures, cause: Cause) -> str:
+def _provider_says(figures: ReportedTokens, cause: Cause) -> str:
     """The provider's own reason, and whether it is another than ours; empty where it says none."""
     if figures.missed not in _SAID:
         return ""
@@ -167,7 +169,7 @@ class _Verdict:
     item: str = ""
 
 
-def _first(figures: Figures) -> _Verdict:
+def _first(figures: ReportedTokens) -> _Verdict:
     if figures.read:
         words = (
             f"This session had sent nothing before, yet {figures.read:,} tokens were read: another "

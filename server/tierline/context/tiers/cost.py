@@ -35,7 +35,7 @@ class Account:
 
 
 @frozen
-class Layout:
+class LayoutSize:
     """The size of a way to send a request, in tokens: what can be read, what must be written."""
 
     read: int
@@ -74,8 +74,8 @@ class Verdict:
 
 def weigh(
     account: Account,
-    keep: Layout,
-    rewritten: Layout,
+    keep: LayoutSize,
+    rewritten: LayoutSize,
     prices: Pricing,
     ttl: Ttl,
     *,

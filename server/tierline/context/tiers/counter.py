@@ -41,7 +41,7 @@ _BELOW = {Tier.L0: Tier.L1, Tier.L1: Tier.L2, Tier.L2: Tier.L3, Tier.L3: Tier.AC
 
 
 @define
-class Entry:
+class TrackedItem:
     """A tracked item: where it is, how long it has stood still, what it was."""
 
     key: str
@@ -117,14 +117,14 @@ class _Tracker:
     """Tokens that a tier must hold (``cache_target_tokens``)."""
     head: int
     """Tokens of the system prompt, which tier L0 begins with."""
-    entries: dict[str, Entry] = field(factory=dict)
+    entries: dict[str, TrackedItem] = field(factory=dict)
     broken: set[Tier] = field(factory=set)
     decisions: list[Decision] = field(factory=list)
 
     # --- 1: what stood still, what changed, what is new, what is gone ----------------------------
 
     def update(
-        self, docs: Iterable[Item], talk: Iterable[Item], known: Mapping[str, Entry]
+        self, docs: Iterable[Item], talk: Iterable[Item], known: Mapping[str, TrackedItem]
     ) -> None:
         """Take in this request's items. An item in a tier that is not full is anchored: its N
         stands still.
@@ -133,7 +133,7 @@ class _Tracker:
         for item, spoken in (*((d, False) for d in docs), *((t, True) for t in talk)):
             name = _name(item)
             old = known.get(name)
-            entry = Entry(name, item.sha256, item.tokens, group=item.group, talk=spoken)
+            entry = TrackedItem(name, item.sha256, item.tokens, group=item.group, talk=spoken)
             self.entries[name] = entry
             if old is None:
                 continue
@@ -147,7 +147,7 @@ class _Tracker:
             if old.key not in self.entries:
                 self._break(old, "gone")
 
-    def _break(self, old: Entry, why: str) -> None:
+    def _break(self, old: TrackedItem, why: str) -> None:
         if old.tier is not Tier.ACTIVE:
             self.broken.add(old.tier)
             words = f"{old.key} left tier {old.tier}: {why}."
@@ -199,7 +199,7 @@ class _Tracker:
             self._move(entry, tier)
         return bool(candidates)
 
-    def _move(self, entry: Entry, tier: Tier) -> None:
+    def _move(self, entry: TrackedItem, tier: Tier) -> None:
         self.broken |= {tier, entry.tier} - {Tier.ACTIVE}
         words = f"{entry.key} moved from {entry.tier} to {tier}."
         entry.tier = tier
@@ -226,7 +226,7 @@ class _Tracker:
 
     def _keep_order(self) -> None:
         ranks = {tier: rank for rank, tier in enumerate((*reversed(CLIMB), Tier.ACTIVE))}
-        turns: dict[str, list[Entry]] = {}
+        turns: dict[str, list[TrackedItem]] = {}
         for entry in self.entries.values():
             if entry.talk:
                 turns.setdefault(entry.group or entry.key, []).append(entry)
@@ -238,7 +238,7 @@ class _Tracker:
                     entry.tier = shallowest
                     entry.n = min(entry.n, ENTRY_N.get(shallowest, entry.n))
 
-    def _in(self, tier: Tier) -> list[Entry]:
+    def _in(self, tier: Tier) -> list[TrackedItem]:
         return [entry for entry in self.entries.values() if entry.tier is tier]
 
 
@@ -249,11 +249,11 @@ def _steps() -> Iterator[tuple[Tier, Tier]]:
         below = tier
 
 
-def _references(entry: Entry, signals: Mapping[str, Signals]) -> float:
+def _references(entry: TrackedItem, signals: Mapping[str, Signals]) -> float:
     return signals[entry.key].references if entry.key in signals else 0.0
 
 
-def _sizes(entries: Iterable[Entry], head: int) -> dict[Tier, int]:
+def _sizes(entries: Iterable[TrackedItem], head: int) -> dict[Tier, int]:
     sizes = dict.fromkeys((*CLIMB, Tier.ACTIVE), 0)
     sizes[Tier.L0] = head
     for entry in entries:
@@ -261,7 +261,9 @@ def _sizes(entries: Iterable[Entry], head: int) -> dict[Tier, int]:
     return sizes
 
 
-def _pieces(parts: Parts, entries: Mapping[str, Entry]) -> tuple[list[Piece], tuple[int, ...]]:
+def _pieces(
+    parts: Parts, entries: Mapping[str, TrackedItem]
+) -> tuple[list[Piece], tuple[int, ...]]:
     """Tiers in order, then tree, pages and working files, then the conversation and the tail."""
     pieces = [piece_of(item, Tier.HEAD) for item in parts.head]
     ends: list[int] = []
@@ -286,7 +288,7 @@ def _pieces(parts: Parts, entries: Mapping[str, Entry]) -> tuple[list[Piece], tu
     return pieces, tuple(reversed(ends))
 
 
-def _tier(item: Item, entries: Mapping[str, Entry]) -> Tier:
+def _tier(item: Item, entries: Mapping[str, TrackedItem]) -> Tier:
     entry = entries.get(_name(item))
     return entry.tier if entry is not None else Tier.ACTIVE
 
@@ -299,17 +301,17 @@ def _name(item: Item) -> str:
 # --- state ---------------------------------------------------------------------------------------
 
 
-def _row(entry: Entry) -> list[Any]:
+def _row(entry: TrackedItem) -> list[Any]:
     return [
         entry.key, entry.sha, entry.tokens, str(entry.tier), entry.n, entry.group, entry.talk
     ]  # fmt: skip
 
 
-def _read(state: Mapping[str, Any]) -> dict[str, Entry]:
+def _read(state: Mapping[str, Any]) -> dict[str, TrackedItem]:
     """The entries again; none if the state makes no sense."""
     try:
         entries = [
-            Entry(str(k), str(sha), int(tokens), Tier(tier), int(n), str(group), bool(talk))
+            TrackedItem(str(k), str(sha), int(tokens), Tier(tier), int(n), str(group), bool(talk))
             for k, sha, tokens, tier, n, group, talk in state.get("entries", ())
         ]
     except (TypeError, ValueError):

@@ -32,7 +32,7 @@ from tierline.context.tiers.base import (
 from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.hazard import hazard, observe
 from tierline.context.tiers.lifetime import choose_ttl
-from tierline.context.tiers.logstate import MAX_ENDS, End, Kept, LogState, with_rents
+from tierline.context.tiers.logstate import MAX_ENDS, LazyState, LogEnd, LogState, with_rents
 from tierline.context.tiers.rewrites import choose, deferred, rents
 from tierline.context.tiers.ways import Request, Way
 
@@ -62,7 +62,7 @@ class LogStructured:
         parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         head = (_rules(self.count), *parts.head)
         digest = sha256("\0".join(item.text for item in head))
-        state = Kept.read(sent.state) if sent.policy == self.name else None
+        state = LazyState.read(sent.state) if sent.policy == self.name else None
         if state is not None and sent.kept:
             state = state.used(sent.kept)
         cause = is_cold(sent, clock, prices)
@@ -116,7 +116,7 @@ class LogStructured:
                 self.name,
                 ttl=ttl,
                 hazards=evidence,
-                state=Kept(with_rents(next_state, rents(choice.verdicts, way.cut))),
+                state=LazyState(with_rents(next_state, rents(choice.verdicts, way.cut))),
             ),
             decisions=tuple(decisions),
             rewrite=choice.rewrite,
@@ -161,7 +161,7 @@ def _hazards(
     }
 
 
-def _ends(request: Request, way: Way) -> tuple[End, ...]:
+def _ends(request: Request, way: Way) -> tuple[LogEnd, ...]:
     """Where requests ended whose bytes are all in this one, and this one's end. The entry that this
     request reads is used again by it.
     """
@@ -174,4 +174,4 @@ def _ends(request: Request, way: Way) -> tuple[End, ...]:
         for end in before
         if end.length <= way.kept
     ]
-    return (*ends, End(len(way.log), now))[-MAX_ENDS:]
+    return (*ends, LogEnd(len(way.log), now))[-MAX_ENDS:]

@@ -47,7 +47,7 @@ class Logged:
 
 
 @frozen
-class End:
+class LogEnd:
     """Where a request ended in the log, and when its prefix was last used."""
 
     length: int
@@ -62,7 +62,7 @@ class LogState:
 
     base: tuple[Based, ...] = ()
     log: tuple[Logged, ...] = ()
-    ends: tuple[End, ...] = ()
+    ends: tuple[LogEnd, ...] = ()
     head: str = ""
     """Hash of everything before the base."""
     rents: Mapping[str, float] = field(factory=dict)
@@ -100,7 +100,7 @@ class LogState:
                     Logged(str(k), str(h), int(n), Kind(d), str(t), Section(s), str(p), int(i))
                     for k, h, n, d, t, s, p, i in value["log"]
                 ),
-                ends=tuple(End(int(n), float(at), bool(turn)) for n, at, turn in value["ends"]),
+                ends=tuple(LogEnd(int(n), float(at), bool(turn)) for n, at, turn in value["ends"]),
                 head=str(value["head"]),
                 rents={str(k): float(r) for k, r in value["rents"].items()},
                 texts={str(k): str(t) for k, t in value["texts"].items()},
@@ -127,7 +127,7 @@ class LogState:
         return versions(self.base, [entry for _, entry in self.updates])
 
 
-class Kept(Mapping[str, Any]):
+class LazyState(Mapping[str, Any]):
     """A state in the place of its JSON (``CacheState.state``), made when somebody asks for it.
 
     The log has thousands of entries: writing and reading them at every request would take longer
@@ -155,7 +155,7 @@ class Kept(Mapping[str, Any]):
     @staticmethod
     def read(value: Mapping[str, Any]) -> LogState | None:
         """The state behind a mapping: as it was kept, or from its JSON."""
-        return value.state if isinstance(value, Kept) else LogState.from_json(value)
+        return value.state if isinstance(value, LazyState) else LogState.from_json(value)
 
 
 def versions(base: Iterable[Based], updates: Iterable[Logged]) -> dict[str, str]:

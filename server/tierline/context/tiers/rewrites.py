@@ -39,7 +39,7 @@ NAMES = frozenset({"cold", "consolidate", "history", "window", "form"})
 
 
 @frozen
-class Choice:
+class RewriteChoice:
     """How a request is sent, and why."""
 
     way: Way
@@ -61,7 +61,7 @@ def rents(verdicts: Mapping[Cut, Verdict], bought: Cut | None) -> dict[str, floa
     return {str(cut): max(v.rent - paid, 0.0) for cut, v in verdicts.items() if cut < bought}
 
 
-def choose(request: Request, ttl: Ttl, cause: str) -> Choice:
+def choose(request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
     """The way to send a request. ``cause`` is a code of why nothing can be read, or empty."""
     if cause in _OTHER_FRONT or request.clock.forced:
         return _without_choice(request, cause)
@@ -86,7 +86,7 @@ def choose(request: Request, ttl: Ttl, cause: str) -> Choice:
         verdicts = {cut: _deferred(verdict) for cut, verdict in verdicts.items()}
     chosen = _best(request, ttl, keep, ways, verdicts)
     rewrite = _named(request, keep, chosen, verdicts, cause)
-    return Choice(chosen, verdicts, cause, rewrite)
+    return RewriteChoice(chosen, verdicts, cause, rewrite)
 
 
 def accounted(arranged: Arrangement, sent: CacheState, prompt: Prompt) -> Arrangement:
@@ -102,14 +102,14 @@ def accounted(arranged: Arrangement, sent: CacheState, prompt: Prompt) -> Arrang
     return evolve(arranged, next=following, rewrite=rewrite, decisions=decisions)
 
 
-def _without_choice(request: Request, cause: str) -> Choice:
+def _without_choice(request: Request, cause: str) -> RewriteChoice:
     way = request.rewrite(ALL)
     code = "window" if request.clock.forced else "cold"
     verdicts = {ALL: Verdict(True, "forced" if request.clock.forced else "cold", 0, 0, Account())}
     rewrite = None if cause == "first" else _decision(ALL, verdicts[ALL], cause, code)
     if rewrite is not None:
         rewrite = _with_losses(rewrite, 0 if cause else _cached(request), way.thinking)
-    return Choice(way, verdicts, cause, rewrite)
+    return RewriteChoice(way, verdicts, cause, rewrite)
 
 
 def _best(
@@ -210,7 +210,7 @@ def _decision(cut: Cut, verdict: Verdict, cause: str, code: str) -> Decision:
     return Decision("defer", f"Rewriting {where} does not pay yet.", numbers)
 
 
-def deferred(choice: Choice) -> list[Decision]:
+def deferred(choice: RewriteChoice) -> list[Decision]:
     """What was considered and left for later, with the figures."""
     return [
         _decision(cut, verdict, choice.cause, "consolidate")

@@ -23,7 +23,7 @@ _FORM = ("heading:", "ack:")
 
 
 @frozen
-class Part:
+class SentBlock:
     """One block as it was sent. ``sha`` is the beginning of a SHA-256 over role and content."""
 
     key: str
@@ -50,7 +50,7 @@ class Shape:
     at: float = 0.0
     """Seconds since the epoch at which it was sent, or kept alive last."""
     ttl: str = "5m"
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SentBlock, ...] = ()
     stable: int = 0
     """Parts before what holds for this request alone."""
 
@@ -69,7 +69,8 @@ class Shape:
             provider, model, policy, instance, at, ttl, parts, stable = value
             return cls(
                 str(provider), str(model), str(policy), str(instance), float(at), str(ttl),
-                tuple(Part(str(k), str(s), int(n), str(m)) for k, s, n, m in parts), int(stable),
+                tuple(SentBlock(str(k), str(s), int(n), str(m)) for k, s, n, m in parts),
+                int(stable),
             )  # fmt: skip
         except (TypeError, ValueError):
             return None
@@ -96,7 +97,7 @@ def shape(
     """
     tools = sorted(prompt.tools, key=lambda tool: (not tool.builtin, tool.name))
     parts = [
-        Part(
+        SentBlock(
             TOOL_PREFIX + tool.name,
             digest([tool.name, tool.description, tool.input_schema]),
             count(tool),
@@ -115,9 +116,11 @@ def shape(
     return Shape(model=prompt.model, parts=tuple(parts), stable=stable, **facts)
 
 
-def _part(role: str, block: PromptBlock, count: Callable[[Any], int]) -> Part:
+def _part(role: str, block: PromptBlock, count: Callable[[Any], int]) -> SentBlock:
     mark = "" if isinstance(block.block, Reasoning) else block.mark or ""
-    return Part(block.key, digest([role, block_to_json(block.block)]), count(block.block), mark)
+    return SentBlock(
+        block.key, digest([role, block_to_json(block.block)]), count(block.block), mark
+    )
 
 
 def digest(value: Any) -> str:

@@ -27,7 +27,7 @@ from tierline.context.tiers.base import (
     rewritten,
 )
 from tierline.context.tiers.changes import Changes
-from tierline.context.tiers.cost import Layout
+from tierline.context.tiers.cost import LayoutSize
 from tierline.context.tiers.logstate import (
     Based,
     Logged,
@@ -77,7 +77,7 @@ class Way:
     """The updates among all of them, in the log's order."""
     ended: int
     """Entries of the log up to the end of the newest earlier request that can be read; 0: none."""
-    layout: Layout
+    layout: LayoutSize
     thinking: int
     """Tokens of thinking behind the first byte that changes."""
     changed: Mapping[str, Item | None]
@@ -187,7 +187,7 @@ class Request:
             appended=appended,
             updates=(*earlier, *changes),
             ended=ended,
-            layout=Layout(0, total) if self.cold else Layout(read, total - read),
+            layout=LayoutSize(0, total) if self.cold else LayoutSize(read, total - read),
             thinking=thinking,
             changed=changed,
         )

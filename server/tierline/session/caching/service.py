@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from tierline import protocol as p
 from tierline.context.models import ModelFacts
 from tierline.context.strict import strict
-from tierline.context.tiers.attribution import Attribution, Cause, Figures, attribute
+from tierline.context.tiers.attribution import Attribution, Cause, ReportedTokens, attribute
 from tierline.context.tiers.base import Pricing, Tier
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
@@ -260,7 +260,7 @@ class CacheService:
         counter = self._counters.counter(facts)
         now = self._shape(composed, facts, provider.name, composed.arrangement.next.at)
         now = evolve(now, instance=str(getattr(provider, "instance", "")))
-        figures = Figures(
+        figures = ReportedTokens(
             usage.input_tokens,
             usage.output_tokens or counter.count(reply),
             usage.cache_read_tokens,

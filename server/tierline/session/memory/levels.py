@@ -23,7 +23,7 @@ from tierline.history.isolation import EXTERNAL, isolate
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.selection import Strategy
 from tierline.memory import view as views
-from tierline.memory.levels import Budgets, Level, Summary
+from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.recall import Recalled, recall, render
 from tierline.memory.state import Memory
 from tierline.memory.view import Compress, Keeper
@@ -255,7 +255,7 @@ def _name(level: Level) -> LevelName:
     return cast(LevelName, level.name.lower())
 
 
-def _summary(summary: Summary, archived: bool) -> p.MemorySummaryInfo:
+def _summary(summary: LevelSummary, archived: bool) -> p.MemorySummaryInfo:
     return p.MemorySummaryInfo(
         id=summary.id,
         level=_name(summary.level),

@@ -14,7 +14,7 @@ from tierline import protocol as p
 from tierline.context.items import Item, Section
 from tierline.errors import TierlineError
 from tierline.memory import memos as rules
-from tierline.memory.memos import Draft, Memo, Ranked, Scope
+from tierline.memory.memos import Memo, MemoDraft, Ranked, Scope
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.redaction import redact
@@ -172,7 +172,7 @@ class MemoService:
             "not_found", f"There is no memo {identifier}.", "List the memos to see what is."
         )
 
-    async def _write(self, checked: Draft, source: str) -> Memo:
+    async def _write(self, checked: MemoDraft, source: str) -> Memo:
         content, _ = redact(checked.content)
         conversation = self._conversation
         memo = Memo(

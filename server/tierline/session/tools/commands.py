@@ -22,7 +22,7 @@ from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
 from tierline.context.showing import visible_text
 from tierline.disk import locks
-from tierline.session.consents import ConsentService, Decision
+from tierline.session.consents import ConsentDecision, ConsentService
 from tierline.session.events import EventBus
 from tierline.session.state.preferences import Preferences
 from tierline.session.tools.toolbox import ToolService
@@ -188,11 +188,13 @@ class CommandService:
             return "Not run: a NUL character is in it."
         return ""
 
-    async def _consent(self, call: Call, command: Sequence[str] | str, root: str) -> Decision:
+    async def _consent(
+        self, call: Call, command: Sequence[str] | str, root: str
+    ) -> ConsentDecision:
         exact = command if isinstance(command, str) else shown(command)
         rememberable = not isinstance(command, str)
         if rememberable and list(command) in await asyncio.to_thread(self._list().commands):
-            return Decision("always")
+            return ConsentDecision("always")
         settings = self._preferences.settings.tools
         folder = visible_text(Path(root).name or root)
         through = " by the shell" if isinstance(command, str) else ""

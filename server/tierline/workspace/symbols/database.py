@@ -61,7 +61,7 @@ class Record:
         return cls(SourceFile(path, language, lines, made, uses, tuple(imports)), words)
 
 
-class Database:
+class SymbolDatabase:
     """The rows, in a file readable by the user alone; in memory if the file cannot be used."""
 
     def __init__(self, path: Path | None) -> None:

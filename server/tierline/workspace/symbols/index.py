@@ -22,7 +22,7 @@ from tierline.workspace.folders import walk
 from tierline.workspace.ignore import IgnoreRules
 from tierline.workspace.secretfiles import secret_kind
 from tierline.workspace.secrets import redact
-from tierline.workspace.symbols.database import Database, Record, Stamp
+from tierline.workspace.symbols.database import Record, Stamp, SymbolDatabase
 from tierline.workspace.symbols.extract import extract
 from tierline.workspace.symbols.languages import is_text, syntax_of
 
@@ -46,7 +46,7 @@ class Folder:
 
 
 @define
-class Status:
+class IndexStatus:
     """Where the index stands."""
 
     files: int = 0
@@ -65,7 +65,7 @@ _UNSAVED = -1
 """Stands for the time of a text that is on no disk; a later start so reads the file again."""
 
 
-class Index:
+class SymbolIndex:
     """Files, symbols and ranks of the workspace. For one thread."""
 
     def __init__(
@@ -77,9 +77,9 @@ class Index:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.folders = folders
-        self.database = Database(database)
+        self.database = SymbolDatabase(database)
         self.corpus = Corpus()
-        self.status = Status()
+        self.status = IndexStatus()
         self._max_bytes = max_bytes
         self._rules = {
             folder.real: IgnoreRules(folder.real, user_file=git_excludes) for folder in folders

@@ -24,12 +24,12 @@ from attrs import asdict
 
 from tierline.context.retrieval.clusters import Phase
 from tierline.context.retrieval.evidence import Asked, Names
-from tierline.context.retrieval.maps import Choice, blocks, choose, scaffold, tree
-from tierline.context.retrieval.rank import Query, looks_like_test, rank_files, rank_symbols
+from tierline.context.retrieval.maps import MapChoice, blocks, choose, scaffold, tree
+from tierline.context.retrieval.rank import RankQuery, looks_like_test, rank_files, rank_symbols
 from tierline.context.retrieval.symbol import SourceFile
 from tierline.workspace.ignore import repository
 from tierline.workspace.reading import signature
-from tierline.workspace.symbols.index import Folder, Index
+from tierline.workspace.symbols.index import Folder, SymbolIndex
 
 POLL_SECONDS = 2.0
 """How often a branch switch is looked for while nothing else happens."""
@@ -47,11 +47,11 @@ class Worker:
 
     def __init__(self, send: Callable[[Mapping[str, Any]], None]) -> None:
         self._send = send
-        self._index: Index | None = None
+        self._index: SymbolIndex | None = None
         self._scan: Iterator[tuple[int, int]] | None = None
         self._scanned = 0.0
         self._ready = False
-        self._choices: dict[tuple[int, int], Choice] = {}
+        self._choices: dict[tuple[int, int], MapChoice] = {}
         self._heads: dict[str, Any] = {}
         self._told = 0.0
         self._cache: dict[str, SourceFile | None] = {}
@@ -104,7 +104,7 @@ class Worker:
             self._index.close()
         folders = [Folder(str(f["prefix"]), str(f["real"])) for f in message["folders"]]
         database = Path(message["database"]) if message.get("database") else None
-        self._index = Index(folders, database)
+        self._index = SymbolIndex(folders, database)
         self._ready = False
         self._choices.clear()
         self._heads = self._git_heads()
@@ -145,7 +145,7 @@ class Worker:
         before = Phase.from_json(message.get("phase"))
         phase = before.next(text, rarity=index.corpus.rarity)
         same = phase.cluster == before.cluster
-        query = Query(
+        query = RankQuery(
             text=text,
             context=tuple(message.get("context", ())),
             edited=tuple(message.get("edited", ())),
@@ -226,7 +226,7 @@ class Worker:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    def _opened(self) -> Index:
+    def _opened(self) -> SymbolIndex:
         if self._index is None:
             raise RuntimeError("no folder is open")
         return self._index
@@ -281,7 +281,7 @@ class Worker:
 
 
 def answer(
-    index: Index, query: Query, limit: int, read: Callable[[str], SourceFile | None]
+    index: SymbolIndex, query: RankQuery, limit: int, read: Callable[[str], SourceFile | None]
 ) -> dict[str, Any]:
     """What a prompt is about, as it is sent to the server: files with their best symbols, and
     whether it is about the code at all (``code``).
@@ -324,7 +324,7 @@ def _mappable(path: str) -> bool:
     return not looks_like_test(path) and not path.endswith((".md", ".markdown", ".json"))
 
 
-def _ending(index: Index, path: str) -> list[str]:
+def _ending(index: SymbolIndex, path: str) -> list[str]:
     return [p for p in index.corpus.by_path if p.endswith("/" + path)][:20]
 
 

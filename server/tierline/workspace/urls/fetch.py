@@ -55,7 +55,7 @@ Connect: TypeAlias = "Callable[[str, int, float], Awaitable[AsyncNetworkStream]]
 
 
 @frozen
-class Limits:
+class PageLimits:
     """What one page may take."""
 
     max_bytes: int = MAX_BYTES
@@ -96,7 +96,7 @@ async def fetch(
     *,
     resolve: Resolve = resolve_name,
     connect: Connect = connect_to,
-    limits: Limits | None = None,
+    limits: PageLimits | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> Fetched:
     """Read the page at an address.
@@ -104,7 +104,7 @@ async def fetch(
     Raises:
         UrlRefused: it is not taken, or could not be read, with a sentence for the user.
     """
-    limits = limits or Limits()
+    limits = limits or PageLimits()
     try:
         async with asyncio.timeout(limits.seconds):
             return await _follow(parse(text), resolve, connect, limits, tls)
@@ -117,7 +117,11 @@ async def fetch(
 
 
 async def _follow(
-    first: Target, resolve: Resolve, connect: Connect, limits: Limits, tls: ssl.SSLContext | None
+    first: Target,
+    resolve: Resolve,
+    connect: Connect,
+    limits: PageLimits,
+    tls: ssl.SSLContext | None,
 ) -> Fetched:
     target = first
     seen = {first.url}
@@ -178,7 +182,11 @@ async def _addresses(target: Target, resolve: Resolve) -> list[IP]:
 
 
 async def _get(
-    target: Target, resolve: Resolve, connect: Connect, limits: Limits, tls: ssl.SSLContext | None
+    target: Target,
+    resolve: Resolve,
+    connect: Connect,
+    limits: PageLimits,
+    tls: ssl.SSLContext | None,
 ) -> str | tuple[str, str, bytes]:
     """One hop: where the server leads on to, or (media type, charset, body)."""
     import httpcore2
@@ -248,7 +256,7 @@ def _backend(addresses: Sequence[IP], connect: Connect) -> Any:
     return Backend()
 
 
-async def _body(stream: AsyncIterable[bytes], fields: dict[str, str], limits: Limits) -> bytes:
+async def _body(stream: AsyncIterable[bytes], fields: dict[str, str], limits: PageLimits) -> bytes:
     """The body, decompressed piece by piece, so that a small one cannot become a huge one."""
     coding = fields.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip", "deflate"):
@@ -308,7 +316,7 @@ def _type(value: str) -> tuple[str, str]:
     )
 
 
-def _within(size: int, limits: Limits) -> None:
+def _within(size: int, limits: PageLimits) -> None:
     if size > limits.max_bytes:
         raise UrlRefused(
             "url_too_large",
