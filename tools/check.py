@@ -78,6 +78,10 @@ def stages() -> list[Stage]:
             "pytest",
             "slow",
         ),
+        Stage("packages of servers", [PYTHON, "tools/real_servers.py"], group="slow"),
+        Stage(
+            "real servers", pytest("-n", "2", "--dist", "loadfile", "tests/real"), "pytest", "slow"
+        ),
         Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
         Stage("extension package", ["make", "package"], group="e2e"),
         Stage("VS Code", pytest("tests/e2e"), "pytest", "e2e"),

@@ -122,7 +122,9 @@ def weigh(block: dict[str, Any]) -> float:
     elif kind == "thinking":
         content = block["thinking"]
     elif kind == "tool_result":
-        content = "".join(part.get("text", "") for part in block.get("content", ()))
+        given = block.get("content", ())
+        parts = [{"text": given}] if isinstance(given, str) else given
+        content = "".join(part.get("text", "") for part in parts)
     else:
         content = json.dumps(block, ensure_ascii=False)
     return len(content.encode("utf-8")) / 4

@@ -17,6 +17,7 @@ import select
 import socket
 import ssl
 import struct
+import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -220,7 +221,9 @@ class _Http(ThreadingHTTPServer):
     wire: WireServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no news."""
+        """A client that hangs up is no news; a fault of this server is."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
