@@ -45,7 +45,7 @@ def program(pytestconfig: pytest.Config) -> Program:
 def serving(
     command: Sequence[str], port: int, path: str, log: Path, env: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """The address of a server that runs while the block does; it answers at ``path`` when it is up."""
+    """The address of a server that runs while the block does; up when it answers at ``path``."""
     url = f"http://127.0.0.1:{port}"
     with log.open("wb") as stream:
         process = subprocess.Popen(
@@ -91,7 +91,7 @@ def workspace(tmp_path: Path) -> Path:
     root.mkdir()
     # Prose, because the servers behind count characters, four a token, as prose has them.
     body = "\n\n".join(
-        f"Rate {n} applies to whoever settles an invoice within the season for which it was issued, "
+        f"Rate {n} applies to whoever settles an invoice within the season of its issue, "
         "unless another agreement, signed by both sides and kept with the papers, says otherwise."
         for n in range(150)
     )
