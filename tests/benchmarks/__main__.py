@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks import quotes
 from benchmarks.discover import found, run
 from benchmarks.report import load, machine_facts, page
-from benchmarks.results import Run, commit, keep, kept
+from benchmarks.results import NothingToMeasure, Run, commit, keep, kept
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
@@ -46,7 +46,11 @@ def main() -> int:
     names = [] if arguments.page else arguments.names or list(about)
     measured: dict[str, Run] = {}
     for name in names:
-        measured[name] = measure(name, ["--full"] * arguments.full + own)
+        try:
+            measured[name] = measure(name, ["--full"] * arguments.full + own)
+        except NothingToMeasure as missing:
+            print(f"{name}: {missing}", file=sys.stderr)
+            continue
         if not arguments.print:  # at once: what comes later may be broken off
             keep(name, measured[name])
     runs = measured if arguments.print else kept()
@@ -74,6 +78,8 @@ def measure(name: str, arguments: list[str]) -> Run:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
             (figures, table), failure = pool.submit(run, name, arguments).result(), ""
+        except NothingToMeasure:
+            raise
         except Exception as error:
             (figures, table), failure = ({}, ""), type(error).__name__
             print(f"{name} did not finish: {error!r}", file=sys.stderr)

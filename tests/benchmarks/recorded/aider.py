@@ -1,0 +1,242 @@
+"""Reads aider's ``.aider.chat.history.md``.
+
+Of the form (its ``io.py``): a session begins with ``# aider chat started at TIME``; what the user
+typed stands behind ``#### ``, what aider said behind ``> ``, both with two blanks at each line's
+end; everything else is the model's. aider says which files are in the chat, which edits it applied
+and under which commit, so that with the repository every text is known. Times of prompts stand in
+``.aider.input.history`` (``# TIME``, then the lines behind ``+``), which is read beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from attrs import define, evolve, field
+
+from benchmarks.recorded.blocks import edits_in
+from benchmarks.recorded.recording import Contents, Drafting, Recording, Round, Turn, unknown
+
+_STARTED = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
+_TYPED_AT = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\s*$")
+_TYPED = re.compile(r"^####(?: (.*?))?  $")
+_TOOL = re.compile(r"^>(?: (.*?))?  $")
+_ADDED = re.compile(r"^Added (\S+) to (?:the chat|read-only files)\.?$")
+_REMOVED = re.compile(r"^Removed (?:read-only file )?(\S+) from the chat\.?$")
+_DROPPED_ALL = "Dropping all files from the chat session."
+_APPLIED = re.compile(r"^Applied edit to (\S+)$")
+_COMMIT = re.compile(r"^Commit ([0-9a-f]{7,40}) (?!was reset)")
+_ROOT = re.compile(r"^(?:Git repository created in|Git working dir:|Cur working dir:) (\S+)")
+_OFFERED = re.compile(r"^Add (?:file|\S+) to the chat\?.*\]: *(?:y|yes|a|all)$", re.IGNORECASE)
+_THINKING = re.compile(
+    r"^(?:<(?P<tag>thinking-content-\w+)>\n(?P<inner>.*?)\n</(?P=tag)>"
+    r"|► \*\*THINKING\*\*\n(?P<older>.*?)\n► \*\*ANSWER\*\*)\s*",
+    re.DOTALL | re.MULTILINE,
+)
+_ASKED = re.compile(r"^/(?:ask|code|architect|chat-mode \w+) +(?=\S)")
+_BLOCK = re.compile(r"^<{5,9} ?(SEARCH|ORIGINAL)")
+_BLOCK_END = re.compile(r"^>{5,9} ?(REPLACE|UPDATED)")
+
+
+@define
+class _Draft:
+    """One session while it is read."""
+
+    drafting: Drafting
+    chat: set[str] = field(factory=set)
+    adds: list[str] = field(factory=list)
+    drops: list[str] = field(factory=list)
+    times: list[tuple[float, str]] = field(factory=list)
+    """When what was typed; what has been met is taken away."""
+    prompt: str = ""
+    at: float | None = None
+    reply: list[str] = field(factory=list)
+    applied: list[str] = field(factory=list)
+    commits: list[str] = field(factory=list)
+    told_last: str = ""
+    before: dict[str, str] = field(factory=dict)
+    """Texts before the last turn's edits, for /undo."""
+    pending: dict[str, str | None] = field(factory=dict)
+    """What others changed since the last turn."""
+
+    def typed(self, text: str) -> None:
+        before = self.prompt, self.at
+        self.flush()
+        asked = _ASKED.sub("", text)
+        if text.startswith("/undo"):
+            self._undo()
+        elif not asked.startswith(("/", "!")):
+            again = before[0] == asked  # "/ask X" is followed by X alone
+            self.prompt, self.at = asked, before[1] if again else self._when(text, asked)
+
+    def _when(self, *texts: str) -> float | None:
+        """When one of the texts was typed, going on from the last one that was found."""
+        wanted = {" ".join(text.split()) for text in texts}
+        for place, (at, typed) in enumerate(self.times):
+            if typed in wanted or _ASKED.sub("", typed) in wanted:
+                del self.times[: place + 1]
+                return at
+        return None
+
+    def told(self, line: str) -> None:
+        if found := _ADDED.match(line):
+            self._add(found[1])
+        elif found := _REMOVED.match(line):
+            self._drop(found[1])
+        elif line == _DROPPED_ALL:
+            for path in sorted(self.chat):
+                self._drop(path)
+        elif found := _APPLIED.match(line):
+            self.applied.append(self._relative(found[1]))
+        elif found := _COMMIT.match(line):
+            self.commits.append(found[1])
+        elif _OFFERED.match(line) and self.told_last:
+            self._add(self.told_last)
+        self.told_last = line.strip()
+
+    def flush(self) -> None:
+        """The turn is over, if there is one."""
+        prompt, reply = self.prompt, "\n".join(self.reply).strip("\n")
+        applied, commits = list(dict.fromkeys(self.applied)), self.commits
+        self.prompt, self.reply, self.applied, self.commits = "", [], [], []
+        if not prompt or not reply:
+            return
+        drafting = self.drafting
+        for path in self.adds:
+            drafting.know(path)
+        thinking = "\n\n".join((m["inner"] or m["older"] or "") for m in _THINKING.finditer(reply))
+        reply = _THINKING.sub("", reply)
+        text, edits = edits_in(reply, applied)
+        made = [edit for edit in edits if edit.path in applied]
+        for path in applied:  # what aider edits is in the chat
+            if path not in self.chat:
+                self.chat.add(path)
+                self.adds.append(path)
+        changes, self.pending = self.pending, {}
+        before = dict(drafting.now)
+        applied_edits = [drafting.apply(edit, changes) for edit in made]
+        made = [edit for edit in applied_edits if edit is not None]
+        for edit in made:  # the text of a file that was not known before is rebuilt from its edits
+            if edit.path in drafting.files:
+                before.setdefault(edit.path, drafting.files[edit.path])
+        self.before = before if made else self.before
+        self._as_committed(applied, commits)
+        if edits and not made:  # blocks that did not fit are a part of what was said
+            text = reply
+        drafting.done(
+            Turn(
+                prompt,
+                (Round(text or "Done.", (), tuple(made), thinking.strip()),),
+                self.at,
+                tuple(p for p in dict.fromkeys(self.adds) if p in self.chat),
+                tuple(dict.fromkeys(self.drops)),
+                changes,
+            )
+        )
+        self.adds, self.drops = [], []
+
+    def _as_committed(self, applied: list[str], commits: list[str]) -> None:
+        """With the repository: what an edit's commit says of a file and the edit does not, others
+        (a linter, the user) have changed.
+        """
+        for path in applied if commits else ():
+            text = self.drafting.contents(path, None, commits[-1])
+            if text is not None:
+                self.drafting.changed(self.pending, path, text)
+
+    def _undo(self) -> None:
+        for path, text in self.before.items():
+            self.drafting.changed(self.pending, path, text)
+        self.before = {}
+
+    def _add(self, name: str) -> None:
+        path = self._relative(name)
+        if path and path not in self.chat:
+            self.chat.add(path)
+            self.adds.append(path)
+
+    def _drop(self, name: str) -> None:
+        path = self._relative(name)
+        if path in self.chat:
+            self.chat.discard(path)
+            self.drops.append(path)
+            if path in self.adds:
+                self.adds.remove(path)
+
+    def _relative(self, name: str) -> str:
+        """A path in the repository: by its end, as aider mixes absolute and relative ones."""
+        if not name.startswith("/"):
+            return name
+        for known in (*self.chat, *self.drafting.now):
+            if name.endswith("/" + known):
+                return known
+        parts = name.split("/")
+        for at in range(1, len(parts)):
+            tail = "/".join(parts[at:])
+            if self.drafting.know(tail) is not None:
+                return tail
+        return "/".join(parts[-2:])
+
+
+def read(
+    text: str, person: str, contents: Contents = unknown, name: str = "", typed: str = ""
+) -> list[Recording]:
+    """The sessions of a history that have a turn, oldest first. ``typed``: the input history."""
+    times = _times(typed)
+    found: list[Recording] = []
+    draft: _Draft | None = None
+    prompt: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        inside = bool(_BLOCK.match(line)) or (inside and not _BLOCK_END.match(line))
+        started = _STARTED.match(line)
+        said = None if inside else _TYPED.match(line)
+        if prompt and said is None:
+            if draft is not None:
+                draft.typed("\n".join(prompt).strip())
+            prompt = []
+        if started:
+            found += _ended(draft)
+            when = datetime.strptime(started[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+            title = f"{name or person} {started[1]}"
+            draft = _Draft(
+                Drafting(title, person, "aider", contents, when.timestamp()), times=times
+            )
+        elif said is not None:
+            prompt.append(said[1] or "")
+        elif draft is None:
+            continue
+        elif not inside and (told := _TOOL.match(line)):
+            if (told[1] or "").startswith("^C"):
+                continue
+            draft.told(told[1] or "")
+        elif draft.prompt:
+            draft.reply.append(line)
+    if prompt and draft is not None:
+        draft.typed("\n".join(prompt).strip())
+    return [*found, *_ended(draft)]
+
+
+def _times(typed: str) -> list[tuple[float, str]]:
+    """When what was typed, from an input history."""
+    found: list[tuple[float, str]] = []
+    for line in typed.split("\n"):
+        if started := _TYPED_AT.match(line):
+            when = datetime.fromisoformat(started[1]).replace(tzinfo=UTC)
+            found.append((when.timestamp(), ""))
+        elif line.startswith("+") and found:
+            at, text = found[-1]
+            found[-1] = (at, " ".join(f"{text} {line[1:]}".split()))
+    return found
+
+
+def _ended(draft: _Draft | None) -> Iterator[Recording]:
+    if draft is None:
+        return
+    draft.flush()
+    recording = draft.drafting.recording()
+    if recording.turns:
+        first = recording.turns[0]
+        first = evolve(first, at=first.at or draft.drafting.began)
+        yield evolve(recording, turns=(first, *recording.turns[1:]))

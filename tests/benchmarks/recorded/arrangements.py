@@ -1,0 +1,180 @@
+"""How other tools would have sent the same conversation, rebuilt from their documented behaviour.
+
+What is said is taken from the requests that were really sent (instructions, tools, prompts,
+replies, calls and their results); the files are those of the session. So all arrangements present
+the same content, and what differs is its order, what is sent again, and the cache marks:
+
+* ``append-only``: a conversation that only grows, with a mark on each of the last two messages of
+  the user. A file stands where it came in; if others change it, it is sent again in full. That is
+  what agents do that read files by tools (the prompt caching of Cline, Roo Code and OpenCode).
+* ``three marks``: instructions, then the files as they are now, then the conversation; marks behind
+  the instructions, behind the files and at the end, as in the provider's own advice for long
+  documents. An edit of a file changes what stands before the conversation.
+* ``sections with a map``: aider with ``--cache-prompts`` (its ``ChatChunks``): instructions, a map
+  of the repository of 1,024 tokens ranked for the prompt, the conversation that is done, the files
+  as they are now, the newest exchange; marks behind the instructions, the map and the files.
+
+None of them summarises: they do that near the window's end, which no session here reaches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, field
+
+from benchmarks.cache_simulator import CacheSimulator
+
+MAP_TOKENS = 1024
+NAMES = ("append-only", "three marks", "sections with a map")
+_SYMBOL = re.compile(
+    r"^\s*(?:export |public |async |static )*(?:def|class|function|fn|func|interface|struct|type)"
+    r"\s+\w+[^\n]{0,80}",
+    re.MULTILINE,
+)
+Block = dict[str, Any]
+Message = tuple[str, list[Block]]
+
+
+@define
+class Others:
+    """The arrangements of one session, each with a cache of its own."""
+
+    files: Mapping[str, str]
+    """The workspace, for the map."""
+    minimum: int = 1024
+    caches: dict[str, CacheSimulator] = field(factory=dict)
+    costs: dict[str, float] = field(factory=dict)
+    read: dict[str, float] = field(factory=dict)
+    total: dict[str, float] = field(factory=dict)
+    _head: tuple[list[Block], list[Block]] | None = None
+    _talk: list[Message] = field(factory=list)
+    _shown: dict[str, str] = field(factory=dict)
+    """What append-only has sent of each file."""
+    _appended: list[Message] = field(factory=list)
+
+    def request(
+        self,
+        body: Mapping[str, Any],
+        new: Sequence[Block],
+        files: Mapping[str, str],
+        own: Mapping[str, str],
+        now: float,
+    ) -> None:
+        """One request. ``new``: the blocks of its last message without files."""
+        if self._head is None:
+            tools = [dict(tool) for tool in body.get("tools", ())]
+            system = [dict(block) for block in body.get("system", ())]
+            self._head = _bare(tools), _bare(system)
+        messages = body["messages"]
+        said = [m for m in messages[-2:-1] if m["role"] == "assistant"]
+        if said and self._talk:
+            reply: Message = ("assistant", _bare(said[0]["content"]))
+            self._talk.append(reply)
+            self._appended.append(reply)
+        blocks = _bare(new) or [_text("Go on.")]
+        self._talk.append(("user", blocks))
+        self._appended.append(("user", [*self._changes(files, own), *blocks]))
+        self._send("append-only", self._append_only(), now)
+        self._send("three marks", self._three_marks(files), now)
+        self._send("sections with a map", self._sections(files, blocks), now)
+
+    def _changes(self, files: Mapping[str, str], own: Mapping[str, str]) -> list[Block]:
+        found = []
+        for path, text in files.items():
+            before = self._shown.get(path)
+            if before is None or (before != text and path not in own):
+                found.append(_file(path, text))
+            self._shown[path] = text
+        for path in [path for path in self._shown if path not in files]:
+            del self._shown[path]
+        return found
+
+    def _send(self, name: str, body: dict[str, Any], now: float) -> None:
+        cache = self.caches.setdefault(name, CacheSimulator(self.minimum))
+        outcome = cache.send(body, now)
+        self.costs[name] = self.costs.get(name, 0.0) + outcome.cost
+        self.read[name] = self.read.get(name, 0.0) + outcome.read
+        self.total[name] = self.total.get(name, 0.0) + outcome.total
+
+    def _append_only(self) -> dict[str, Any]:
+        users = [n for n, (role, _) in enumerate(self._appended) if role == "user"]
+        return self._body(self._appended, marked=set(users[-2:]))
+
+    def _three_marks(self, files: Mapping[str, str]) -> dict[str, Any]:
+        shown = [_file(path, text) for path, text in files.items()]
+        talk = [*([("user", _marked(shown))] if shown else []), *self._talk]
+        return self._body(talk, marked={len(talk) - 1}, head=True)
+
+    def _sections(self, files: Mapping[str, str], newest: Sequence[Block]) -> dict[str, Any]:
+        words = set(re.findall(r"\w{3,}", " ".join(b.get("text", "") for b in newest)))
+        start = self._exchange()
+        shown = [_file(path, text) for path, text in files.items()]
+        talk: list[Message] = [
+            ("user", _marked([_text(self._map(files, words))])),
+            *self._talk[:start],
+            *([("user", _marked(shown))] if shown else []),
+            *self._talk[start:],
+        ]
+        return self._body(talk, head=True)
+
+    def _exchange(self) -> int:
+        """Where the newest exchange begins: at its prompt."""
+        for number in range(len(self._talk) - 1, -1, -1):
+            role, blocks = self._talk[number]
+            if role == "user" and all(b.get("type") != "tool_result" for b in blocks):
+                return number
+        return 0
+
+    def _map(self, files: Mapping[str, str], words: set[str]) -> str:
+        rows = []
+        for path, text in self.files.items():
+            if path in files:
+                continue
+            symbols = _SYMBOL.findall(text)
+            hits = sum(bool(words & set(re.findall(r"\w+", row))) for row in (path, *symbols))
+            rows.append((-hits, path, symbols))
+        found = "Repository map:\n"
+        for _, path, symbols in sorted(rows, key=lambda row: row[:2]):
+            found += f"{path}:\n" + "".join(f"  {row.strip()}\n" for row in symbols[:12])
+        return found[: MAP_TOKENS * 4]
+
+    def _body(
+        self, talk: Sequence[Message], marked: frozenset[int] | set[int] = frozenset(),
+        head: bool = False,
+    ) -> dict[str, Any]:  # fmt: skip
+        assert self._head is not None
+        tools, system = self._head
+        return {
+            "model": "m",
+            "tools": tools,
+            "system": _marked(system) if head else system,
+            "messages": [
+                {"role": role, "content": _marked(blocks) if number in marked else blocks}
+                for number, (role, blocks) in enumerate(talk)
+            ],
+        }
+
+
+def _bare(blocks: Sequence[Block]) -> list[Block]:
+    return [{k: v for k, v in block.items() if k != "cache_control"} for block in blocks]
+
+
+def _marked(blocks: Sequence[Block]) -> list[Block]:
+    """With a mark on the last block that may have one."""
+    found = list(blocks)
+    for number in range(len(found) - 1, -1, -1):
+        if found[number].get("type") not in ("thinking", "redacted_thinking"):
+            found[number] = {**found[number], "cache_control": {"type": "ephemeral"}}
+            break
+    return found
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _file(path: str, text: str) -> Block:
+    return _text(f"{path}\n```\n{text}\n```")

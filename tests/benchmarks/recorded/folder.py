@@ -1,0 +1,67 @@
+"""Finds recorded sessions in a folder: one sub-folder a person, as ``recorded/README.md`` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from benchmarks.recorded import aider, claude_code, cline
+from benchmarks.recorded.recording import Contents, Recording, unknown
+from benchmarks.recorded.sources import dated, git
+
+DEFAULT = Path("~/.cache/tierline-real-sessions/sessions")
+LEAST_TURNS = 3
+MOST_CHARACTERS = 400_000
+"""Of a session's files together: what would fit into a chat."""
+AIDER = ".aider.chat.history.md"
+CLINE = "api_conversation_history.json"
+
+
+def recordings(folder: Path, most: int) -> list[Recording]:
+    """At most ``most`` sessions of at least three turns in which something was edited, taken in
+    turns from each person's, those with the most turns first.
+    """
+    people = [list(_best(person)) for person in sorted(p for p in folder.iterdir() if p.is_dir())]
+    rows = (one for row in zip_longest(*people) for one in row if one is not None)
+    return [one for _, one in zip(range(most), rows, strict=False)]
+
+
+def _best(person: Path) -> Iterator[Recording]:
+    found = [one for one in everything(person) if _worth(one)]
+    yield from sorted(found, key=lambda one: (-len(one.turns), one.name))
+
+
+def _worth(one: Recording) -> bool:
+    edits = sum(len(done.edits) for turn in one.turns for done in turn.rounds)
+    size = sum(map(len, one.files.values()))
+    return len(one.turns) >= LEAST_TURNS and edits > 0 and size <= MOST_CHARACTERS
+
+
+def everything(person: Path) -> Iterator[Recording]:
+    """All sessions of a person's folder."""
+    contents = _contents(person)
+    for file in sorted(person.rglob("*")):
+        relative = file.relative_to(person)
+        if not file.is_file() or relative.parts[0] in ("dated", ".git", "node_modules"):
+            continue
+        name = f"{person.name}/{relative.as_posix()}"
+        if file.name.endswith(AIDER):
+            beside = file.with_name(file.name.replace("chat.history.md", "input.history"))
+            typed = _text(beside) if beside.is_file() else ""
+            yield from aider.read(_text(file), person.name, contents, name, typed)
+        elif file.name.endswith(CLINE):
+            yield from cline.read(_text(file), person.name, contents, name)
+        elif file.suffix == ".jsonl":
+            lines = _text(file).splitlines()
+            yield from claude_code.read(lines, person.name, contents, name)
+
+
+def _contents(person: Path) -> Contents:
+    if (person / ".git").exists():
+        return git(person)
+    return dated(person / "dated") if (person / "dated").is_dir() else unknown
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
