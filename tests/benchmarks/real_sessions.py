@@ -99,6 +99,10 @@ def summed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "read_median": round(statistics.median(row["read"] for row in rows), 3),
         "outdated_mean": round(statistics.fmean(row["outdated_mean"] for row in rows), 4),
         "outdated_worst": max(row["outdated_worst"] for row in rows),
+        "outdated_above_15_percent_share": round(
+            statistics.fmean(row["outdated_worst"] > 0.15 for row in rows), 3
+        ),
+        "left_mean": round(statistics.fmean(row["left_mean"] for row in rows), 4),
         "differences_median": statistics.median(differences),
         "differences_p95": differences[int(0.95 * (len(differences) - 1))],
         "differences_most": differences[-1],

@@ -22,6 +22,7 @@ def account(played: Played) -> dict[str, Any]:
     known = frozenset(path for sent in played.sent for path in sent.files)
     cost = read = total = plain = 0.0
     shares: list[float] = []
+    left: list[float] = []
     differences: list[int] = []
     stale_files: list[str] = []
     faults: list[str] = []
@@ -44,8 +45,9 @@ def account(played: Played) -> dict[str, Any]:
         own = {path: f"use:{use}" for path, use in sent.own.items() if f"use:{use}" in found.talk}
         bound.request(sent.at, found.talk, sent.files, own)
         others.request(sent.body, found.newest, sent.files, sent.own, sent.at)
-        dead = sum(outdated(found).values())
-        shares.append(dead / max(found.total, 1.0))
+        old, gone = outdated(found)
+        shares.append(old / max(found.total, 1.0))
+        left.append(gone / max(found.total, 1.0))
         differences += updates(found).values()
     least = bound.cost(LIFETIMES)
     recording = played.recording
@@ -61,6 +63,7 @@ def account(played: Played) -> dict[str, Any]:
         "others_read": {n: round(others.read[n] / others.total[n], 3) for n in others.read},
         "outdated_mean": round(statistics.fmean(shares), 4),
         "outdated_worst": round(max(shares), 4),
+        "left_mean": round(statistics.fmean(left), 4),
         "differences": differences,
         "estimate_error": [round(error, 1) for error in played.estimates],
         "turn_ms": [round(1000 * seconds) for seconds in played.seconds],

@@ -144,20 +144,23 @@ def _bare(block: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in block.items() if key != "cache_control"}
 
 
-def outdated(read: Parts) -> dict[str, float]:
-    """By file: tokens in the body that are no longer what it says: lines of older versions that it
-    has no more, differences but for the lines that hold, and files that have left.
+def outdated(read: Parts) -> tuple[float, float]:
+    """Tokens in the body that are no longer what a file says (lines of older versions that it has
+    no more, differences but for the lines that hold), and of files that have left the chat.
     """
-    found: dict[str, float] = {}
+    old = left = 0.0
     newest = {v.path: number for number, v in enumerate(read.versions) if v.kind == "text"}
     for number, version in enumerate(read.versions):
         now = read.files.get(version.path)
-        if now is None or number < newest.get(version.path, 0):
+        if now is None:
+            left += tokens(version.shown)
+            continue
+        if number < newest.get(version.path, 0):
             dead = tokens(version.shown)
         else:
             dead = tokens(version.shown) - _alive(version, now)
-        found[version.path] = found.get(version.path, 0.0) + max(dead, 0.0)
-    return found
+        old += max(dead, 0.0)
+    return old, left
 
 
 def _alive(version: Version, now: str) -> float:
