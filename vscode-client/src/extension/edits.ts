@@ -5,7 +5,7 @@ import { type ConsentInfo, EDITOR_SAVE, type EditInfo, type SaveParams } from '.
 import * as notify from './notify';
 import type { Session } from './session';
 
-export const EDIT_SCHEME = 'tierline-edit';
+const EDIT_SCHEME = 'tierline-edit';
 
 type Verb = 'accept' | 'reject' | 'preview';
 

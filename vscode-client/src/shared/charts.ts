@@ -5,8 +5,8 @@ import { t } from './l10n';
 import { type Shape, serialise, shape } from './svg';
 import { hitRate, type TurnFigures, tierNames } from './turns';
 
-export const WIDTH = 480;
-export const HEIGHT = 190;
+const WIDTH = 480;
+const HEIGHT = 190;
 const LEFT = 58;
 const TOP = 26;
 const BOTTOM = 22;

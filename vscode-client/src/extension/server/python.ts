@@ -6,7 +6,7 @@
  */
 import * as path from 'node:path';
 
-export const MINIMUM: readonly [number, number] = [3, 11];
+const MINIMUM: readonly [number, number] = [3, 11];
 
 export interface RunResult {
   /** Null if the program could not be started or was killed. */
