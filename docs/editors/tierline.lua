@@ -123,6 +123,36 @@ local function ask(call)
   end)
 end
 
+-- What @problems in a prompt names: a server is not told what others report.
+local SEVERITIES = { 'error', 'warning', 'information', 'hint' }
+
+local function provide(_, wanted)
+  if wanted.kind ~= 'problems' then return vim.NIL end
+  local only = wanted.uri ~= '' and vim.uri_to_bufnr(wanted.uri) or nil
+  local problems = {}
+  for _, found in ipairs(vim.diagnostic.get(only)) do
+    table.insert(problems, {
+      uri = vim.uri_from_bufnr(found.bufnr),
+      line = found.lnum + 1,
+      message = found.message,
+      severity = SEVERITIES[found.severity],
+      source = found.source or '',
+      code = found.code and tostring(found.code) or '',
+    })
+  end
+  return { kind = 'problems', uri = wanted.uri, problems = problems }
+end
+
+-- The code action "Ask about this with Tierline" leaves the words to us.
+local function ask_about(command)
+  vim.ui.input({ prompt = 'Ask Tierline: ' }, function(text)
+    if text and text ~= '' then
+      show()
+      M.command('chat.ask', vim.tbl_extend('force', command.arguments[1], { text = text }))
+    end
+  end)
+end
+
 local function create_commands()
   local create = vim.api.nvim_create_user_command
   create('TierlineAdd', function() M.command('files.add', { uri = this_file() }, tell_refused) end, {})
@@ -157,8 +187,11 @@ function M.setup(options)
     root_dir = root,
     workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fn.fnamemodify(root, ':t') } },
     init_options = { settings = options.settings or vim.empty_dict() },
-    handlers = { ['tierline/chat/event'] = on_event },
+    handlers = { ['tierline/chat/event'] = on_event, ['tierline/editor/provide'] = provide },
+    capabilities = vim.lsp.protocol.make_client_capabilities(),
   }
+  config.capabilities.experimental = { tierline = { provides = { 'problems' }, ask = true } }
+  vim.lsp.commands['tierline.ask'] = ask_about
   -- vim.lsp.start came with 0.8; 0.11 retires the older name.
   M.client = vim.lsp.start and vim.lsp.start(config, { attach = false }) or vim.lsp.start_client(config)
   if not M.client then return nil end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ CONFIG = Path(__file__).resolve().parents[2] / "docs" / "editors" / "tierline.lu
 DRIVE = Path(__file__).with_name("drive.lua")
 PLAIN = Path(__file__).with_name("plain.lua")
 SELECT_PARTS = Path(__file__).with_name("parts.lua")
+LOOKING = Path(__file__).with_name("looking.lua")
 PANEL = Path(__file__).with_name("panel.lua")
 
 
@@ -98,6 +100,30 @@ def test_plain_lsp_is_enough_to_pin_and_to_chat(tmp_path: Path) -> None:
         "What is in the file?\n\n## Tierline\n\nIt holds a name.\n\n## You\n"
     )
     assert "ON_DISK = 1" in json.dumps(body["messages"])
+
+
+def test_what_the_user_looks_at_goes_along_by_action_and_by_mention(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    code = "def one() -> int:\n    return 1\n\n\ndef two() -> int:\n    return gone\n"
+    (tmp_path / "src" / "a.py").write_text(code, encoding="utf-8")
+    (tmp_path / "AGENTS.md").write_text("Answer in rhyme.\n", encoding="utf-8")
+    subprocess.run(["git", "-C", str(tmp_path), "init", "-q"], check=True)
+    with wire_server("openai", [o_reply("Yes.")]) as model:
+        seen = drive(tmp_path, model, LOOKING)
+        fix, explain, ask, mention = (json.dumps(body["messages"]) for body in model.bodies)
+    assert seen["on_problem"][0] == "Fix with Tierline: Undefined name `gone`"
+    assert "Fix with Tierline" not in " ".join(seen["on_code"]), "there is no problem"
+    assert "src/a.py:6: error: Undefined name `gone` (lint F821)" in fix
+    assert "lines 5 to 6, in `two`" in fix
+    assert "Explain `one` in src/a.py" in explain
+    assert "Why is it one?" in ask
+    assert "--- /dev/null\\n+++ b/src/a.py" in mention, "git's changes"
+    assert "Problems that the editor reports" in mention
+    assert "Answer in rhyme." in fix, "the instruction file"
+    prompts = [m for m in seen["messages"] if m["role"] == "user"]
+    kinds = [[a["kind"] for a in m["attached"]] for m in prompts]
+    assert kinds[0] == ["selection", "problems"]
+    assert kinds[3] == ["problems", "git"]
 
 
 def test_an_edit_is_decided_part_by_part_with_plain_lsp(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ async def test_lenses_and_actions_need_no_code_in_the_client(
     await ready(editor)
     path = workspace / "src" / "parser" / "tokens.py"
     assert await lens_titles(editor, path) == {}
-    actions = await act(editor, path, 10)
+    actions = await act(editor, path, 10, ["source"])
     assert [a["title"] for a in actions] == [
         "Add to Tierline context",
         "Pin to Tierline context",
@@ -216,7 +216,7 @@ async def test_lenses_and_actions_need_no_code_in_the_client(
     assert titles[0].startswith("Tierline: pinned · L")
     assert " tokens · unpin" in titles[0]
     assert titles[9].startswith("Tierline: pinned"), titles
-    assert [a["title"] for a in await act(editor, path, 10)] == [
+    assert [a["title"] for a in await act(editor, path, 10, ["source"])] == [
         "Unpin from Tierline context",
         "Remove from Tierline context",
         "Unpin tokenize_query from Tierline context",

@@ -300,6 +300,18 @@ export interface ChatSendParams {
   force?: boolean;
 }
 
+/** Something to be done with the code at a place: what the server's code actions run. */
+export interface AskParams {
+  what: 'explain' | 'fix' | 'tests' | 'document' | 'ask';
+  editor: EditorPlace;
+  /** The lines of ``editor`` are selected; otherwise the definition at the cursor is meant. */
+  selected?: boolean;
+  /** What is to be fixed. */
+  problems?: Problem[];
+  /** The user's own words; needed to ask. */
+  text?: string;
+}
+
 /** The turn runs on; its events carry this id. */
 export interface ChatSendResult {
   turnId: string;
@@ -1785,6 +1797,8 @@ export const EVENT = 'tierline/chat/event';
 export interface Requests {
   /** Send a prompt. */
   'tierline/chat/send': [ChatSendParams, ChatSendResult];
+  /** Explain, fix, test or document code. */
+  'tierline/chat/ask': [AskParams, ChatSendResult];
   /** Stop a reply at once. */
   'tierline/chat/cancel': [ChatCancelParams, ChatCancelResult];
   /** Send the last prompt again. */

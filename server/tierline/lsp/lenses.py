@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from tierline import protocol as p
-from tierline.lsp import proposals
+from tierline.lsp import asking, proposals
 
 if TYPE_CHECKING:
     from tierline.lsp.server import TierlineServer
@@ -30,7 +30,7 @@ def register(server: TierlineServer) -> None:
 
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lsp.CodeActionOptions(code_action_kinds=[ACTION, proposals.KIND]),
+        lsp.CodeActionOptions(code_action_kinds=[ACTION, asking.KIND, asking.FIX, proposals.KIND]),
     )
     async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri, only = params.text_document.uri, params.context.only
@@ -38,10 +38,13 @@ def register(server: TierlineServer) -> None:
         found = []
         if server.proposals.shown_here and _wanted(proposals.KIND, only):
             found += await proposals.actions(session, uri, params.range)
+        for kind, action in asking.actions(session, params, server.workbench.features):
+            if _wanted(kind, only):
+                found.append(action)
         if not _wanted(ACTION, only):
             return found
-        asking = server.chat_documents.action(uri)
-        found += [asking] if asking is not None else []
+        ask = server.chat_documents.action(uri)
+        found += [ask] if ask is not None else []
         return found + await actions(session, uri, params.range.start.line + 1)
 
 

@@ -14,6 +14,7 @@ from tierline import protocol
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.showing import unlinked
 from tierline.session.workbench import (
+    ASK,
     CONSENT,
     EDITS,
     SAVE,
@@ -45,11 +46,11 @@ class LspWorkbench:
         self._provides: frozenset[str] = frozenset()
 
     def declared(self, capabilities: Any) -> None:
-        """Read what the client does itself: ``experimental.tierline.consent``, ``.edits``,
-        ``.save``, and what it ``.provides``.
+        """Read what the client does itself: ``experimental.tierline.ask``, ``.consent``,
+        ``.edits``, ``.save``, and what it ``.provides``.
         """
         ours = _get(_get(capabilities, "experimental"), "tierline")
-        self._features = frozenset(f for f in (CONSENT, EDITS, SAVE) if _get(ours, f) is True)
+        self._features = frozenset(f for f in (ASK, CONSENT, EDITS, SAVE) if _get(ours, f) is True)
         given = _get(ours, "provides")
         given = given if isinstance(given, list | tuple) else ()
         self._provides = frozenset(kind for kind in given if isinstance(kind, str))

@@ -7,7 +7,7 @@ from typing import Literal
 from attrs import field
 
 from tierline.protocol.base import ContextMode, define
-from tierline.protocol.mentions import EditorContent
+from tierline.protocol.mentions import EditorContent, Problem
 from tierline.protocol.models import PresetInfo
 from tierline.protocol.values import ImageInput, ProviderInfo
 
@@ -47,6 +47,20 @@ class ChatSendParams:
     """What the editor gives for the prompt's mentions, and what goes along without being named."""
     force: bool = False
     """Write the prompt down again even if the same one was the last and got no reply."""
+
+
+@define
+class AskParams:
+    """Something to be done with the code at a place: what the server's code actions run."""
+
+    what: Literal["explain", "fix", "tests", "document", "ask"]
+    editor: EditorPlace
+    selected: bool = False
+    """The lines of ``editor`` are selected; otherwise the definition at the cursor is meant."""
+    problems: list[Problem] = field(factory=list)
+    """What is to be fixed."""
+    text: str = ""
+    """The user's own words; needed to ask."""
 
 
 @define

@@ -16,6 +16,7 @@ from tierline.protocol.cache import (
     TurnStatsResult,
 )
 from tierline.protocol.chat import (
+    AskParams,
     ChatCancelParams,
     ChatCancelResult,
     ChatRetryParams,
@@ -173,6 +174,7 @@ EDITOR_CANCEL = "tierline/editor/cancel"
 
 METHODS: tuple[Method, ...] = (
     Method("tierline/chat/send", ChatSendParams, ChatSendResult, "Send a prompt."),
+    Method("tierline/chat/ask", AskParams, ChatSendResult, "Explain, fix, test or document code."),
     Method("tierline/chat/cancel", ChatCancelParams, ChatCancelResult, "Stop a reply at once."),
     Method("tierline/chat/retry", ChatRetryParams, ChatSendResult, "Send the last prompt again."),
     Method(

@@ -14,6 +14,7 @@ Handler: TypeAlias = "Callable[[Session, Any], Awaitable[Any]]"
 
 HANDLERS: dict[str, Handler] = {
     "tierline/chat/send": lambda session, params: session.turns.send(params),
+    "tierline/chat/ask": lambda session, params: session.asks.ask(params),
     "tierline/chat/cancel": lambda session, params: session.turns.cancel(params),
     "tierline/chat/retry": lambda session, params: session.turns.retry(params),
     "tierline/mention/resolve": lambda session, params: session.mentions.resolve(params),

@@ -57,6 +57,7 @@ from tierline.session.state.queue import TurnQueue
 from tierline.session.tools.commands import CommandService
 from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
+from tierline.session.turns.asks import AskService
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import ReflectionService
 from tierline.session.turns.toolloop import Rounds
@@ -309,6 +310,7 @@ class Session:
             self.workbench,
             self.after_turn,
         )
+        self.asks = AskService(self.files, self.turns, self.workbench)
         self.history = HistoryService(
             self.bus,
             self.preferences,

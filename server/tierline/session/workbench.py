@@ -15,6 +15,8 @@ CONSENT = "consent"
 """Client feature: shows consent requests itself and answers with ``tierline/consent/answer``."""
 EDITS = "edits"
 """Client feature: shows proposed edits itself and answers with ``tierline/edit/…``."""
+ASK = "ask"
+"""Client feature: asks the user for words on its command ``tierline.ask``."""
 SAVE = "save"
 """Client feature: saves documents when asked with ``tierline/editor/save``."""
 
@@ -67,7 +69,9 @@ class Workbench(Protocol):
 
     @property
     def features(self) -> frozenset[str]:
-        """What the client does itself: some of ``consent``, ``edits``, ``save``."""
+        """What the client does itself: some of ``ask``, ``consent``, ``edits``,
+        ``save``.
+        """
         ...
 
     @property

@@ -37,7 +37,7 @@ async def look(files: FileService, place: p.EditorPlace, selection: str) -> Look
     if isinstance(loaded, Refusal):
         return await _elsewhere(files, place, selection, loaded)
     lines = loaded.content.text.splitlines()
-    symbols = await asyncio.to_thread(_symbols, loaded)
+    symbols = await asyncio.to_thread(symbols_of, loaded)
     where = Place(
         loaded.key,
         place.first_line,
@@ -93,7 +93,7 @@ def _attachment(path: str, uri: str, place: Place, text: str, *, whole: bool) ->
     )
 
 
-def _symbols(loaded: Loaded) -> Sequence[Symbol]:
+def symbols_of(loaded: Loaded) -> Sequence[Symbol]:
     """The definitions of a file; none where its language is not known."""
     syntax = syntax_of(loaded.key)
     if syntax is None:
