@@ -165,7 +165,9 @@ def prepared(bench: Workbench) -> FrameLocator:
     page.keyboard.press("Control+w")
     page.keyboard.press("Control+Shift+E")
     bench.explorer_entry("convert.py").click(button="right")
-    item = page.locator(".context-view .action-item", has_text="Pin to Tierline").first
+    page.wait_for_timeout(400)
+    page.locator(".context-view .action-label[aria-label='Tierline']").first.click()
+    item = page.locator(".context-view .action-item", has_text="Pin to Tierline").last
     expect(item).to_be_visible()
     page.wait_for_timeout(400)
     item.hover()

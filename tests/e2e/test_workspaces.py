@@ -211,7 +211,7 @@ def test_a_virtual_workspace_says_what_cannot_be_done_and_chats(
         bench.explorer_entry("convert.py").click(button="right")
         menu = bench.page.locator(".context-view .action-item")
         expect(menu.first).to_be_visible()
-        expect(menu.filter(has_text="Tierline Context")).to_have_count(0)
+        expect(menu.filter(has_text="Tierline")).to_have_count(0)
 
 
 def test_a_file_added_before_the_server_is_ready_is_added_when_it_is(

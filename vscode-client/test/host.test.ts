@@ -6,6 +6,7 @@ import { Decorations } from '../src/extension/decorations';
 import type { VirtualDocuments } from '../src/extension/documents';
 import { Files } from '../src/extension/files';
 import { type KeyOwner, Keys, ownersOf } from '../src/extension/keys';
+import { Mentions } from '../src/extension/mentions/mentions';
 import { Models } from '../src/extension/models';
 import { Notes } from '../src/extension/notes';
 import type { ServerController } from '../src/extension/server/controller';
@@ -18,7 +19,6 @@ import { SlashCommands } from '../src/extension/slash';
 import { breakdown, StatusBar } from '../src/extension/statusBar';
 import { readyFor } from '../src/extension/waiting';
 import { ModelWays } from '../src/extension/ways';
-import type { WorkspaceFiles } from '../src/extension/workspaceFiles';
 import type { Event, EventBody, KeyCheckResult, ProviderInfo, SessionInfo } from '../src/protocol';
 import type { Connection, ToWebview } from '../src/shared/messages';
 import { budget, delta, event, file, message, started, state } from './fake/state';
@@ -617,7 +617,7 @@ describe('the chat view', () => {
       session,
       new Files(session),
       { turn },
-      { complete: async () => [{ path: 'a.py', detail: '' }] } as unknown as WorkspaceFiles,
+      new Mentions(session, { show }),
       slash,
       { showTurn },
       active,
@@ -727,7 +727,7 @@ describe('the chat view', () => {
       firstLine: 1,
       lastLine: 1,
     });
-    receive({ type: 'send', ticket: 3, text: 'why?', images: [] });
+    receive({ type: 'send', ticket: 3, text: 'why?', images: [], agreed: [] });
     await settle();
     expect(server.asked.at(-1)?.[1]).toEqual({
       text: 'why?',
@@ -736,9 +736,11 @@ describe('the chat view', () => {
       selection: 'x = 1',
       editor: { uri: 'file:///ws/a.py', firstLine: 1, lastLine: 1, cursorLine: 1 },
       mentions: 'ask',
+      agreed: [],
+      given: [],
     });
     expect(posted.at(-1)).toMatchObject({ type: 'sent', ticket: 3, messageId: 'u1' });
-    receive({ type: 'send', ticket: 4, text: 'and now?', images: [] });
+    receive({ type: 'send', ticket: 4, text: 'and now?', images: [], agreed: [] });
     await settle();
     expect(server.asked.at(-1)?.[1]).toMatchObject({ selection: '' });
   });
@@ -764,7 +766,7 @@ describe('the chat view', () => {
     expect(posted.find(({ type }) => type === 'active')).toMatchObject({
       active: { label: 'a.py', selected: false, on: true },
     });
-    receive({ type: 'send', ticket: 1, text: 'Explain this', images: [] });
+    receive({ type: 'send', ticket: 1, text: 'Explain this', images: [], agreed: [] });
     await settle();
     expect(server.asked.at(-1)?.[1]).toMatchObject({
       editor: { uri: 'file:///ws/src/a.py', firstLine: 1, lastLine: 41, cursorLine: 5 },
@@ -772,7 +774,7 @@ describe('the chat view', () => {
     receive({ type: 'toggleActive' });
     await settle();
     expect(posted.at(-1)).toMatchObject({ type: 'active', active: { on: false } });
-    receive({ type: 'send', ticket: 2, text: 'And now?', images: [] });
+    receive({ type: 'send', ticket: 2, text: 'And now?', images: [], agreed: [] });
     await settle();
     expect(server.asked.at(-1)?.[1]).toMatchObject({ editor: null, selection: '' });
   });
@@ -814,7 +816,7 @@ describe('the chat view', () => {
       firstLine: 1,
       lastLine: 1,
     });
-    receive({ type: 'send', ticket: 1, text: 'why?', images: [] });
+    receive({ type: 'send', ticket: 1, text: 'why?', images: [], agreed: [] });
     await settle();
     expect(posted.at(-1)).toEqual({
       type: 'refused',
@@ -823,7 +825,7 @@ describe('the chat view', () => {
       error: 'No model.',
       advice: 'Get one.',
     });
-    receive({ type: 'send', ticket: 2, text: 'why?', images: [] });
+    receive({ type: 'send', ticket: 2, text: 'why?', images: [], agreed: [] });
     expect(server.asked.at(-1)?.[1]).toMatchObject({ text: 'why?' });
   });
 

@@ -44,10 +44,22 @@ describe('command ids', () => {
   });
 
   it('in menus and key bindings exist', () => {
-    const used = [...Object.values(contributes.menus).flat(), ...contributes.keybindings].map(
-      (entry) => (entry as { command: string }).command,
-    );
-    for (const id of used) expect(declared).toContain(id);
+    const used = [...Object.values(contributes.menus).flat(), ...contributes.keybindings] as {
+      command?: string;
+      submenu?: string;
+    }[];
+    const submenus = contributes.submenus.map((one: { id: string }) => one.id);
+    for (const { command, submenu } of used) {
+      if (submenu === undefined) expect(declared).toContain(command);
+      else expect(submenus).toContain(submenu);
+    }
+    for (const id of submenus) expect(Object.keys(contributes.menus)).toContain(id);
+  });
+
+  it('add one entry to menus of the editor that others use, too', () => {
+    for (const place of ['explorer', 'editor', 'editor/title', 'editor/lineNumber']) {
+      expect(contributes.menus[`${place}/context`], place).toHaveLength(1);
+    }
   });
 });
 

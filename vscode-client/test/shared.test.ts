@@ -120,6 +120,7 @@ describe('messages between webview and host', () => {
       ticket: 1,
       text: 'hi',
       images: [{ mediaType: 'image/png', data: 'AAAA' }],
+      agreed: ['@docs/'],
     };
     expect(parseToHost(send)).toEqual(send);
     expect(parseToHost({ type: 'file', verb: 'pin', path: 'a.py' })).not.toBeNull();

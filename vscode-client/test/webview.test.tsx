@@ -3,12 +3,12 @@ import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EditInfo, EventBody, State } from '../src/protocol';
+import { complete as completeMention, mentionAt } from '../src/shared/mentions';
 import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages';
 import { complete, plain } from '../src/webview/announcer';
 import { attach, droppedUris, splitDataUri } from '../src/webview/attachments';
 import { App } from '../src/webview/components/app';
 import type { Saved } from '../src/webview/host';
-import { complete as completeMention, mentionAt } from '../src/webview/mentions';
 import { Store } from '../src/webview/store';
 import {
   budget,
@@ -600,8 +600,8 @@ describe('the input', () => {
       type: 'completions',
       ticket,
       items: [
-        { path: 'src/budget.ts', detail: 'open' },
-        { path: 'a b/bu.py', detail: '' },
+        { path: '@src/budget.ts', kind: 'file', label: 'budget.ts', detail: 'src', tokens: 1_234 },
+        { path: '@"a b/bu.py"', kind: 'file', label: 'bu.py', detail: 'a b' },
       ],
     });
     page.press('ArrowDown');
@@ -929,9 +929,9 @@ describe('attachments and mentions', () => {
     expect(mentionAt(text, caret)).toEqual(found);
   });
 
-  it('quotes paths with blanks', () => {
+  it('puts what was chosen in place of what was typed, as the server writes it', () => {
     const mention = { from: 4, to: 6, query: 'a' };
-    expect(completeMention('see @a now', mention, 'my dir/a.py')).toEqual({
+    expect(completeMention('see @a now', mention, '@"my dir/a.py"')).toEqual({
       text: 'see @"my dir/a.py" now',
       caret: 19,
     });

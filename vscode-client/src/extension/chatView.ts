@@ -2,13 +2,21 @@
 import * as vscode from 'vscode';
 import type { EditorPlace } from '../protocol';
 import { parseLink } from '../shared/links';
-import { type Connection, parseToHost, type ToHost, type ToWebview } from '../shared/messages';
+import {
+  type Completion,
+  type Connection,
+  parseToHost,
+  type ToHost,
+  type ToWebview,
+} from '../shared/messages';
 import type { ActiveEditor } from './activeEditor';
-import { choice } from './confirm';
 import type { ContextViews } from './contextViews';
 import type { VirtualDocuments } from './documents';
 import type { Edits } from './edits';
 import { activeFile, type Files } from './files';
+import { insert } from './insert';
+import { askedAboutMentions } from './mentions/asking';
+import type { Mentions } from './mentions/mentions';
 import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
 import type { Session } from './session';
@@ -16,7 +24,6 @@ import type { Sessions } from './sessions';
 import type { SlashCommands } from './slash';
 import type { ModelWays } from './ways';
 import { webviewPage } from './webviewPage';
-import type { WorkspaceFiles } from './workspaceFiles';
 
 export interface Selection {
   text: string;
@@ -34,6 +41,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private listening = false;
   private selection: Selection | null = null;
   private wantsFocus = false;
+  /** What the user gave to the chat before it was drawn. */
+  private readonly waiting: ToWebview[] = [];
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -41,7 +50,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly session: Session,
     private readonly files: Files,
     private readonly sessions: Pick<Sessions, 'turn'>,
-    private readonly workspaceFiles: WorkspaceFiles,
+    private readonly mentions: Mentions,
     private readonly slash: Pick<SlashCommands, 'run' | 'complete'>,
     private readonly views: Pick<ContextViews, 'showTurn'>,
     private readonly active: ActiveEditor,
@@ -52,6 +61,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
       session.server.onConnection((connection) => this.post({ type: 'connection', connection })),
       active.onDidChange(() => this.postActive()),
+      mentions.onSay((message) => this.post(message)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.postPlace()),
       vscode.workspace.onDidChangeWorkspaceFolders(() => this.postPlace()),
       session.onChange(({ event }) => {
@@ -107,8 +117,15 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     await this.focus();
   }
 
+  /** A prompt from a menu or a code action: sent, or put into the input to be finished. */
+  async ask(text: string, send: boolean): Promise<void> {
+    await this.focus();
+    this.post({ type: 'ask', text, send });
+  }
+
   private post(message: ToWebview): void {
     if (this.listening) void this.view?.webview.postMessage(message);
+    else if (message.type === 'ask' || message.type === 'mention') this.waiting.push(message);
   }
 
   private postConnection(connection: Connection): void {
@@ -180,6 +197,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.postPlace();
         if (this.wantsFocus) this.post({ type: 'focusInput' });
         this.wantsFocus = false;
+        for (const waiting of this.waiting.splice(0)) this.post(waiting);
         return;
       case 'resync':
         await this.session.refresh();
@@ -226,10 +244,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       }
       case 'dropped':
-        await this.files.apply(
-          'add',
-          message.uris.filter((uri) => /^file:/i.test(uri)).map((uri) => ({ uri })),
-        );
+      case 'mentions':
+      case 'pasted':
+      case 'openMention':
+      case 'capture':
+        await this.mentions.handle(message);
         return;
       case 'dropSelection':
         this.selection = null;
@@ -248,15 +267,13 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         await this.ways?.take(message);
         if (this.ways !== null) this.post({ type: 'ways', ways: await this.ways.list() });
         return;
-      case 'complete':
-        this.post({
-          type: 'completions',
-          ticket: message.ticket,
-          items: message.query.startsWith('/')
-            ? await this.slash.complete(message.query.slice(1))
-            : await this.workspaceFiles.complete(message.query),
-        });
+      case 'complete': {
+        const show = (items: Completion[]): void =>
+          this.post({ type: 'completions', ticket: message.ticket, items });
+        if (message.query.startsWith('/')) show(await this.slash.complete(message.query.slice(1)));
+        else await this.mentions.complete(message.query, show);
         return;
+      }
       case 'copy':
         await vscode.env.clipboard.writeText(message.text);
         return;
@@ -283,6 +300,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     const selection = this.selection;
     const active = selection === null ? this.active.taken() : null;
     const chosen = selection === null ? null : editorPlace(selection);
+    const { given } = this.mentions;
     try {
       await this.session.server.whenReady();
       const prompt = {
@@ -291,11 +309,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         activeUri: selection?.uri || (activeFile()?.toString() ?? ''),
         selection: selection?.text ?? active?.selection ?? '',
         editor: chosen ?? active?.editor ?? null,
+        agreed: message.agreed,
+        given,
       };
       const result = await askedAboutMentions((mentions) =>
         this.session.server.request('tierline/chat/send', { ...prompt, mentions }),
       );
       if (this.selection === selection) this.selection = null;
+      this.mentions.sent(given);
       this.postSelection();
       this.post({
         type: 'sent',
@@ -363,43 +384,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 }
 
-/** Sends; where a mention is not clear, asks first and sends as the user says, or not. */
-async function askedAboutMentions<T>(
-  send: (mentions: 'ask' | 'text' | 'confirm') => Promise<T>,
-): Promise<T> {
-  try {
-    return await send('ask');
-  } catch (error) {
-    const { code, message } = describeError(error);
-    if (code !== 'unclear_mention') throw error;
-    const all = vscode.l10n.t('Send With It');
-    const plain = vscode.l10n.t('Send as Mere Text');
-    const chosen = await choice(message, plain, all);
-    if (chosen === undefined) throw error;
-    return await send(chosen === all ? 'confirm' : 'text');
-  }
-}
-
 function editorPlace(selection: Selection): EditorPlace {
   const { uri, firstLine, lastLine } = selection;
   return { uri, firstLine, lastLine, cursorLine: firstLine };
-}
-
-/** At the cursor of the editor that was used last, or into a new document. */
-async function insert(text: string): Promise<void> {
-  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
-  if (editor === undefined) {
-    const document = await vscode.workspace.openTextDocument({ content: text });
-    await vscode.window.showTextDocument(document);
-    return;
-  }
-  await editor.edit((edit) => {
-    for (const selection of editor.selections) {
-      const rest = editor.document.lineAt(selection.end.line).text.slice(selection.end.character);
-      // Whole lines of code must not run into what follows them.
-      const end = text.includes('\n') && rest.trim() !== '' ? '\n' : '';
-      edit.replace(selection, text + end);
-    }
-  });
-  await vscode.window.showTextDocument(editor.document, editor.viewColumn);
 }

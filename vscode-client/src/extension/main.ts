@@ -5,7 +5,10 @@ import { ActiveEditor } from './activeEditor';
 import { CacheView } from './cacheView';
 import { exportCharts } from './chartExport';
 import { ChatView } from './chatView';
-import { askAboutSelection, cycleMode } from './commands';
+import { CodeActions } from './code/actions';
+import { InlineAsk } from './code/inlineAsk';
+import { Proposals } from './code/proposals';
+import { cycleMode } from './commands';
 import { compactNow } from './compaction';
 import { ContextTree } from './contextTree';
 import { ContextViews } from './contextViews';
@@ -17,6 +20,10 @@ import { Keys } from './keys';
 import { language } from './language';
 import { LanguageModels } from './languageModels';
 import { Memos } from './memos';
+import { Mentions } from './mentions/mentions';
+import { MentionMenus } from './mentions/menus';
+import { Provide } from './mentions/provide';
+import { Terminals } from './mentions/terminals';
 import { Models } from './models';
 import { Notes } from './notes';
 import * as notify from './notify';
@@ -30,7 +37,6 @@ import { StatusBar } from './statusBar';
 import { readyFor } from './waiting';
 import { ModelWays } from './ways';
 import { openWalkthrough, welcome } from './welcome';
-import { WorkspaceFiles } from './workspaceFiles';
 
 let server: ServerController | undefined;
 
@@ -51,12 +57,15 @@ export function activate(context: vscode.ExtensionContext): void {
   const memos = new Memos(session);
   const tree = new ContextTree(session, documents);
   const active = new ActiveEditor(context.workspaceState);
+  const mentions = new Mentions(session, documents);
+  const terminals = new Terminals();
+  const provide = new Provide(terminals);
   const chat = new ChatView(
     context.extensionUri,
     session,
     files,
     sessions,
-    new WorkspaceFiles(),
+    mentions,
     new SlashCommands(session, sessions, notes, documents),
     views,
     active,
@@ -69,12 +78,18 @@ export function activate(context: vscode.ExtensionContext): void {
   chat.edits = edits;
   chat.ways = new ModelWays(session, keys, models);
   models.onPage = () => chat.visible && (session.model?.messages.length ?? 0) === 0;
+  const code = new CodeActions(chat, mentions);
+  const inline = new InlineAsk(chat);
+  const proposals = new Proposals(session);
+  const menus = new MentionMenus(chat, mentions, terminals);
   controller.onClient = (client) => {
     editorModels.attach(client);
     edits.attach(client);
+    provide.attach(client);
   };
   context.subscriptions.push(
     ...[log, controller, session, keys, documents, notes, memos, chat, cache, edits, tree],
+    ...[mentions, terminals, code, inline, proposals],
     new SettingsCheck(),
     new StatusBar(session),
     new Decorations(session),
@@ -115,7 +130,19 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.dismissPin': (node) => tree.act('dismiss', node),
     'tierline.refreshPage': (node) => tree.act('refresh', node),
     'tierline.revealItem': (node) => tree.reveal(node),
-    'tierline.askSelection': () => askAboutSelection(chat),
+    'tierline.askSelection': (place) => code.run('ask', place),
+    'tierline.explain': (place) => code.run('explain', place),
+    'tierline.fix': (place) => code.run('fix', place),
+    'tierline.writeTests': (place) => code.run('writeTests', place),
+    'tierline.document': (place) => code.run('document', place),
+    'tierline.inlineAsk': (place) => inline.run(place),
+    'tierline.takePart': (id, hunk) => proposals.choose(id, hunk, true),
+    'tierline.leavePart': (id, hunk) => proposals.choose(id, hunk, false),
+    'tierline.mentionFile': (uri, uris) => menus.files(uri, uris),
+    'tierline.mentionChanges': () => menus.mention('@git:changes'),
+    'tierline.mentionProblems': () => menus.mention('@problems'),
+    'tierline.addTerminal': () => menus.terminal('output'),
+    'tierline.addTerminalSelection': () => menus.terminal('selection'),
     'tierline.explainContext': (uri, uris) => views.explain(uri, uris),
     'tierline.showContext': () => views.showContext(),
     'tierline.showCache': () => cache.show(),

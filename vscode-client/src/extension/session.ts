@@ -70,7 +70,7 @@ export class Session implements vscode.Disposable {
 }
 
 /** URIs as the server and the editor spell them may differ in escapes and in the drive's case. */
-function sameUri(a: string, b: string): boolean {
+export function sameUri(a: string, b: string): boolean {
   return a === b || normal(a) === normal(b);
 }
 

@@ -8,8 +8,18 @@ type Server = Pick<ServerController, 'ready' | 'whenReady' | 'connection'>;
 /** What works without the server, or waits for it by itself. */
 const WITHOUT = new Set(
   [
-    ...['focusChat', 'askSelection', 'walkthrough', 'showLog', 'showCache', 'openScratchpad'],
+    ...[
+      'focusChat',
+      'askSelection',
+      'inlineAsk',
+      'walkthrough',
+      'showLog',
+      'showCache',
+      'openScratchpad',
+    ],
     ...['restart', 'stop', 'setApiKey', 'clearApiKey', 'installModel', 'setUpAnew'],
+    ...['explain', 'fix', 'writeTests', 'document'],
+    ...['mentionFile', 'mentionChanges', 'mentionProblems', 'addTerminal', 'addTerminalSelection'],
     ...['pinFile', 'unpinFile', 'addFile', 'removeFile'],
   ].map((name) => `tierline.${name}`),
 );

@@ -31,6 +31,8 @@ const toHost = v.variant('type', [
     ticket: count,
     text,
     images: v.pipe(v.array(image), v.maxLength(MAX_IMAGES)),
+    /** Mentions that the user chose with their size in view. */
+    agreed: v.pipe(v.array(name), v.maxLength(200)),
   }),
   /** A command; comes back as ``commandDone`` or, not carried out, as ``refused``. */
   v.strictObject({ type: v.literal('command'), ticket: count, text }),
@@ -83,6 +85,14 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('toggleActive') }),
   v.strictObject({ type: v.literal('openAttached'), messageId: name, index: count }),
   v.strictObject({ type: v.literal('complete'), ticket: count, query: name }),
+  /** The draft, whose mentions have changed; comes back as ``mentioned``. */
+  v.strictObject({ type: v.literal('mentions'), text }),
+  /** Text that was pasted and may be the path of a file; comes back as ``located`` if it is. */
+  v.strictObject({ type: v.literal('pasted'), text: name }),
+  /** Open what a mention stands for. */
+  v.strictObject({ type: v.literal('openMention'), kind: name, text: name }),
+  /** What was taken from the editor for the next prompt, by its place in the list. */
+  v.strictObject({ type: v.literal('capture'), verb: v.picklist(['open', 'drop']), index: count }),
   v.strictObject({ type: v.literal('copy'), text }),
   v.strictObject({ type: v.literal('insert'), text }),
   v.strictObject({ type: v.literal('openLink'), href: name }),
@@ -164,6 +174,35 @@ const activeChip = v.strictObject({
 
 export type ActiveChip = v.InferOutput<typeof activeChip>;
 
+/** What a list of completions offers. */
+const completion = v.strictObject({
+  /** What is put into the text: a mention with its ``@``, or a command with its slash. */
+  path: v.string(),
+  detail: v.string(),
+  kind: v.optional(v.string()),
+  label: v.optional(v.string()),
+  /** In tokens; null where it is not known. */
+  tokens: v.optional(v.nullable(v.number())),
+  /** More has to be typed: `@symbol:` asks for a name. */
+  expands: v.optional(v.boolean()),
+});
+
+export type Completion = v.InferOutput<typeof completion>;
+
+/** A mention of the draft, or something taken from the editor for it, as a chip. */
+const mentioned = v.strictObject({
+  /** As it stands in the draft; empty for what is not written there. */
+  text: v.string(),
+  kind: v.string(),
+  label: v.string(),
+  /** A sentence: what goes along, or why it does not. */
+  detail: v.string(),
+  tokens: v.nullable(v.number()),
+  state: v.picklist(['ok', 'ask', 'unknown', 'refused']),
+});
+
+export type Mentioned = v.InferOutput<typeof mentioned>;
+
 const toWebview = v.variant('type', [
   v.strictObject({ type: v.literal('place'), place }),
   v.strictObject({ type: v.literal('connection'), connection }),
@@ -194,8 +233,19 @@ const toWebview = v.variant('type', [
   v.strictObject({
     type: v.literal('completions'),
     ticket: count,
-    items: v.array(v.strictObject({ path: v.string(), detail: v.string() })),
+    items: v.array(completion),
   }),
+  v.strictObject({
+    type: v.literal('mentioned'),
+    mentions: v.array(mentioned),
+    given: v.array(mentioned),
+  }),
+  /** The pasted ``text`` is this file or folder. */
+  v.strictObject({ type: v.literal('located'), text: v.string(), mention: v.string() }),
+  /** A mention that the user chose elsewhere: in the explorer, a menu, a drop. */
+  v.strictObject({ type: v.literal('mention'), text: v.string() }),
+  /** A prompt that a menu or a code action brought, to be sent as if it had been typed. */
+  v.strictObject({ type: v.literal('ask'), text: v.string(), send: v.boolean() }),
   /** The selection that goes with the next prompt; null when none. */
   v.strictObject({
     type: v.literal('selection'),
@@ -213,7 +263,6 @@ const toWebview = v.variant('type', [
 ]);
 
 export type ToWebview = v.InferOutput<typeof toWebview>;
-export type Completion = Extract<ToWebview, { type: 'completions' }>['items'][number];
 
 /** A message from the webview, or null if it is not one of ours. */
 export function parseToHost(value: unknown): ToHost | null {

@@ -1,9 +1,11 @@
 /** All that the chat shows, and what the user can do with it. Components only draw it. */
 import { EventStream } from '../shared/eventStream';
+import { appended, without, written } from '../shared/mentions';
 import type {
   ActiveChip,
   Completion,
   Connection,
+  Mentioned,
   Place,
   ToHost,
   ToWebview,
@@ -43,6 +45,10 @@ export interface View {
   active: ActiveChip | null;
   hints: readonly Hint[];
   completions: readonly Completion[];
+  /** What is known of the draft's mentions. */
+  mentioned: readonly Mentioned[];
+  /** What was taken from the editor for the next prompt. */
+  given: readonly Mentioned[];
   announcements: readonly { id: number; text: string }[];
   /** The ways to a model; null until the host has looked. */
   ways: Ways | null;
@@ -63,6 +69,10 @@ export class Store {
   /** Where the conversation was scrolled to when it was seen last; null at its end. */
   private scroll: ScrollPlace | null;
   private completionTicket = 0;
+  /** The mentions that the host was asked about last. */
+  private askedAbout = '';
+  /** Those that the user chose with their size in view. */
+  private readonly agreed = new Set<string>();
   private announcedTurn = '';
   private announcedTo = 0;
   /** Commands that were sent and have not been answered. */
@@ -86,6 +96,8 @@ export class Store {
       active: null,
       hints: [],
       completions: [],
+      mentioned: [],
+      given: [],
       announcements: [],
       ways: null,
       choosing: false,
@@ -96,6 +108,7 @@ export class Store {
       stateNeeded: () => this.post({ type: 'resync' }),
     });
     this.post({ type: 'ready' });
+    this.askMentions();
   }
 
   /** Where to scroll to, if the user was not at the end of this session. */
@@ -121,6 +134,55 @@ export class Store {
   edit(draft: string): void {
     this.set({ draft });
     this.save();
+  }
+
+  /** Put a mention behind the draft; what it stands for becomes a chip. */
+  mention(text: string): void {
+    this.agreed.add(text);
+    this.edit(appended(this.current.draft, text));
+  }
+
+  /** Take a mention out of the draft, and with it the chip. */
+  unmention(text: string): void {
+    this.edit(without(this.current.draft, text));
+  }
+
+  /** The user chose this in a list that shows its size. */
+  agree(text: string): void {
+    this.agreed.add(text);
+  }
+
+  /** Ask what the draft's mentions are, if they are others than before. */
+  private askMentions(): void {
+    const { draft, mentioned } = this.current;
+    const now = written(draft);
+    const asked = now.join('\n');
+    if (asked === this.askedAbout) return;
+    this.askedAbout = asked;
+    this.post({ type: 'mentions', text: now.length > 0 ? draft : '' });
+    const left = mentioned.filter(({ text }) => draft.includes(text));
+    if (left.length < mentioned.length) this.set({ mentioned: left });
+  }
+
+  /** The pasted path stands in the draft as it was; in its place comes the mention. */
+  private located(pasted: string, mention: string): void {
+    const { draft } = this.current;
+    const at = draft.lastIndexOf(pasted);
+    if (at < 0 || /["@]/.test(draft[at - 1] ?? '')) return;
+    const rest = draft.slice(at + pasted.length);
+    this.edit(`${draft.slice(0, at)}${mention}${/^\s/.test(rest) ? '' : ' '}${rest}`);
+  }
+
+  /** A prompt from elsewhere in the editor. What the user has typed is not lost. */
+  private asked(text: string, send: boolean): void {
+    const { draft } = this.current;
+    if (!send) {
+      this.edit(draft.trim() === '' ? text : `${text} ${draft}`);
+      return;
+    }
+    this.set({ draft: text });
+    this.send();
+    if (draft !== '') this.edit(draft);
   }
 
   async addImages(files: readonly File[]): Promise<void> {
@@ -163,6 +225,9 @@ export class Store {
       ticket,
       text: draft,
       images: images.map(splitDataUri).filter((image) => image !== null),
+      agreed: written(draft)
+        .filter((mention) => this.agreed.has(mention))
+        .slice(0, 200),
     });
   }
 
@@ -191,6 +256,11 @@ export class Store {
     switch (message.type) {
       case 'connection':
         this.connectionChanged(message.connection.kind);
+        if (message.connection.kind === 'ready') {
+          // What could not be looked up before can be now.
+          this.askedAbout = '';
+          this.askMentions();
+        }
         this.set({ connection: message.connection });
         return;
       case 'place':
@@ -222,6 +292,21 @@ export class Store {
         return;
       case 'completions':
         if (message.ticket === this.completionTicket) this.set({ completions: message.items });
+        return;
+      case 'mentioned':
+        this.set({
+          mentioned: message.mentions.filter(({ text }) => this.current.draft.includes(text)),
+          given: message.given,
+        });
+        return;
+      case 'located':
+        this.located(message.text, message.mention);
+        return;
+      case 'mention':
+        this.mention(message.text);
+        return;
+      case 'ask':
+        this.asked(message.text, message.send);
         return;
       case 'selection':
         this.set({ selection: message.selection });
@@ -345,6 +430,7 @@ export class Store {
 
   private set(change: Partial<View>): void {
     this.current = { ...this.current, ...change };
+    if (change.draft !== undefined) this.askMentions();
     this.changed(this.current);
   }
 

@@ -1,5 +1,21 @@
 import { t } from './l10n';
 
+/** What a mention can be. */
+const KINDS = {
+  file: t('File'),
+  folder: t('Folder'),
+  symbol: t('Symbol'),
+  problems: t('Problems'),
+  terminal: t('Terminal'),
+  selection: t('Selection'),
+  excerpt: t('Excerpt'),
+  git: t('Changes'),
+  editors: t('Open editors'),
+  web: t('Web page'),
+  session: t('Session'),
+  memo: t('Memo'),
+};
+
 /** Every word that the chat shows. */
 export const texts = {
   conversation: t('Conversation'),
@@ -8,7 +24,7 @@ export const texts = {
   tool: t('Tool'),
   system: t('System'),
   prompt: t('Ask about your code'),
-  promptPlaceholder: t('Ask about your code, @ for files, / for commands'),
+  promptPlaceholder: t('Ask about your code, @ for context, / for commands'),
   send: t('Send (Enter)'),
   stop: t('Stop the reply (Esc)'),
   newSession: t('New session'),
@@ -72,6 +88,7 @@ export const texts = {
   open: (path: string) => t('Open {0}', path),
   moreFiles: (count: number) => t('+{0} more', count),
   fewerFiles: t('Show fewer'),
+  filesInside: (count: number) => (count === 1 ? t('1 file') : t('{0} files', count)),
   unsaved: t('unsaved changes are included'),
   selection: (label: string, characters: number) =>
     t('Selection {0} ({1} characters) goes with the next prompt', label, characters),
@@ -87,7 +104,14 @@ export const texts = {
   imageDamaged: (name: string) =>
     t('{0} is damaged or cannot be read, so it is not attached.', name),
   imageCount: (limit: number) => t('At most {0} pictures go with one prompt.', limit),
-  mentions: t('Files to mention'),
+  mentions: t('What to mention'),
+  listed: (count: number) =>
+    count === 1
+      ? t('1 entry; arrows choose, Enter takes it')
+      : t('{0} entries; arrows choose, Enter takes one', count),
+  goesAlong: t('Goes along with the next prompt'),
+  unmention: (label: string) => t('Take {0} off', label),
+  kind: (kind: string) => (Object.hasOwn(KINDS, kind) ? KINDS[kind as keyof typeof KINDS] : kind),
   dropHere: t('Drop pictures or files here'),
   startTitle: t('Which model is to answer?'),
   wayKey: t('Paste an API key'),

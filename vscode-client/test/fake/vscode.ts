@@ -60,9 +60,17 @@ export class ThemeColor {
 }
 export class MarkdownString {
   constructor(
-    readonly value: string,
+    public value = '',
     readonly supportThemeIcons = false,
   ) {}
+  appendMarkdown(text: string): this {
+    this.value += text;
+    return this;
+  }
+  appendCodeblock(code: string): this {
+    this.value += `\n${code}\n`;
+    return this;
+  }
 }
 export class FileDecoration {
   constructor(
@@ -157,12 +165,22 @@ export const quickPick = {
 
 export const env = {
   language: 'en',
-  clipboard: { writeText: vi.fn(async (_text: string) => {}) },
+  clipboard: {
+    writeText: vi.fn(async (_text: string) => {}),
+    readText: vi.fn(async () => ''),
+  },
   openExternal: vi.fn(async (_uri: Uri) => true),
 };
 
+export const shellExecutions = new EventEmitter<unknown>();
+
 export const window = {
   activeTextEditor: undefined as unknown,
+  activeTerminal: undefined as unknown,
+  terminals: [] as unknown[],
+  onDidStartTerminalShellExecution: shellExecutions.event,
+  onDidChangeVisibleTextEditors: new EventEmitter<unknown>().event,
+  createTextEditorDecorationType: vi.fn(() => ({ dispose: () => {} })),
   visibleTextEditors: [] as unknown[],
   tabGroups: { all: [] as unknown[], activeTabGroup: { activeTab: undefined as unknown } },
   onDidChangeActiveTextEditor: new EventEmitter<unknown>().event,
@@ -194,7 +212,14 @@ export const workspace = {
   onDidChangeConfiguration: configurationChanged.event,
   onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
   onDidChangeWorkspaceFolders: new EventEmitter<void>().event,
-  fs: { writeFile: vi.fn(async (_uri: Uri, _bytes: Uint8Array) => {}) },
+  fs: {
+    writeFile: vi.fn(async (_uri: Uri, _bytes: Uint8Array) => {}),
+    stat: vi.fn(async (_uri: Uri): Promise<unknown> => {
+      throw new Error('There is no such file.');
+    }),
+  },
+  getWorkspaceFolder: vi.fn((_uri: Uri): unknown => undefined),
+  openTextDocument: vi.fn(async (_uri: Uri): Promise<unknown> => undefined),
   registerFileSystemProvider: vi.fn(() => new Disposable(() => {})),
   asRelativePath: (uri: Uri): string => uri.path.replace(/^\/ws\//, ''),
   getConfiguration: () => ({
@@ -245,3 +270,83 @@ export class CancellationTokenSource {
   }
   dispose(): void {}
 }
+
+export class Position {
+  constructor(
+    readonly line: number,
+    readonly character: number,
+  ) {}
+  compareTo(other: Position): number {
+    return this.line - other.line || this.character - other.character;
+  }
+}
+export class Range {
+  constructor(
+    readonly start: Position,
+    readonly end: Position,
+  ) {}
+  get isEmpty(): boolean {
+    return this.start.compareTo(this.end) === 0;
+  }
+  contains(other: Position): boolean {
+    return this.start.compareTo(other) <= 0 && other.compareTo(this.end) <= 0;
+  }
+  union(other: Range): Range {
+    const start = this.start.compareTo(other.start) <= 0 ? this.start : other.start;
+    const end = this.end.compareTo(other.end) >= 0 ? this.end : other.end;
+    return new Range(start, end);
+  }
+  intersection(other: Range): Range | undefined {
+    const start = this.start.compareTo(other.start) >= 0 ? this.start : other.start;
+    const end = this.end.compareTo(other.end) <= 0 ? this.end : other.end;
+    return start.compareTo(end) > 0 ? undefined : new Range(start, end);
+  }
+}
+/** A document of the editor, for what reads its lines. */
+export function textDocument(uri: Uri, text: string): unknown {
+  const lines = text.split('\n');
+  return {
+    uri,
+    languageId: 'python',
+    lineCount: lines.length,
+    lineAt: (line: number) => ({
+      range: new Range(new Position(line, 0), new Position(line, lines[line]?.length ?? 0)),
+    }),
+    getText: ({ start, end }: Range) =>
+      lines
+        .slice(start.line, end.line + 1)
+        .map((line, at) => (at === end.line - start.line ? line.slice(0, end.character) : line))
+        .join('\n'),
+  };
+}
+export class CodeActionKind {
+  static readonly QuickFix = new CodeActionKind('quickfix');
+  static readonly Refactor = new CodeActionKind('refactor');
+  private constructor(readonly value: string) {}
+}
+export const CodeActionTriggerKind = { Invoke: 1, Automatic: 2 };
+export class CodeAction {
+  command: unknown;
+  diagnostics: unknown;
+  constructor(
+    readonly title: string,
+    readonly kind: CodeActionKind,
+  ) {}
+}
+export class CodeLens {
+  constructor(
+    readonly range: Range,
+    readonly command: unknown,
+  ) {}
+}
+export const SymbolKind = Object.fromEntries(
+  ['Class', 'Method', 'Constructor', 'Function', 'Interface', 'Struct', 'Enum', 'Namespace']
+    .concat('Module')
+    .map((name, index) => [name, index]),
+);
+export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 };
+export const languages = {
+  getDiagnostics: vi.fn((_uri?: Uri): unknown[] => []),
+  registerCodeActionsProvider: vi.fn(() => new Disposable(() => {})),
+  registerCodeLensProvider: vi.fn(() => new Disposable(() => {})),
+};

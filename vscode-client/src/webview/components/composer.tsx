@@ -2,17 +2,17 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { level, percent, summary } from '../../shared/budget';
-import type { ActiveChip } from '../../shared/messages';
+import { complete, type Mention, mentionAt } from '../../shared/mentions';
+import type { ActiveChip, Completion } from '../../shared/messages';
 import type { Model } from '../../shared/model';
 import { typed } from '../../shared/slash';
 import { droppedUris } from '../attachments';
-import { complete, type Mention, mentionAt } from '../mentions';
 import { isBroken, type Store, type View } from '../store';
 import { texts } from '../texts';
 import { FileChips } from './files';
+import { MentionChips } from './mentionChips';
+import { LIST_ID, MentionList } from './mentionList';
 import { Icon, IconButton } from './parts';
-
-const LIST_ID = 'mentions';
 
 export function Composer({ view, store }: { view: View; store: Store }): JSX.Element {
   const input = useRef<HTMLTextAreaElement>(null);
@@ -58,13 +58,19 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
     setMention(null);
     store.askCompletions(null);
   };
-  const choose = (path: string): void => {
+  const choose = ({ path, expands }: Completion): void => {
     if (mention === null) return;
-    const done = complete(store.view.draft, mention, path);
+    const done = complete(store.view.draft, mention, path, expands);
     caret.current = done.caret;
     store.edit(done.text);
     close();
     input.current?.focus();
+    store.agree(path);
+    const next = expands ? mentionAt(done.text, done.caret) : null;
+    if (next === null) return;
+    setActive(0);
+    setMention(next);
+    store.askCompletions(next.query);
   };
   const send = (): void => {
     recall.reset();
@@ -76,8 +82,8 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
     if (event.isComposing) return;
     const { key } = event;
     // A command that is complete is carried out, not completed.
-    const chosen = completions[active]?.path ?? '';
-    if (open && key === 'Enter' && store.view.draft.trim() === typed(chosen).trim()) {
+    const chosen = completions[active];
+    if (open && key === 'Enter' && store.view.draft.trim() === typed(chosen?.path ?? '').trim()) {
       event.preventDefault();
       send();
     } else if (open && ['ArrowDown', 'ArrowUp', 'Enter', 'Tab', 'Escape'].includes(key)) {
@@ -86,7 +92,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
       if (key === 'ArrowDown') setActive((active + 1) % count);
       else if (key === 'ArrowUp') setActive((active + count - 1) % count);
       else if (key === 'Escape') close();
-      else choose(chosen);
+      else if (chosen !== undefined) choose(chosen);
     } else if (key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();
@@ -105,6 +111,12 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
   return (
     <Drop store={store}>
       {model !== null && <FileChips files={model.files} roots={view.place.roots} store={store} />}
+      <MentionChips
+        // What is being typed is not judged yet.
+        mentions={view.mentioned.filter(({ text }) => text !== `@${mention?.query ?? ''}`)}
+        given={view.given}
+        store={store}
+      />
       {view.selection === null && view.active !== null && (
         <ActiveEditorChip active={view.active} store={store} />
       )}
@@ -139,7 +151,11 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
         </ul>
       )}
       <div class="input-frame">
-        {open && <Mentions view={view} active={active} choose={choose} />}
+        {open && <MentionList items={completions} active={active} choose={choose} />}
+        {/* A text of several lines may be no combobox in HTML: that there is a list is said. */}
+        <div class="visually-hidden" role="status">
+          {open ? texts.listed(completions.length) : ''}
+        </div>
         <textarea
           ref={input}
           data-testid="chat-input"
@@ -163,6 +179,10 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
           onBlur={close}
           onPaste={(event) => {
             const files = [...(event.clipboardData?.files ?? [])];
+            const pasted = event.clipboardData?.getData('text/plain') ?? '';
+            if (files.length === 0 && mayBePath(pasted)) {
+              store.post({ type: 'pasted', text: pasted });
+            }
             if (files.length === 0) return;
             event.preventDefault();
             void store.addImages(files);
@@ -248,51 +268,9 @@ function ActiveEditorChip({ active, store }: { active: ActiveChip; store: Store 
   );
 }
 
-interface MentionsProps {
-  view: View;
-  active: number;
-  choose: (path: string) => void;
-}
-
-function Mentions({ view, active, choose }: MentionsProps): JSX.Element {
-  const list = useRef<HTMLDivElement>(null);
-  const command = view.completions[0]?.path.startsWith('/') === true;
-  useLayoutEffect(() => {
-    list.current?.children[active]?.scrollIntoView({ block: 'nearest' });
-  }, [active]);
-  return (
-    <div
-      class="mentions"
-      id={LIST_ID}
-      role="listbox"
-      aria-label={command ? texts.commands : texts.mentions}
-      ref={list}
-    >
-      {view.completions.map(({ path, detail }, index) => {
-        const slash = path.startsWith('/') ? 0 : path.lastIndexOf('/') + 1;
-        return (
-          <div
-            key={path}
-            id={`${LIST_ID}-${index}`}
-            class={path.startsWith('/') ? 'mention command' : 'mention'}
-            title={detail === '' ? path : `${path}: ${detail}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === active}
-            // Before the input loses the focus, which would close the list.
-            onMouseDown={(event) => {
-              event.preventDefault();
-              choose(path);
-            }}
-          >
-            <span class="mention-name">{path.slice(slash)}</span>
-            {!path.startsWith('/') && <span class="mention-folder">{path.slice(0, slash)}</span>}
-            {detail !== '' && <span class="mention-detail">{detail}</span>}
-          </div>
-        );
-      })}
-    </div>
-  );
+/** One line that could name a file; whether there is one is for the host to say. */
+function mayBePath(text: string): boolean {
+  return text.length < 1_000 && /^(?!https?:)[^\n@"]*[\\/][^\n@"]*$/.test(text.trim());
 }
 
 /** Takes pictures and, from the explorer with Shift held, files. */

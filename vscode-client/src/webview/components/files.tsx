@@ -22,9 +22,13 @@ export function FileChips(props: {
     files.map(({ path }) => path),
     roots,
   );
-  const shown = all ? files : files.slice(0, SHOWN);
+  const { folders, single } = grouped(files);
+  const shown = all ? single : single.slice(0, Math.max(SHOWN - folders.length, 1));
   return (
     <ul class="chips" aria-label={texts.files}>
+      {folders.map(([folder, inside]) => (
+        <FolderChip key={`folder ${folder}`} folder={folder} files={inside} store={store} />
+      ))}
       {shown.map((file) => (
         <FileChip
           key={file.uri || file.path}
@@ -33,14 +37,58 @@ export function FileChips(props: {
           store={store}
         />
       ))}
-      {files.length > SHOWN && (
+      {single.length > Math.max(SHOWN - folders.length, 1) && (
         <li>
           <button type="button" class="chip more" onClick={() => setAll(!all)}>
-            {all ? texts.fewerFiles : texts.moreFiles(files.length - SHOWN)}
+            {all ? texts.fewerFiles : texts.moreFiles(single.length - shown.length)}
           </button>
         </li>
       )}
     </ul>
+  );
+}
+
+/** Files that came with a folder are one entry; one that was pinned by itself stands by itself. */
+function grouped(files: readonly FileInfo[]): {
+  folders: [string, FileInfo[]][];
+  single: FileInfo[];
+} {
+  const folders = new Map<string, FileInfo[]>();
+  const single: FileInfo[] = [];
+  for (const file of files) {
+    // An older server does not say.
+    if (!file.folder || file.pin !== 'none') single.push(file);
+    else folders.set(file.folder, [...(folders.get(file.folder) ?? []), file]);
+  }
+  return { folders: [...folders], single };
+}
+
+function FolderChip(props: {
+  folder: string;
+  files: readonly FileInfo[];
+  store: Store;
+}): JSX.Element {
+  const { folder, files, store } = props;
+  const name = `${folder.replace(/\/$/, '')}/`;
+  const sum = tokens(files.reduce((all, file) => all + file.tokens, 0));
+  return (
+    <li class="chip file folder" data-testid="folder-chip" data-path={folder}>
+      <button
+        type="button"
+        class="chip-name"
+        title={[name, texts.filesInside(files.length), texts.weight(sum)].join(' · ')}
+        onClick={() => store.post({ type: 'openMention', kind: 'folder', text: `@${name}` })}
+      >
+        <Icon name="folder" />
+        <span>{name}</span>
+        <span class="chip-size">{sum}</span>
+      </button>
+      <IconButton
+        icon="close"
+        label={texts.remove(name)}
+        onClick={() => store.post({ type: 'file', verb: 'remove', path: folder })}
+      />
+    </li>
   );
 }
 
