@@ -235,7 +235,7 @@ def measure(house: House) -> dict[str, object]:
         "type: ignore": house.count(r"# type: ignore"),
         "TYPE_CHECKING blocks": house.count(r"^if TYPE_CHECKING:"),
         f"functions over {LONG} lines": len(house.long_functions()),
-        "requirement numbers in code": house.count(r"\bseed \d{3}\b|\bBR-\d+"),
+        "requirement numbers in code": house.count(r"\b[Ss]eeds?\s+\d{3}\b|\bBR-\d+"),
     }
     for name, starts in ENTRIES.items():
         figures[f"longest chain of modules for a {name}"] = house.chain(starts, SESSION)
@@ -289,6 +289,7 @@ def draw(house: House) -> None:
     page.write_text(f"{head}{begin}{drawing(house)}{end}{tail}", encoding="utf-8")
 
 
+KINDS = (".py", ".ts", ".tsx", ".json", ".txt", ".scm")
 SOURCES = ("server/tierline", "vscode-client/src", "vscode-client/package.json")
 
 
@@ -298,7 +299,7 @@ def now() -> House:
         ["git", "ls-files", "-co", "--exclude-standard", "--", *SOURCES],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout.splitlines()  # fmt: skip
-    paths = [ROOT / name for name in listed if name.endswith((".py", ".ts", ".tsx", ".json"))]
+    paths = [ROOT / name for name in listed if name.endswith(KINDS)]
     return House(
         {
             path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -318,7 +319,7 @@ def at(revision: str) -> House:
     files: dict[str, str] = {}
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
         for member in archive:
-            if member.isfile() and member.name.endswith((".py", ".ts", ".tsx", ".json")):
+            if member.isfile() and member.name.endswith(KINDS):
                 content = archive.extractfile(member)
                 files[member.name] = content.read().decode() if content else ""
     return House(files)

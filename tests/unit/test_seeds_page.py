@@ -53,7 +53,7 @@ def test_code_says_its_rules_in_plain_words_and_leaves_numbers_to_the_page() -> 
         for file in sources
         if (
             found := re.search(
-                r"\b[Ss]eeds? \d{3}\b|\bBR-\d+|\b00[0-4]:\d", file.read_text("utf-8")
+                r"\b[Ss]eeds?\s+\d{3}\b|\bBR-\d+|\b00[0-4]:\d", file.read_text("utf-8")
             )
         )
     ]

@@ -142,8 +142,8 @@ def fuse(bm25: Sequence[str], recency: Sequence[str], semantic: Sequence[str] = 
 def search_words(query: str, *, every: bool = False) -> tuple[str, ...]:
     """What of a prompt is worth searching for: its words without stop-words and fillers.
 
-    "continue", "go on", "ok next", "carry on with the next step" and the like leave nothing (seed
-    000, "Stop-Word Pollution"). Each word comes once, or with ``every`` as often as it occurs.
+    "continue", "go on", "ok next", "carry on with the next step" and the like leave nothing. Each
+    word comes once, or with ``every`` as often as it occurs.
     """
     plain = FILLER_PHRASES.sub(" ", query.replace("’", "'"))
     words = re.findall(r"[^\W_](?:[\w.:'/-]*\w)?", plain, re.UNICODE)

@@ -11,6 +11,8 @@ from collections.abc import Collection
 
 from attrs import define, frozen
 
+from tierline import prompts
+
 HEADING = "### STATE"
 FIELDS = ("Goal", "Context", "Resolved", "Technical Anchors")
 
@@ -21,31 +23,14 @@ _FIELD = re.compile(
     r"^[ \t]*(?:[-*][ \t]+)?\**(Goal|Context|Resolved|Technical Anchors)\**[ \t]*:\**[ \t]*(.*)$"
 )
 
-STATE_GUIDELINES = f"""End every reply with a block that records what must not be forgotten:
-{HEADING}
-Goal: [the current task in one sentence]
-Context: [files and classes being edited]
-Resolved: [what is finished in this session]
-Technical Anchors: [ports, addresses, constants, names that matter]
-The newest block is given back to you as the Global Anchor, without those of earlier replies;
-rewrite it whole, keep it short."""
+STATE_GUIDELINES = prompts.read("state")
 """History guidelines: the second layer of the context."""
-RETRIEVAL_GUIDELINES = (
-    "Older messages may be cut or missing: `query_db` reads the table `messages` "
-    "(id, group_id, role, content, status, created_at); newest first with ORDER BY id DESC."
-)
+RETRIEVAL_GUIDELINES = prompts.read("history")
 """Where the model has the tool."""
 
 
-MEMO_GUIDELINES = (
-    "Memos outlive this conversation. Look with `retrieve_memos` before you assume how this "
-    "project does something; write with `save_memo`, with tags, why something is as it is, a "
-    "decision or a trap, and nothing that the code itself shows."
-)
-SCRATCHPAD_GUIDELINES = (
-    "Keep the plan of work that takes several steps in the scratchpad (`manage_scratchpad`), and "
-    "bring it up to date when a step is done or the plan changes."
-)
+MEMO_GUIDELINES = prompts.read("memos")
+SCRATCHPAD_GUIDELINES = prompts.read("scratchpad")
 _BY_TOOL = {
     "query_db": RETRIEVAL_GUIDELINES,
     "save_memo": MEMO_GUIDELINES,
@@ -114,12 +99,8 @@ def anchor(state: str) -> str:
 
 def rebuild_request(window: str) -> str:
     """The prompt by which ``rebuild`` has the model derive a new block."""
-    return (
-        "Read the conversation between the lines of equals signs and write the block that records "
-        "its present state: nothing else, no introduction. Leave out whatever no longer holds.\n"
-        f"Form:\n{HEADING}\n" + "\n".join(f"{name}: ..." for name in FIELDS) + "\n"
-        f"{'=' * 20}\n{window}\n{'=' * 20}"
-    )
+    line = "=" * 20
+    return f"{prompts.read('rebuild')}\n{line}\n{window}\n{line}"
 
 
 @define

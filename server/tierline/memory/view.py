@@ -11,7 +11,6 @@ from tierline.history.groups import groups
 from tierline.history.messages import Message
 from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.metrics import MemoryReport
-from tierline.memory.recall import Recalled
 from tierline.memory.state import Memory
 from tierline.memory.turns import Count, MemoryTurn, look, spoken_only
 
@@ -143,12 +142,3 @@ def _note(name: str, text: str, sources: Sequence[str]) -> Message:
         content=(Text(text),),
         meta={"summary": True, "sources": list(sources)},
     )
-
-
-@frozen
-class RequestMemory:
-    """One request's memory."""
-
-    memory: Memory
-    messages: tuple[Message, ...]
-    recalled: tuple[Recalled, ...] = ()

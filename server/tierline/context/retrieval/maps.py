@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
+from tierline import prompts
 from tierline.context.fences import render_path
 from tierline.context.retrieval.symbol import SourceFile, Symbol, folder_of, module_of
 from tierline.context.showing import shown_name
@@ -24,16 +25,10 @@ CHARACTERS_PER_TOKEN = 3.6
 CENTRAL_NODES = 3
 MAX_TREE_LINES = 60
 _FIRST = ("class", "interface", "trait", "struct", "enum", "type", "function", "module", "macro")
-_ASK = (
-    "This is an overview; bodies are left out. {how} to see the body of anything named here "
-    "before you rely on it."
-)
+_ASK = prompts.read("map")
 ASK_TOOL = "Call request_code_context with a path and a symbol"
 ASK_USER = "Ask the user to add the file (@path)"
-SUGGEST = (
-    "If a file or symbol is needed throughout this work, end your reply with a line "
-    "`Suggested pins: path, path#symbol`; the user decides."
-)
+SUGGEST = prompts.read("suggest_pins")
 
 
 @frozen

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
+from tierline import prompts
 from tierline.context.fences import fence, parse_fenced, render_file
 from tierline.context.items import Item
 from tierline.context.showing import shown_name
@@ -20,11 +21,7 @@ from tierline.context.text import sha256
 from tierline.context.tiers import delta
 from tierline.context.tiers.base import Kind
 
-RULES = (
-    "Files and other texts below stand as they were when they were first shown. A later message "
-    "may begin with updates: a diff against the version that its hash names, or the whole new "
-    "text. The latest update of a file is what the file says now."
-)
+RULES = prompts.read("updates")
 """What the model is told once, in the head, where updates are used."""
 
 _HASH = 8
