@@ -876,12 +876,18 @@ export interface CommandResult {
   title: string;
   text: string;
   document: boolean;
+  /** The prompt that the line stands for: the client sends it as if it had been typed, with what goes along; nothing else is to be shown. Empty for all other commands. */
+  prompt: string;
 }
 
 /** One command of the chat. */
 export interface CommandInfo {
   usage: string;
   doc: string;
+  /** The file of a command of one's own; empty for those that are built in. */
+  source: string;
+  /** It stands for a prompt. */
+  prompt: boolean;
 }
 
 /** All of them. */

@@ -943,8 +943,13 @@ describe('commands and notes', () => {
       }),
       'tierline/chat/command': (params: { text: string }) =>
         params.text === '/context show'
-          ? { title: 'Exact context', text: '# all', document: true }
-          : { title: 'T', text: `said ${params.text}`, document: false },
+          ? { title: 'Exact context', text: '# all', document: true, prompt: '' }
+          : {
+              title: 'T',
+              text: `said ${params.text}`,
+              document: false,
+              prompt: params.text === '/explain' ? 'Explain this.' : '',
+            },
     });
     await server.connect();
     documents = { show: vi.fn(async () => {}), refresh: vi.fn() };
@@ -1006,11 +1011,14 @@ describe('commands and notes', () => {
     expect(documents.refresh).toHaveBeenCalledWith('STATE.md');
   });
 
-  it('says short answers and opens long ones', async () => {
-    expect(await slash.run('/context window 2')).toBe('said /context window 2');
-    expect(await slash.run('/context show')).toBe('');
+  it('says short answers, opens long ones and sends what stands for a prompt', async () => {
+    const send = vi.fn(async () => undefined);
+    expect(await slash.run('/explain', send)).toBe('');
+    expect(send).toHaveBeenCalledExactlyOnceWith('Explain this.');
+    expect(await slash.run('/context window 2', send)).toBe('said /context window 2');
+    expect(await slash.run('/context show', send)).toBe('');
     expect(documents.show).toHaveBeenCalledWith('Exact context.md', expect.any(Function));
-    expect(await slash.run('/undo')).toBe('');
+    expect(await slash.run('/undo', send)).toBe('');
     expect(offer).toHaveBeenCalledWith('said /undo');
     expect((await slash.complete('con')).map((one) => one.path)).toEqual(['/context window <N>']);
     expect(server.count('tierline/chat/commands')).toBe(1);

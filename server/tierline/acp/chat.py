@@ -134,12 +134,14 @@ class AcpChat:
                 f"Nothing was sent. {' '.join(content.problems)}",
                 "Take it away, then send again.",
             )
-        if (command := await self._command(content)) is not None:
+        command = await self._command(content)
+        if command is not None and not command.prompt:
             self._say(command.text or command.title)
             await self._outgoing.join()
             return schema.PromptResponse(stop_reason="end_turn")
         await self._attach(content.files)
-        sent = await self._sent(p.ChatSendParams(content.text, images=content.images))
+        text = command.prompt if command is not None else content.text
+        sent = await self._sent(p.ChatSendParams(text, images=content.images))
         for notice in sent.notices:
             self._say(_quote(notice))
         self._running = sent.turn_id

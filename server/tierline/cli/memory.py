@@ -283,8 +283,10 @@ async def _answer(
         return
     if line.startswith("/"):
         result = await slash.run(session, p.CommandParams(line))
-        out.print(result.text)
-        return
+        if not result.prompt:
+            out.print(result.text)
+            return
+        line = result.prompt
     try:
         sent = await session.turns.send(p.ChatSendParams(text=line))
     except TierlineError as error:

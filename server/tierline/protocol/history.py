@@ -280,6 +280,9 @@ class CommandResult:
     title: str
     text: str
     document: bool = False
+    prompt: str = ""
+    """The prompt that the line stands for: the client sends it as if it had been typed, with what
+    goes along; nothing else is to be shown. Empty for all other commands."""
 
 
 @define
@@ -288,6 +291,10 @@ class CommandInfo:
 
     usage: str
     doc: str
+    source: str = ""
+    """The file of a command of one's own; empty for those that are built in."""
+    prompt: bool = False
+    """It stands for a prompt."""
 
 
 @define

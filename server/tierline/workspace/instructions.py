@@ -115,7 +115,10 @@ def find(loader: Loader, files: Iterable[str]) -> list[Instruction]:
 def find_own(folder: Path) -> list[Instruction]:
     """The user's own, in Tierline's configuration folder. Blocking."""
     found = []
-    for name in (*_USERS, *(f"instructions/{n}" for n in _names(folder / "instructions", ".md"))):
+    for name in (
+        *_USERS,
+        *(f"instructions/{n}" for n in names_below(folder / "instructions", ".md")),
+    ):
         path = folder / name
         try:
             text = normalise(disk.read_text(disk.resolved(path), 4 * MOST_CHARACTERS))
@@ -146,7 +149,7 @@ def _candidates(
         if os.path.isfile(os.path.join(root, name)):
             yield name, kind, ""
     for folder, ending, kind in _FOLDERS:
-        for name in _names(Path(root, folder), ending):
+        for name in names_below(Path(root, folder), ending):
             yield f"{folder}/{name}", kind, ""
     inside = [file[len(prefix) :] for file in files if file.startswith(prefix)]
     for folder in islice(_above(inside), _MOST_FOLDERS):
@@ -166,7 +169,7 @@ def _above(files: Sequence[str]) -> list[str]:
     return sorted(found, key=lambda folder: (folder.count("/"), folder))
 
 
-def _names(folder: Path, ending: str, depth: int = 3) -> list[str]:
+def names_below(folder: Path, ending: str, depth: int = 3) -> list[str]:
     """Names of files below a folder that end so. Links are not followed."""
     found: list[str] = []
     try:
@@ -176,7 +179,7 @@ def _names(folder: Path, ending: str, depth: int = 3) -> list[str]:
         return []
     for entry in entries:
         if entry.is_dir(follow_symlinks=False) and depth:
-            inside = _names(Path(entry.path), ending, depth - 1)
+            inside = names_below(Path(entry.path), ending, depth - 1)
             found += [f"{entry.name}/{name}" for name in inside]
         elif entry.is_file(follow_symlinks=False) and entry.name.endswith(ending):
             found.append(entry.name)

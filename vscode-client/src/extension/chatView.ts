@@ -335,7 +335,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private async command(ticket: number, line: string): Promise<void> {
     try {
       await this.session.server.whenReady();
-      const text = await this.slash.run(line);
+      const text = await this.slash.run(line, (prompt) =>
+        this.send({ type: 'send', ticket, text: prompt, images: [] }),
+      );
       this.post({ type: 'commandDone', ticket, text });
     } catch (error) {
       const { code, message: text, advice } = describeError(error);

@@ -19,14 +19,21 @@ export class SlashCommands {
     private readonly documents: VirtualDocuments,
   ) {}
 
-  /** Carry out a line. Returns what to say in the chat; empty if it was shown elsewhere. */
-  async run(line: string): Promise<string> {
+  /**
+   * Carry out a line. Returns what to say in the chat; empty if it was shown elsewhere. A command
+   * that stands for a prompt is sent with `send`.
+   */
+  async run(line: string, send: (prompt: string) => Promise<void>): Promise<string> {
     const words = line.trim().toLowerCase().split(/\s+/).join(' ');
     if (words === '/session scratchpad') {
       await this.notes.openScratchpad();
       return '';
     }
     const result = await this.session.server.request('tierline/chat/command', { text: line });
+    if (result.prompt !== '') {
+      await send(result.prompt);
+      return '';
+    }
     if (/^\/undo\b/.test(words)) {
       // The offers to bring the turn back or rebuild STATE must not hold up the chat.
       void this.sessions.offerAfterUndo(result.text);

@@ -18,6 +18,7 @@ from tierline.errors import TierlineError
 from tierline.history.selection import SLIDE_SHARE, Strategy
 from tierline.session.slash import context as slash_context
 from tierline.session.slash import memory as slash_memory
+from tierline.session.slash import prompts as slash_prompts
 from tierline.session.slash import urls as slash_urls
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ async def run(session: Session, params: p.CommandParams) -> p.CommandResult:
         head = command.words.split()
         if [w.lower() for w in words[: len(head)]] == head:
             return await command.run(session, _after(text, len(head)))
+    if words and (own := await slash_prompts.run(session, words[0], _after(text, 1))):
+        return own
     near = [c.usage for c in COMMANDS if words and c.words.split()[0] == words[0].lower()]
     raise TierlineError(
         "invalid_params",
@@ -65,17 +68,30 @@ async def run(session: Session, params: p.CommandParams) -> p.CommandResult:
     )
 
 
-async def listed(_session: Session, _params: p.NoParams) -> p.CommandListResult:
-    """Every command, for completion."""
-    return p.CommandListResult([p.CommandInfo(c.usage, c.doc) for c in COMMANDS])
+async def listed(session: Session, _params: p.NoParams) -> p.CommandListResult:
+    """Every command, for completion; the user's own and the project's behind those built in."""
+    known = {c.words for c in COMMANDS}
+    own = [
+        p.CommandInfo(f"/{one.name} {one.hint}".rstrip(), one.description, one.source, True)
+        for one in await slash_prompts.files(session)
+        if one.name not in known
+    ]
+    built_in = [p.CommandInfo(c.usage, c.doc, prompt=c.run in ASKS) for c in COMMANDS]
+    return p.CommandListResult([*built_in, *own])
 
 
 # --- commands ------------------------------------------------------------------------------------
 
 
-async def _help(_session: Session, _rest: str) -> p.CommandResult:
-    lines = [f"- `{c.usage}` – {c.doc}" for c in COMMANDS]
-    return _document("Commands", ["# Commands", "", *lines])
+async def _help(session: Session, rest: str) -> p.CommandResult:
+    known = (await listed(session, p.NoParams())).commands
+    wanted = rest.lower().split()
+    lines = [
+        f"- `{c.usage}` – {c.doc}{f' ({c.source})' if c.source else ''}"
+        for c in known
+        if all(word in f"{c.usage} {c.doc}".lower() for word in wanted)
+    ]
+    return _document("Commands", ["# Commands", "", *(lines or ["None fits these words."])])
 
 
 async def _import(session: Session, _rest: str) -> p.CommandResult:
@@ -152,20 +168,22 @@ async def _list(session: Session, rest: str) -> p.CommandResult:
     turns = (await session.history.turns(p.GroupListParams(limit, hidden=True))).groups
     if not turns:
         return p.CommandResult("Turns", "There are no turns yet.")
+    total = len((await session.history.turns(p.GroupListParams(0, hidden=True))).groups)
     rows = [
-        f"| `{t.group_id}` | {_cell(t.prompt)} | {t.messages} | {_tokens(t.tokens)} | {t.hidden} |"
-        for t in turns
+        f"| {number} | `{t.group_id}` | {_cell(t.prompt)} | {t.messages} | {_tokens(t.tokens)} "
+        f"| {t.hidden} |"
+        for number, t in enumerate(turns, total - len(turns) + 1)
     ]
     head = [
-        "| turn | prompt | messages | tokens | hidden by |",
-        "| --- | --- | ---: | ---: | --- |",
+        "| number | turn | prompt | messages | tokens | hidden by |",
+        "| ---: | --- | --- | ---: | ---: | --- |",
     ]
     return _document("Turns", ["# Turns", "", *head, *rows])
 
 
 async def _show_turn(session: Session, rest: str) -> p.CommandResult:
     if not rest:
-        raise _usage("/message show <GID>")
+        raise _usage("/message show <turn>")
     group = await _group(session, rest, hidden=True)
     found = await session.history.show(p.GroupParams(group))
     return p.CommandResult(f"Turn {group}", found.text, document=True)
@@ -173,7 +191,7 @@ async def _show_turn(session: Session, rest: str) -> p.CommandResult:
 
 async def _remove(session: Session, rest: str) -> p.CommandResult:
     if not rest:
-        raise _usage("/message remove <GID>")
+        raise _usage("/message remove <turn>")
     await session.history.remove(p.GroupParams(await _group(session, rest, hidden=True)))
     return p.CommandResult("Remove", "The turn is removed.")
 
@@ -248,9 +266,19 @@ async def _query(session: Session, rest: str) -> p.CommandResult:
     return _document("Query", [*head, *rows, *more])
 
 
+ASKS = (
+    slash_prompts.explain,
+    slash_prompts.fix,
+    slash_prompts.tests,
+    slash_prompts.document,
+)
 COMMANDS: tuple[Command, ...] = (
+    Command("explain", "[what]", "Explain the selected code, or what you name.", ASKS[0]),
+    Command("fix", "[what]", "Fix the problems in it.", ASKS[1]),
+    Command("tests", "[what]", "Write tests for it.", ASKS[2]),
+    Command("document", "[what]", "Write documentation comments for it.", ASKS[3]),
     Command("import", "", "Take over the sessions of a .tierline that is not used.", _import),
-    Command("undo", "[GID]", "Take back the last turn, or all turns after one.", _undo),
+    Command("undo", "[turn]", "Take back the last turn, or all turns after one.", _undo),
     Command("context", "", "Show how large the next request is, by section.", slash_context.budget),
     Command("budget", "", "The same as /context.", slash_context.budget),
     Command("tiers", "", "Show the next request's tiers, and what is cached.", slash_context.tiers),
@@ -271,11 +299,11 @@ COMMANDS: tuple[Command, ...] = (
     Command("context window", "<N>", "Send only the last N turns; 0 for all.", _window),
     Command("context rebuild", "", "Derive STATE anew from the window.", _rebuild),
     Command("context state", "", "Show STATE as it is.", _state),
-    Command("context drop", "<GID>", "Hide a turn; it can come back.", _drop),
-    Command("context restore", "[GID]", "Bring a hidden turn back.", _restore),
+    Command("context drop", "<turn>", "Hide a turn; it can come back.", _drop),
+    Command("context restore", "[turn]", "Bring a hidden turn back.", _restore),
     Command("message list", "[N]", "List the last N turns with their tokens.", _list),
-    Command("message show", "<GID>", "Show everything that belongs to a turn.", _show_turn),
-    Command("message remove", "<GID>", "Remove a turn for good.", _remove),
+    Command("message show", "<turn>", "Show everything that belongs to a turn.", _show_turn),
+    Command("message remove", "<turn>", "Remove a turn for good.", _remove),
     Command("messages", "[list|show|remove …]", "The same as /message.", _list),
     Command(
         "session scratchpad", "[append|set <text>]", "Show or change the scratchpad.", _scratchpad
@@ -305,7 +333,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("url remove", "<address>", "Take a page out of the context.", slash_urls.remove),
     Command("url", "<address>", "Read a web page into the context.", slash_urls.add),
     Command("query", "<SELECT …>", "Read the history with SQL.", _query),
-    Command("help", "", "List the commands.", _help),
+    Command("help", "[words]", "List the commands, or those that fit words.", _help),
 )
 
 
@@ -313,13 +341,22 @@ COMMANDS: tuple[Command, ...] = (
 
 
 async def _group(session: Session, given: str, *, hidden: bool = False) -> str:
-    """A turn by its id, or by a part of it that no other turn's id has."""
+    """A turn by its number, as the list counts, by its id, or by a part of the id that no other
+    turn's has.
+    """
     if not given:
         raise TierlineError(
-            "invalid_params", "Which turn?", "Give its id; /message list shows the ids."
+            "invalid_params", "Which turn?", "Give its number; /message list shows them."
         )
     turns = (await session.history.turns(p.GroupListParams(0, hidden=hidden))).groups
     ids = [t.group_id for t in turns]
+    everything = (await session.history.turns(p.GroupListParams(0, hidden=True))).groups
+    place = given.removeprefix("#")
+    if place.isdecimal() and 0 < int(place) <= len(everything):
+        numbered = everything[int(place) - 1].group_id
+        if numbered in ids:
+            return numbered
+        raise TierlineError("not_found", f"Turn {place} is hidden.", "/context restore, first.")
     found = [given] if given in ids else [i for i in ids if given in i]
     if len(found) == 1:
         return found[0]
@@ -328,7 +365,7 @@ async def _group(session: Session, given: str, *, hidden: bool = False) -> str:
         f"{len(found) or 'No'} turns have {given} in their id."
         if len(found) != 1 and found
         else f"There is no turn {given}.",
-        "/message list shows the ids.",
+        "/message list shows the turns.",
     )
 
 
