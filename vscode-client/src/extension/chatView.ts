@@ -336,7 +336,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     try {
       await this.session.server.whenReady();
       const text = await this.slash.run(line, (prompt) =>
-        this.send({ type: 'send', ticket, text: prompt, images: [] }),
+        this.send({ type: 'send', ticket, text: prompt, images: [], agreed: [] }),
       );
       this.post({ type: 'commandDone', ticket, text });
     } catch (error) {
