@@ -28,6 +28,11 @@ _POSITIVE: Any = validators.gt(0)
 _NOT_NEGATIVE: Any = validators.ge(0)
 
 
+def _up_to(most: float) -> Any:
+    """Arguments of a field: above nought, at most this."""
+    return {"validator": [_POSITIVE, validators.le(most)], "metadata": {"most": most}}
+
+
 @frozen
 class ProviderConfig:
     """Which language model answers. Never taken from the workspace's own file: a repository must
@@ -72,7 +77,7 @@ class ContextConfig:
     """Longest reply, in tokens; 0 takes a quarter of the window or 8192, whichever is less."""
     default_window: int = field(default=32000, validator=_POSITIVE)
     """Window assumed for a model that the table does not know, in tokens."""
-    shed_at_percent: float = field(default=90.0, validator=[_POSITIVE, validators.le(100)])
+    shed_at_percent: float = field(default=90.0, **_up_to(100))
     """Files leave the request when its estimate exceeds this share of the window."""
     max_file_bytes: int = field(default=5_000_000, validator=_POSITIVE)
     """Larger files are refused."""
@@ -154,7 +159,7 @@ class MemoryConfig:
     """Summaries older than this may be compressed further."""
     working_minutes: float = field(default=5.0, validator=_NOT_NEGATIVE)
     """Turns older than this may be compressed."""
-    trigger_percent: float = field(default=80.0, validator=[_POSITIVE, validators.le(100)])
+    trigger_percent: float = field(default=80.0, **_up_to(100))
     """Compression begins above this share of a budget."""
     embeddings: Literal["auto", "off"] = "auto"
     """Rank by meaning as well, with a model on this machine, if one is installed; nothing is sent
@@ -195,7 +200,7 @@ class ToolsConfig:
     enabled: Literal["auto", "on", "off"] = "auto"
     """Offer tools to the model; auto: to every model but the embedded one, which is too small to
     use them well."""
-    max_rounds: int = field(default=25, validator=_POSITIVE)
+    max_rounds: int = field(default=25, **_up_to(500))
     """Requests that one prompt may lead to; then the turn ends, and you may let it go on."""
     edits: Literal["ask", "apply"] = "ask"
     """Proposed edits wait for you to accept them, or are applied at once (undo works as usual)."""

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bundle } from '../l10n.mjs';
 import { page } from '../readme.mjs';
-import { SERVER_SETTINGS } from '../src/extension/settings';
+import { SERVER_SETTINGS } from '../src/extension/serverSettings';
 
 const root = path.join(import.meta.dirname, '..');
 const read = (name: string): string => readFileSync(path.join(root, name), 'utf8');

@@ -22,10 +22,13 @@ from typing import Any
 import attrs
 
 from tierline import config, protocol
+from tierline.lsp import manifest
 from tierline.protocol import camel
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPESCRIPT = ROOT / "vscode-client" / "src" / "protocol.ts"
+PACKAGE = ROOT / "vscode-client" / "package.json"
+SETTINGS = ROOT / "vscode-client" / "src" / "extension" / "serverSettings.ts"
 MARKDOWN = ROOT / "docs" / "protocol.md"
 CONFIGURATION = ROOT / "docs" / "configuration.md"
 
@@ -326,6 +329,8 @@ def main(arguments: list[str]) -> int:
         (TYPESCRIPT, typescript()),
         (MARKDOWN, markdown()),
         (CONFIGURATION, configuration()),
+        (SETTINGS, manifest.typescript()),
+        (PACKAGE, manifest.manifest(PACKAGE.read_text(encoding="utf-8"))),
     )
     for path, text in generated:
         if "--check" in arguments:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import typing
 from pathlib import Path
 from typing import Any
 
 import attrs
+import pytest
 
 from tierline import config
+from tierline.lsp.manifest import SHOWN, manifest
 
 CLIENT = Path(__file__).resolve().parents[3] / "vscode-client"
 LEFT_OUT = {
@@ -34,14 +35,7 @@ LEFT_OUT = {
 
 def mapped() -> dict[str, str]:
     """Server setting -> VS Code setting."""
-    source = (CLIENT / "src" / "extension" / "settings.ts").read_text("utf-8")
-    table = source.partition("SERVER_SETTINGS")[2].partition("};")[0]
-    rows = re.findall(r"(\w+): \['(\w+)', '(\w+)'\]", table)
-    return {f"{section}.{snake(name)}": f"tierline.{ours}" for ours, section, name in rows}
-
-
-def snake(name: str) -> str:
-    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
+    return {setting: f"tierline.{ours}" for ours, setting in SHOWN.items()}
 
 
 def declared() -> dict[str, dict[str, Any]]:
@@ -62,6 +56,11 @@ def test_every_setting_is_shown_or_left_out_for_a_reason() -> None:
     assert shown - known == set(), "settings that the server does not know"
     assert known - shown == set(LEFT_OUT), "declare it in package.json, or say why not"
     assert not shown & set(LEFT_OUT)
+
+
+def test_a_setting_without_texts_is_asked_for_by_name() -> None:
+    with pytest.raises(LookupError, match=r"tierline\.provider:"):
+        manifest('{"contributes": {"configuration": []}}')
 
 
 def test_defaults_and_values_are_the_same() -> None:

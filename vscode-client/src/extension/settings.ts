@@ -4,54 +4,7 @@ import * as vscode from 'vscode';
 import { contributes } from '../../package.json';
 import { t } from '../shared/l10n';
 import * as notify from './notify';
-
-/** Editor setting → section and name in the server's settings tree. */
-export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>> = {
-  provider: ['provider', 'name'],
-  model: ['provider', 'model'],
-  effort: ['provider', 'effort'],
-  baseUrl: ['provider', 'baseUrl'],
-  api: ['provider', 'api'],
-  localModelPath: ['provider', 'localModelPath'],
-  useLocalServer: ['provider', 'useLocalServer'],
-  firstByteSeconds: ['provider', 'firstByteSeconds'],
-  stallSeconds: ['provider', 'stallSeconds'],
-  maxRetries: ['provider', 'maxRetries'],
-  contextMode: ['context', 'mode'],
-  maxInputTokens: ['context', 'maxInputTokens'],
-  maxOutputTokens: ['context', 'maxOutputTokens'],
-  defaultWindow: ['context', 'defaultWindow'],
-  shedAtPercent: ['context', 'shedAtPercent'],
-  maxFileTokens: ['context', 'maxFileTokens'],
-  pastedLinks: ['context', 'pastedLinks'],
-  stabilityPolicy: ['cache', 'policy'],
-  cacheTtl: ['cache', 'ttl'],
-  cacheKeepAlive: ['cache', 'keepAlive'],
-  tools: ['tools', 'enabled'],
-  edits: ['tools', 'edits'],
-  saveEdits: ['tools', 'saveEdits'],
-  commands: ['tools', 'commands'],
-  mcpServers: ['tools', 'mcpServers'],
-  commandSeconds: ['tools', 'commandSeconds'],
-  maxRounds: ['tools', 'maxRounds'],
-  compaction: ['compaction', 'enabled'],
-  compactionTriggerTokens: ['compaction', 'compactionTriggerTokens'],
-  verbatimWindowTokens: ['compaction', 'verbatimWindowTokens'],
-  summaryBudgetTokens: ['compaction', 'summaryBudgetTokens'],
-  minVerbatimExchanges: ['compaction', 'minVerbatimExchanges'],
-  topicDetector: ['compaction', 'detector'],
-  summariser: ['compaction', 'summariser'],
-  compactionModel: ['compaction', 'model'],
-  historyStrategy: ['history', 'strategy'],
-  historyWindow: ['history', 'window'],
-  stateAnchor: ['history', 'stateAnchor'],
-  restoreSession: ['history', 'restore'],
-  embeddings: ['memory', 'embeddings'],
-  injectMemos: ['memory', 'injectMemos'],
-  redactPersisted: ['privacy', 'redactPersisted'],
-  symbolIndex: ['symbols', 'enabled'],
-  codeLenses: ['symbols', 'lenses'],
-};
+import { SERVER_SETTINGS } from './serverSettings';
 
 export type ServerSettings = Record<string, Record<string, unknown>>;
 
