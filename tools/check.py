@@ -69,6 +69,7 @@ def stages() -> list[Stage]:
         check("unused code", [PYTHON, "tools/unused.py"]),
         check("documentation", ["make", "docs"], group="slow"),
         check("dependency audit", [PYTHON, "tools/audit.py", "--where-offered"], group="slow"),
+        check("extension package", ["make", "package"], group="e2e"),
         Stage("client units", ["npm", "run", "--silent", "test"], "vitest", cwd=CLIENT),
         Stage("python tests", pytest("-n", "2", "-m", "not model", *quick), "pytest"),
         # Neighbours share fixtures, and whoever is done first takes over from the other.
@@ -83,7 +84,6 @@ def stages() -> list[Stage]:
             "real servers", pytest("-n", "2", "--dist", "loadfile", "tests/real"), "pytest", "slow"
         ),
         Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
-        Stage("extension package", ["make", "package"], group="e2e"),
         Stage("VS Code", pytest("tests/e2e"), "pytest", "e2e"),
         Stage("other editors", pytest("tests/editors"), "pytest", "e2e"),
     ]

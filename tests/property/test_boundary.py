@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierline.context.files import tidy_key
+from tierline.context.files import normalized_key
 from tierline.workspace.flavour import POSIX, WINDOWS
 from tierline.workspace.loader import Loaded, Loader
 from tierline.workspace.mentions import mentions
@@ -72,9 +72,9 @@ def test_pure_path_logic_never_leaves_the_root(reference: str, windows: bool) ->
 
 @given(references)
 def test_tidy_keys_are_relative_and_stable(reference: str) -> None:
-    key = tidy_key(reference)
+    key = normalized_key(reference)
     if key is not None:
-        assert tidy_key(key) == key
+        assert normalized_key(key) == key
         assert not key.startswith("/")
         assert ".." not in key.split("/")
 

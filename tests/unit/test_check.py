@@ -46,5 +46,5 @@ def test_only_checks_that_count_no_tests_run_beside_others() -> None:
     assert len(beside) >= 8
     assert {s.kind for s in beside} == {"check"}
     names = [s.name for s in stages()]
-    assert names.index("extension package") + 1 == names.index("VS Code")
+    assert names.index("extension package") < names.index("VS Code"), "which installs it"
     assert len(set(names)) == len(names)

@@ -67,7 +67,7 @@ class FileEntry:
         return self.content.facts
 
 
-def tidy_key(path: str) -> str | None:
+def normalized_key(path: str) -> str | None:
     """A key from a loosely written relative path; None if it climbs out or names nothing.
 
     Backslashes become slashes, outer slashes and ``.`` go, ``a/../b`` becomes ``b``. Only
@@ -117,7 +117,7 @@ def from_record(record: Any) -> FileEntry | None:
     """The entry of a record, still without text; None if the record makes no sense."""
     if not isinstance(record, Mapping) or not isinstance(record.get("key"), str):
         return None
-    key = tidy_key(record["key"])
+    key = normalized_key(record["key"])
     if key is None:
         return None
     try:

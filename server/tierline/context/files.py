@@ -16,7 +16,7 @@ from tierline.context.fileentry import (
     FileState,
     from_record,
     merge,
-    tidy_key,
+    normalized_key,
     to_record,
 )
 from tierline.context.filerender import Counts, Rendered, Renderings
@@ -24,7 +24,7 @@ from tierline.context.filetext import FileText, file_text
 from tierline.context.items import Item, Pin, Section
 from tierline.context.refusals import Reason, Refusal, refuse
 
-__all__ = ["KEY_PREFIX", "Counts", "FileContext", "FileEntry", "FileState", "tidy_key"]
+__all__ = ["KEY_PREFIX", "Counts", "FileContext", "FileEntry", "FileState", "normalized_key"]
 
 KEY_PREFIX = "file:"
 """Item keys of files: ``file:`` and the path."""
@@ -68,7 +68,7 @@ class FileContext:
 
     def get(self, path: str) -> FileEntry | None:
         """The entry of a key, an alias, or a loosely written form of either."""
-        for name in dict.fromkeys((path, tidy_key(path) or path)):
+        for name in dict.fromkeys((path, normalized_key(path) or path)):
             if name in self._entries:
                 return self._entries[name]
             for entry in self._entries.values():

@@ -77,7 +77,7 @@ class Outline:
     rules: tuple[str, ...] = ()
     """Standing rules from messages too long to keep; they go into the text whatever the case."""
     boundary: TopicBoundary = SAFE_BOUNDARY
-    over: bool = False
+    finished: bool = False
     """What is replaced ends with a task that is over, for what follows begins another."""
 
     def text(self, summary: str) -> str:
@@ -143,7 +143,7 @@ def outline(
         budget_tokens=budget,
         rules=rules,
         boundary=boundary,
-        over=case is Case.TRUNCATE or _begins_another(turns[cut:]),
+        finished=case is Case.TRUNCATE or _begins_another(turns[cut:]),
     )
 
 

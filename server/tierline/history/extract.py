@@ -74,17 +74,17 @@ class Digest:
         return tuple(line.text for line in self.lines if line.kind is kind)
 
 
-def digest(messages: Sequence[Message], *, over: bool = False) -> Digest:
+def digest(messages: Sequence[Message], *, finished: bool = False) -> Digest:
     """Look through messages in order. An earlier summary among them (``meta["summary"]``) gives its
     lines back under their headings, so that what was kept once can be kept again.
 
-    ``over``: the messages are those of a task that is over. What was asked and answered is then not
-    open, whether or not anybody said that it is done.
+    ``finished``: the messages are those of a task that is over. What was asked and answered is
+    then not open, whether or not anybody said that it is done.
     """
     found = _Finder()
     for place, message in enumerate(messages):
         found.take(place, message)
-    return found.result(len(messages), over=over)
+    return found.result(len(messages), finished=finished)
 
 
 def extractive_summary(
@@ -92,12 +92,12 @@ def extractive_summary(
     *,
     budget_tokens: int,
     count: Callable[[str], int],
-    over: bool = False,
+    finished: bool = False,
 ) -> str:
     """A summary within ``budget_tokens`` as ``count`` counts them; empty if nothing fits or there
-    is nothing to say. ``over`` as for ``digest``.
+    is nothing to say. ``finished`` as for ``digest``.
     """
-    return render(digest(messages, over=over), budget_tokens=budget_tokens, count=count)
+    return render(digest(messages, finished=finished), budget_tokens=budget_tokens, count=count)
 
 
 def render(found: Digest, *, budget_tokens: int, count: Callable[[str], int]) -> str:
@@ -399,13 +399,13 @@ class _Finder:
                 else:
                     self._add(kind, plain, place)
 
-    def result(self, length: int, *, over: bool) -> Digest:
+    def result(self, length: int, *, finished: bool) -> Digest:
         for asked in self.questions:
-            if over:
+            if finished:
                 self._asked(asked)
             else:
                 self._add(LineKind.OPEN, asked.text, asked.place)
-        if over:
+        if finished:
             self._abandon()
         if self.task is not None:
             self._add(LineKind.OPEN, self.task.text, self.task.place)

@@ -292,7 +292,7 @@ class Memory:
             messages = [_as_message(before), *new]
         budget = max(_SHORTEST_SUMMARY, min(SUMMARY_TOKENS, original // _SHARE))
         budget = min(budget, max(original // 2, _LEAST_SUMMARY))
-        found = digest(messages, over=level is Level.SESSION)
+        found = digest(messages, finished=level is Level.SESSION)
         said = tuple(
             line for line in found.lines if line.kind is not LineKind.RULE
         )  # permanent has it

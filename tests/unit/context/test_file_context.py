@@ -9,7 +9,7 @@ import pytest
 from filelists import Words, add, sent, text_of
 from tierline.context import fences
 from tierline.context.fences import parse_fenced, render_file
-from tierline.context.files import FileContext, FileEntry, FileState, tidy_key
+from tierline.context.files import FileContext, FileEntry, FileState, normalized_key
 from tierline.context.filetext import FileText, file_text
 from tierline.context.items import Pin, Section
 from tierline.context.refusals import Reason, Refusal, refuse
@@ -91,7 +91,7 @@ def test_tokens_by_file_add_up_and_count_what_is_sent() -> None:
 )
 def test_keys_are_normalised_by_components(written: str, key: str | None) -> None:
     """Seed 004, "Path Normalization", except that only a whole component ``..`` climbs (BR-116)."""
-    assert tidy_key(written) == key
+    assert normalized_key(written) == key
 
 
 # --- entries -------------------------------------------------------------------------------------

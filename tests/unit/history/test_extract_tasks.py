@@ -19,7 +19,7 @@ LOGIN = (
 
 
 def summary(*parts: str | tuple[HistoryRole, str], over: bool = True) -> str:
-    return extractive_summary(talk(*parts), budget_tokens=10_000, count=len, over=over)
+    return extractive_summary(talk(*parts), budget_tokens=10_000, count=len, finished=over)
 
 
 # --- questions -----------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_compaction_knows_that_a_task_is_over_by_the_next_prompt() -> None:
         ]
         settings = CompactionSettings(verbatim_window_tokens=60, min_verbatim_exchanges=1)
         made = outline(said, settings, lambda ms: sum(len(str(m.content)) for m in ms) // 4)
-        assert made.zone and made.over is over
+        assert made.zone and made.finished is over
 
 
 # --- rules ---------------------------------------------------------------------------------------

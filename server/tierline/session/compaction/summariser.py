@@ -93,7 +93,7 @@ class Summariser:
             outline.zone,
             budget_tokens=outline.budget_tokens,
             count=self.count,
-            over=outline.over,
+            finished=outline.finished,
         )
         if not text:
             raise SummaryProblem("empty", "There was nothing to extract a summary from.")

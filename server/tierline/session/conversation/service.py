@@ -132,7 +132,7 @@ class Conversation:
         }
         # Reflections that could not be written yet are in memory, like messages.
         for message_id, found in of_messages(turns, with_events(now.usages, self._unsaved)).items():
-            turncost.give(shown[message_id], found)
+            turncost.show_usage(shown[message_id], found)
         return shown
 
     def unanswered(self, text: str) -> Message | None:

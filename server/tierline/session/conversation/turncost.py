@@ -18,13 +18,13 @@ def finished(
     """The end of a turn with what it took, by the same figures that its reflection keeps."""
     found = turn_usage({"requests": requests})
     if message is not None:
-        give(message, found)
+        show_usage(message, found)
     return p.TurnFinished(
         turn_id, outcome, message=message, usage=total(found), last=last(found), cache=cache
     )
 
 
-def give(message: p.ChatMessage, found: TurnUsage | None) -> None:
+def show_usage(message: p.ChatMessage, found: TurnUsage | None) -> None:
     """Show the turn's figures with this message; None where there are none."""
     message.usage, message.last = total(found), last(found)
     outcome = "" if found is None else found.outcome

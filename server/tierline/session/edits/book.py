@@ -89,9 +89,9 @@ class EditBook:
                 if new != seen and editlog.choose(edit, data):
                     decided.append(edit)
                 continue
-            heard = editlog.recalled(data, edit.place, edit.info.uri)
-            if heard is not None:
-                edit.heard(heard)
+            decision = editlog.recalled(data, edit.place, edit.info.uri)
+            if decision is not None:
+                edit.take_decision(decision)
                 decided.append(edit)
         return decided
 

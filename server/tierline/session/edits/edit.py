@@ -94,7 +94,7 @@ class Edit:
         """The user took it back in the editor."""
         self.info.state, self.told = "undone", False
 
-    def heard(self, other: Edit) -> None:
+    def take_decision(self, other: Edit) -> None:
         """Another window has decided."""
         self.info.state, self.info.reason = other.info.state, other.info.reason
         self.info.accepted, self.told = other.info.accepted, other.told
