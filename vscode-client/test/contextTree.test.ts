@@ -70,6 +70,7 @@ const nothing: Sources = {
   retrieval: null,
   urls: [],
   plan: null,
+  instructions: [],
 };
 
 const retrieval = (...candidates: RetrievalCandidate[]): Sources['retrieval'] => ({

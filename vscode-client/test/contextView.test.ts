@@ -55,6 +55,34 @@ describe('the Context view', () => {
     tree.dispose();
   });
 
+  it('lists instruction files with their size, each with a switch', async () => {
+    const request = vi.spyOn(session.server, 'request');
+    const rule = { folder: '', globs: ['*.ts'], description: 'Style', imports: [], notices: [] };
+    answers['tierline/instructions/list'] = {
+      files: [
+        { ...rule, key: 'AGENTS.md', name: 'AGENTS.md', uri: 'file:///ws/AGENTS.md', tokens: 120 },
+        { ...rule, key: 'b', name: '.cursor/rules/b.mdc', uri: 'file:///ws/b', tokens: 80 },
+      ].map((one, index) => ({
+        ...{ ...one, kind: 'agents', enabled: index === 0, active: index === 0, tier: '' },
+        why: index === 0 ? '' : 'You switched it off.',
+      })),
+    };
+    answers['tierline/instructions/set'] = { files: [] };
+    const tree = new ContextTree(session, documents);
+    const [group] = (await tree.getChildren()) as [Parameters<ContextTree['getTreeItem']>[0]];
+    expect(tree.getTreeItem(group)).toMatchObject({ label: 'Instructions' });
+    expect(group).toMatchObject({ name: 'instructions', tokens: 120 });
+    const [first, second] = (await tree.getChildren(group)).map((one) => tree.getTreeItem(one));
+    expect(first).toMatchObject({ label: 'AGENTS.md', checkboxState: { state: 1 } });
+    expect(second).toMatchObject({ label: 'b.mdc', checkboxState: { state: 0 } });
+    expect(second?.tooltip).toContain('for *.ts');
+    const [, off] = await tree.getChildren(group);
+    fake.checkboxes.fire({ items: [[off, 1]] });
+    await settle();
+    expect(request).toHaveBeenCalledWith('tierline/instructions/set', { key: 'b', enabled: true });
+    tree.dispose();
+  });
+
   it('asks again after the server could not answer', async () => {
     const tree = new ContextTree(session, documents);
     const drawn = vi.fn();

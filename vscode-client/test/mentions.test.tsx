@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { plainOutput, tail } from '../src/extension/mentions/terminalText';
 import { appended, without, written } from '../src/shared/mentions';
 import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages';
+import { matching } from '../src/shared/slash';
 import { App } from '../src/webview/components/app';
 import { Store } from '../src/webview/store';
 import { file, state } from './fake/state';
@@ -33,7 +34,9 @@ let sent: ToHost[];
 let receive: (message: ToWebview) => void;
 let store: Store;
 
-function open(draft = ''): void {
+let saved: unknown;
+
+function open(draft = '', agreed: string[] = []): void {
   document.body.replaceChildren();
   root = document.body.appendChild(document.createElement('div'));
   sent = [];
@@ -48,8 +51,10 @@ function open(draft = ''): void {
         expect(parseToHost(one)).toEqual(one);
         sent.push(one);
       },
-      load: () => ({ draft, images: [] }),
-      save: () => {},
+      load: () => ({ draft, images: [], agreed }),
+      save: (value) => {
+        saved = value;
+      },
     };
   }, draw);
   receive = (message) => act(() => listen(message));
@@ -136,6 +141,14 @@ describe('the chips of what is mentioned', () => {
     type(`${input().value}and @other/`);
     act(() => store.send());
     expect(last('send')).toMatchObject({ text: '@docs/ and @other/', agreed: ['@docs/'] });
+  });
+
+  it('stay agreed to when the view was thrown away meanwhile', () => {
+    receive({ type: 'mention', text: '@docs/' });
+    expect(saved).toMatchObject({ draft: '@docs/ ', agreed: ['@docs/'] });
+    open('@docs/ ', ['@docs/']);
+    act(() => store.send());
+    expect(last('send')).toMatchObject({ agreed: ['@docs/'] });
   });
 
   it('come from the explorer and from a drop into the draft, once', () => {
@@ -262,5 +275,22 @@ describe('terminal output', () => {
   it('is cut at the beginning of a line', () => {
     expect(tail('one\ntwo\nthree', 9)).toBe('three');
     expect(tail('short', 9)).toBe('short');
+  });
+});
+
+describe('the commands', () => {
+  const commands = [
+    { usage: '/undo', doc: 'Take back the last turn.' },
+    { usage: '/context undo', doc: 'Nothing.' },
+    { usage: '/cost', doc: 'Show what this conversation has cost.' },
+    { usage: '/clear', doc: 'Begin a new session.' },
+  ];
+  const found = (query: string): string[] => matching(query, commands).map(({ usage }) => usage);
+
+  it('are found by their beginning, by a word of theirs, and by what they do', () => {
+    expect(found('')).toHaveLength(4);
+    expect(found('undo')).toEqual(['/undo', '/context undo']);
+    expect(found('session')).toEqual(['/clear']);
+    expect(found('co')).toEqual(['/context undo', '/cost']);
   });
 });

@@ -5,6 +5,7 @@ import { type Entry, type Group, type GroupName, groups } from '../shared/contex
 import { shownName } from '../shared/names';
 import type { VirtualDocuments } from './documents';
 import * as notify from './notify';
+import { describeError } from './server/errors';
 import type { Session } from './session';
 
 const SCHEME = 'tierline-context';
@@ -21,6 +22,7 @@ const CHANGES = new Set([
   'symbolsChanged',
 ]);
 const ICONS: Record<GroupName, string> = {
+  instructions: 'law',
   pinned: 'pinned',
   selected: 'files',
   suggested: 'lightbulb',
@@ -52,6 +54,11 @@ export class ContextTree
     this.subscriptions.push(
       this.view,
       vscode.window.registerFileDecorationProvider(this),
+      this.view.onDidChangeCheckboxState(({ items }) => {
+        for (const [node, state] of items) {
+          void this.use(node, state === vscode.TreeItemCheckboxState.Checked);
+        }
+      }),
       session.onChange(({ event }) => {
         if (event === null || CHANGES.has(event.body.kind)) this.soon();
       }),
@@ -119,6 +126,19 @@ export class ContextTree
     this.soon();
   }
 
+  /** Follow a file of instructions, or leave it out, from now on. */
+  private async use(node: Node, enabled: boolean): Promise<void> {
+    if (isGroup(node) || node.used === null) return;
+    try {
+      await this.session.server.request('tierline/instructions/set', { key: node.key, enabled });
+    } catch (error) {
+      void notify.error(describeError(error).message);
+      this.shown = null;
+      this.changed.fire(undefined);
+    }
+    this.soon();
+  }
+
   /** Open what an entry stands for, at its line; of a page the text that is sent. */
   async reveal(node?: unknown): Promise<void> {
     const entry = entryOf(node) ?? this.view.selection.map(entryOf)[0];
@@ -174,15 +194,20 @@ export class ContextTree
 
   private async sources(): Promise<Parameters<typeof groups>[0]> {
     const { server } = this.session;
-    const [files, pins, urls, retrieval, plan] = await Promise.all([
+    const [files, pins, urls, retrieval, plan, instructions] = await Promise.all([
       server.request('tierline/files/list', {}),
       server.request('tierline/pins/list', {}),
       server.request('tierline/urls/list', {}),
       // Before the first prompt nothing was retrieved.
       server.request('tierline/retrieval/get', {}).catch(() => null),
       server.request('tierline/plan/get', {}).catch(() => null),
+      // An older server knows none.
+      server.request('tierline/instructions/list', {}).catch(() => ({ files: [] })),
     ]);
-    return { files: files.files, pins, retrieval, urls: urls.urls, plan };
+    return {
+      ...{ files: files.files, pins, retrieval, urls: urls.urls, plan },
+      instructions: instructions.files,
+    };
   }
 }
 
@@ -235,7 +260,7 @@ function entryItem(entry: Entry): vscode.TreeItem {
   const where = entry.symbol !== '' ? entry.path : parts.slice(0, -1).join('/');
   const size = entry.tokens > 0 ? t('{0} tokens', exact(entry.tokens)) : '';
   const state = entry.problem !== '' ? t('not sent') : size;
-  const dimmed = entry.kind === 'suggestion';
+  const dimmed = entry.kind === 'suggestion' || entry.used === false;
   item.id = `${entry.group}:${entry.key}`;
   const cut = entry.cut !== '' ? t('cut') : '';
   item.description = [cut, state, entry.problem === '' ? entry.tier : '', where]
@@ -243,6 +268,16 @@ function entryItem(entry: Entry): vscode.TreeItem {
     .map(shownName)
     .join(' · ');
   item.tooltip = tooltip(entry, size);
+  if (entry.used !== null) {
+    item.checkboxState = {
+      state: entry.used
+        ? vscode.TreeItemCheckboxState.Checked
+        : vscode.TreeItemCheckboxState.Unchecked,
+      tooltip: entry.used
+        ? t('Is followed. Untick to leave it out')
+        : t('Is left out. Tick to follow it'),
+    };
+  }
   item.contextValue = entry.kind;
   // Of a file it also says which icon: the one of its language, as in the explorer.
   const query = dimmed ? 'dim' : entry.problem === '' ? '' : 'problem';
@@ -290,6 +325,7 @@ function icon(entry: Entry): string {
 
 function groupName(name: GroupName): string {
   const names: Record<GroupName, string> = {
+    instructions: vscode.l10n.t('Instructions'),
     pinned: vscode.l10n.t('Pinned'),
     selected: vscode.l10n.t('Selected'),
     suggested: vscode.l10n.t('Suggested'),

@@ -7,7 +7,8 @@ import type { Notes } from './notes';
 import type { Session } from './session';
 import type { Sessions } from './sessions';
 
-const SHOWN = 12;
+/** All of them: the list is searched by what is typed. */
+const SHOWN = 200;
 
 export class SlashCommands {
   private known: Promise<CommandInfo[]> | null = null;
@@ -45,6 +46,8 @@ export class SlashCommands {
   }
 
   async complete(query: string): Promise<Completion[]> {
+    // A list that opens anew may have others: the workspace's own.
+    if (query === '') this.known = null;
     this.known ??= this.session.server
       .request('tierline/chat/commands', {})
       .then(({ commands }) => commands);

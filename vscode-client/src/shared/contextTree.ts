@@ -1,6 +1,7 @@
 /** The Context view's content as data: groups, entries, what each says and what can be done with it. */
 import type {
   FileInfo,
+  InstructionInfo,
   PinInfo,
   PinsResult,
   PlanInfo,
@@ -10,10 +11,17 @@ import type {
 } from '../protocol';
 import { t } from './l10n';
 
-export type GroupName = 'pinned' | 'selected' | 'suggested' | 'retrieved' | 'urls';
+export type GroupName = 'instructions' | 'pinned' | 'selected' | 'suggested' | 'retrieved' | 'urls';
 
 /** Which actions an entry has; the view's menus ask for these words. */
-export type EntryKind = 'pinnedFile' | 'file' | 'pinnedCard' | 'suggestion' | 'found' | 'page';
+export type EntryKind =
+  | 'pinnedFile'
+  | 'file'
+  | 'pinnedCard'
+  | 'suggestion'
+  | 'found'
+  | 'page'
+  | 'instructions';
 
 export interface Entry {
   group: GroupName;
@@ -35,6 +43,8 @@ export interface Entry {
   problem: string;
   /** What is missing, if only its beginning is sent. */
   cut: string;
+  /** A switch stands before it: whether it is used; null where there is none. */
+  used: boolean | null;
 }
 
 export interface Group {
@@ -49,6 +59,7 @@ export interface Sources {
   retrieval: RetrievalInfo | null;
   urls: readonly UrlInfo[];
   plan: PlanInfo | null;
+  instructions: readonly InstructionInfo[];
 }
 
 /** Groups that have something in them, in the order of how firmly it is held. */
@@ -69,6 +80,7 @@ export function groups(sources: Sources): Group[] {
     (candidate) => candidate.included && !held.has(candidate.key),
   );
   const all: [GroupName, Entry[]][] = [
+    ['instructions', sources.instructions.map(fromInstructions)],
     ['pinned', [...pinnedFiles.map(fromFile), ...pinnedCards.map((pin) => fromPin(pin, 'pinned'))]],
     ['selected', sources.files.filter((file) => file.pin === 'none').map(fromFile)],
     ['suggested', sources.pins.suggested.map((pin) => fromPin(pin, 'suggested'))],
@@ -79,7 +91,8 @@ export function groups(sources: Sources): Group[] {
     .filter(([, entries]) => entries.length > 0)
     .map(([name, raw]) => {
       const entries = raw.map(placed);
-      const tokens = name === 'suggested' ? 0 : entries.reduce((sum, one) => sum + one.tokens, 0);
+      const sent = name === 'suggested' ? [] : entries.filter(({ used }) => used !== false);
+      const tokens = sent.reduce((sum, one) => sum + one.tokens, 0);
       return { name, entries, tokens };
     });
 }
@@ -100,6 +113,7 @@ function fromFile(file: FileInfo): Entry {
     why: file.origin,
     problem: file.state === 'ok' ? '' : file.reason,
     cut: file.state === 'ok' ? file.reason : '',
+    used: null,
   };
 }
 
@@ -118,6 +132,7 @@ function fromPin(pin: PinInfo, group: 'pinned' | 'suggested'): Entry {
     why: pin.why,
     problem: '',
     cut: '',
+    used: null,
   };
 }
 
@@ -136,6 +151,7 @@ function fromCandidate(found: RetrievalCandidate): Entry {
     why: found.why,
     problem: '',
     cut: '',
+    used: null,
   };
 }
 
@@ -154,5 +170,31 @@ function fromPage(page: UrlInfo): Entry {
     why: t('read on {0}', page.fetched.slice(0, 10)),
     problem: '',
     cut: '',
+    used: null,
+  };
+}
+
+function fromInstructions(file: InstructionInfo): Entry {
+  const { key, name, uri, tokens, tier, enabled, active, why, folder, globs } = file;
+  const scope = globs.length > 0 ? globs.join(', ') : folder;
+  return {
+    group: 'instructions',
+    kind: 'instructions',
+    key,
+    label: name,
+    path: name,
+    symbol: '',
+    uri,
+    line: 0,
+    tokens,
+    tier,
+    why: [file.description, scope === '' ? '' : t('for {0}', scope), active ? '' : why]
+      .concat(file.imports.length > 0 ? [t('brings {0}', file.imports.join(', '))] : [])
+      .filter((part) => part !== '')
+      .join('. '),
+    // What is not for this prompt's files is no problem; it says why in its hover.
+    problem: '',
+    cut: file.notices.join(' '),
+    used: enabled,
   };
 }

@@ -17,12 +17,18 @@ export function typed(usage: string): string {
   return words === usage ? words : `${words} `;
 }
 
-/** The commands that begin so, or have a word that does. */
-export function matching<T extends { usage: string }>(query: string, commands: readonly T[]): T[] {
+/** The commands that begin so, have a word that does, or say so of what they do; in this order. */
+export function matching<T extends { usage: string; doc?: string }>(
+  query: string,
+  commands: readonly T[],
+): T[] {
   const wanted = query.trimStart().toLowerCase();
-  const begins = commands.filter(({ usage }) => usage.slice(1).startsWith(wanted));
-  const inside = commands.filter(
-    (command) => !begins.includes(command) && command.usage.includes(` ${wanted.trim()}`),
-  );
-  return wanted.trim() === '' ? [...commands] : [...begins, ...inside];
+  const word = wanted.trim();
+  if (word === '') return [...commands];
+  const place = ({ usage, doc = '' }: T): number => {
+    if (usage.slice(1).startsWith(wanted)) return 0;
+    if (usage.includes(` ${word}`)) return 1;
+    return word.length > 2 && doc.toLowerCase().includes(word) ? 2 : 3;
+  };
+  return [0, 1, 2].flatMap((wished) => commands.filter((one) => place(one) === wished));
 }

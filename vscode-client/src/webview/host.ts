@@ -13,6 +13,8 @@ export interface Saved {
   draft: string;
   images: string[];
   scroll?: ScrollPlace | null;
+  /** Mentions of the draft that the user chose with their size in view. */
+  agreed?: string[];
 }
 
 export interface VsCodeApi {
@@ -40,26 +42,32 @@ export function connect(listen: (message: ToWebview) => void, api = acquireVsCod
   return {
     post: (message) => api.postMessage(message),
     load: () => readSaved(api.getState()),
-    save: ({ draft, images, scroll }) => {
+    save: ({ draft, images, scroll, agreed }) => {
       const size = images.reduce((sum, image) => sum + image.length, 0);
-      api.setState({ draft, images: size > MAX_SAVED_IMAGES ? [] : images, scroll });
+      api.setState({ draft, images: size > MAX_SAVED_IMAGES ? [] : images, scroll, agreed });
     },
   };
 }
 
 function readSaved(value: unknown): Saved {
-  const { draft, images, scroll } = (typeof value === 'object' && value !== null ? value : {}) as {
+  const { draft, images, scroll, agreed } = (
+    typeof value === 'object' && value !== null ? value : {}
+  ) as {
     draft?: unknown;
     images?: unknown;
     scroll?: unknown;
+    agreed?: unknown;
   };
   return {
     draft: typeof draft === 'string' ? draft : '',
-    images: Array.isArray(images)
-      ? images.filter((image): image is string => typeof image === 'string')
-      : [],
+    images: strings(images),
     scroll: readScroll(scroll),
+    agreed: strings(agreed),
   };
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
 function readScroll(value: unknown): ScrollPlace | null {

@@ -72,7 +72,7 @@ export class Store {
   /** The mentions that the host was asked about last. */
   private askedAbout = '';
   /** Those that the user chose with their size in view. */
-  private readonly agreed = new Set<string>();
+  private readonly agreed: Set<string>;
   private announcedTurn = '';
   private announcedTo = 0;
   /** Commands that were sent and have not been answered. */
@@ -85,6 +85,7 @@ export class Store {
     this.port = connect((message) => this.receive(message));
     const saved = this.port.load();
     this.scroll = saved.scroll ?? null;
+    this.agreed = new Set(saved.agreed);
     this.current = {
       place: { trusted: true, virtual: false, roots: [] },
       connection: { kind: 'starting', text: '', advice: '' },
@@ -150,6 +151,12 @@ export class Store {
   /** The user chose this in a list that shows its size. */
   agree(text: string): void {
     this.agreed.add(text);
+  }
+
+  private agreedIn(text: string): string[] {
+    return written(text)
+      .filter((mention) => this.agreed.has(mention))
+      .slice(0, 200);
   }
 
   /** Ask what the draft's mentions are, if they are others than before. */
@@ -225,9 +232,7 @@ export class Store {
       ticket,
       text: draft,
       images: images.map(splitDataUri).filter((image) => image !== null),
-      agreed: written(draft)
-        .filter((mention) => this.agreed.has(mention))
-        .slice(0, 200),
+      agreed: this.agreedIn(draft),
     });
   }
 
@@ -442,6 +447,7 @@ export class Store {
       draft: [...open.map((prompt) => prompt.text), draft].filter((text) => text !== '').join('\n'),
       images: [...open.flatMap((prompt) => prompt.images), ...images],
       scroll: this.scroll,
+      ...(this.agreed.size > 0 && { agreed: this.agreedIn(draft) }),
     });
   }
 }

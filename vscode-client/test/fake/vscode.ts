@@ -172,6 +172,9 @@ export const env = {
   openExternal: vi.fn(async (_uri: Uri) => true),
 };
 
+export const TreeItemCheckboxState = { Unchecked: 0, Checked: 1 };
+/** Ticks in a tree. */
+export const checkboxes = new EventEmitter<unknown>();
 export const shellExecutions = new EventEmitter<unknown>();
 
 export const window = {
@@ -186,7 +189,11 @@ export const window = {
   onDidChangeActiveTextEditor: new EventEmitter<unknown>().event,
   onDidChangeTextEditorSelection: new EventEmitter<unknown>().event,
   createQuickPick: () => quickPick,
-  createTreeView: vi.fn(() => ({ selection: [], dispose: () => {} })),
+  createTreeView: vi.fn(() => ({
+    selection: [],
+    onDidChangeCheckboxState: checkboxes.event,
+    dispose: () => {},
+  })),
   createStatusBarItem: vi.fn(() => statusBarItem),
   registerWebviewViewProvider: vi.fn(() => new Disposable(() => {})),
   registerFileDecorationProvider: vi.fn(() => new Disposable(() => {})),

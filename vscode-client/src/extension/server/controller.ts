@@ -301,6 +301,11 @@ export class ServerController implements vscode.Disposable {
       }),
       initializationFailedHandler: () => false,
       middleware: {
+        // The editor's own actions for this take the selection into the chat, too (code/actions.ts).
+        provideCodeActions: async (document, range, context, token, next) =>
+          (await next(document, range, context, token))?.filter(
+            (one) => !ASKING.has(commandOf(one)),
+          ),
         workspace: {
           configuration: (params) =>
             params.items.map((item) => (item.section === 'tierline' ? serverSettings() : null)),
@@ -331,4 +336,11 @@ export class ServerController implements vscode.Disposable {
       });
     }
   }
+}
+
+/** Commands of the server's code actions that ask the model. */
+const ASKING = new Set(['tierline.chat.ask', 'tierline.ask']);
+
+function commandOf(action: vscode.Command | vscode.CodeAction): string {
+  return typeof action.command === 'string' ? action.command : (action.command?.command ?? '');
 }
