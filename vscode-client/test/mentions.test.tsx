@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { plainOutput, tail } from '../src/extension/mentions/terminalText';
 import { appended, without, written } from '../src/shared/mentions';
 import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages';
-import { matching } from '../src/shared/slash';
+import { commandAt, isCommand, matching } from '../src/shared/slash';
 import { App } from '../src/webview/components/app';
 import { Store } from '../src/webview/store';
 import { file, state } from './fake/state';
@@ -286,6 +286,18 @@ describe('the commands', () => {
     { usage: '/clear', doc: 'Begin a new session.' },
   ];
   const found = (query: string): string[] => matching(query, commands).map(({ usage }) => usage);
+
+  it('may have names of the user’s own files', () => {
+    expect(['/fix-issue 12', '/prüfe', '/front.end:all'].map(isCommand)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(['/etc/hosts', '//', '/ x', ' /x'].some(isCommand)).toBe(false);
+    expect(commandAt('/fix-is', 7)).toBe('fix-is');
+    expect(commandAt('/', 1)).toBe('');
+    expect(commandAt('/etc/ho', 7)).toBeNull();
+  });
 
   it('are found by their beginning, by a word of theirs, and by what they do', () => {
     expect(found('')).toHaveLength(4);

@@ -16,7 +16,7 @@ import type { Edits } from './edits';
 import { activeFile, type Files } from './files';
 import { insert } from './insert';
 import { askedAboutMentions } from './mentions/asking';
-import type { Mentions } from './mentions/mentions';
+import { type Mentions, openMention } from './mentions/mentions';
 import { openFileLink } from './openFile';
 import { describeError } from './server/errors';
 import type { Session } from './session';
@@ -357,13 +357,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     await this.files.apply(verb, [known === undefined ? { path } : { uri: known.uri }]);
   }
 
-  /** The very text that was sent; a whole file is opened itself. */
+  /** The very text that was sent; files, folders and pages, which stand in the context, themselves. */
   private async openAttached(messageId: string, index: number): Promise<void> {
     const message = this.session.model?.messages.find(({ id }) => id === messageId);
     const one = message?.attached[index];
     if (one === undefined) return;
-    if (one.text !== '') await this.documents.show(one.label, () => Promise.resolve(one.text));
-    else await openFileLink({ kind: 'file', path: one.path, line: null, column: null });
+    const text = one.kind === 'editors' ? one.path.replaceAll(', ', '\n') : one.text;
+    if (text !== '') await this.documents.show(one.label, () => Promise.resolve(text));
+    else await openMention(one.kind, one.path || one.uri || one.label);
   }
 
   private async openLink(href: string): Promise<void> {

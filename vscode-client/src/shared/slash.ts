@@ -2,12 +2,12 @@
 
 /** A blank before the slash makes it a prompt; so does a path (`/etc/hosts`) or a comment. */
 export function isCommand(text: string): boolean {
-  return /^\/[a-z]+(?:\s|$)/i.test(text);
+  return /^\/\p{L}[\p{L}\p{N}_:.-]*(?:\s|$)/u.test(text);
 }
 
 /** What is typed of a command so far, without the slash, if the caret stands in it; else null. */
 export function commandAt(text: string, caret: number): string | null {
-  const match = /^\/([a-z ]*)$/i.exec(text.slice(0, caret));
+  const match = /^\/((?:\p{L}[\p{L}\p{N}_:. -]*)?)$/u.exec(text.slice(0, caret));
   return match === null ? null : (match[1] ?? '');
 }
 

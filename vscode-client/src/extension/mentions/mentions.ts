@@ -181,9 +181,11 @@ function distinct(found: Mentioned[]): Mentioned[] {
   return [...new Map(found.map((one) => [one.text, one])).values()];
 }
 
-async function openMention(kind: string, text: string): Promise<void> {
+/** Show what a mention stands for, in its own place of the editor. */
+export async function openMention(kind: string, text: string): Promise<void> {
   const name = text.replace(/^@/, '').replace(/^"(.*)"$/, '$1');
-  if (kind === 'file') await openFileLink({ kind: 'file', path: name, line: null, column: null });
+  if (kind === 'file' || kind === 'excerpt')
+    await openFileLink({ kind: 'file', path: name, line: null, column: null });
   else if (kind === 'folder') {
     const uri = await located(name);
     if (uri !== null) await vscode.commands.executeCommand('revealInExplorer', uri);

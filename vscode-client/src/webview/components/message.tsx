@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ConsentInfo, EditInfo } from '../../protocol';
 import { tokens } from '../../shared/budget';
 import { money } from '../../shared/cache';
+import { iconOf } from '../../shared/mentions';
 import type { ToHost } from '../../shared/messages';
 import type { RunningTurn, ShownMessage } from '../../shared/model';
 import { isShowable } from '../attachments';
@@ -108,15 +109,15 @@ function Attached({ message, store }: Pick<MessageProps, 'message' | 'store'>): 
   return (
     <ul class="chips went-along" aria-label={texts.wentAlong}>
       {attached.map((one, index) => (
-        <li key={one.label}>
+        <li key={`${one.kind} ${one.label}`}>
           <button
             type="button"
             class="chip"
             data-testid="attached-chip"
-            title={texts.open(one.label)}
+            title={`${texts.kind(one.kind)}: ${texts.open(one.label)}`}
             onClick={() => store.post({ type: 'openAttached', messageId: message.id, index })}
           >
-            <Icon name={one.kind === 'selection' ? 'selection' : 'eye'} />
+            <Icon name={iconOf(one.kind)} />
             <span class="chip-name">{one.label}</span>
           </button>
         </li>
