@@ -8,10 +8,7 @@ same server, so each also shows that the faults before it left nothing behind.
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import socket
-import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +24,7 @@ from recording import UNRECORDED
 from wellformed import violations
 from wire.drive import reply
 from wire.servers import Kind, Reply, WireServer, wire_server
+from wire.tunnel import certificate, serving
 
 KEY = "test-key-of-nobody"
 KINDS: list[Kind] = ["anthropic", "openai"]
@@ -252,46 +250,15 @@ def _refuse(listener: socket.socket) -> None:
 
 
 @pytest.fixture
-def certificate(tmp_path: Path) -> Path:
+def trusted(tmp_path: Path) -> Path:
     """A certificate for 127.0.0.1 that vouches for itself, with its key in one file."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.x509.oid import NameOID
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False
-        )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path / "server.pem"
-    encoding = serialization.Encoding.PEM
-    plain = serialization.NoEncryption()
-    form = serialization.PrivateFormat.PKCS8
-    path.write_bytes(made.public_bytes(encoding) + key.private_bytes(encoding, form, plain))
-    return path
+    return certificate(tmp_path, "127.0.0.1")
 
 
 @both
-def test_a_certificate_that_nobody_vouches_for(
-    workspace: Path, kind: Kind, certificate: Path
-) -> None:
+def test_a_certificate_that_nobody_vouches_for(workspace: Path, kind: Kind, trusted: Path) -> None:
     """The key is not sent; with the advice followed, the turn is answered."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    with wire_server(kind, reply(kind, *GOOD), tls=context) as model:
+    with wire_server(kind, reply(kind, *GOOD), tls=serving(trusted)) as model:
         turn = one_turn(workspace, kind, model.url)
         assert turn.told == (
             "The certificate of 127.0.0.1 is not trusted: self-signed certificate. Add your "
@@ -299,7 +266,7 @@ def test_a_certificate_that_nobody_vouches_for(
         ).replace("127.0.0.1 is", f"127.0.0.1:{model.port} is")
         assert (turn.end["code"], turn.waits) == ("network", [])
         assert model.requests == []
-        turn = one_turn(workspace, kind, model.url, SSL_CERT_FILE=str(certificate))
+        turn = one_turn(workspace, kind, model.url, SSL_CERT_FILE=str(trusted))
         assert (turn.end["outcome"], turn.text) == ("ok", "One two three.")
 
 

@@ -13,6 +13,7 @@ with the page that documents it.
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
@@ -56,9 +57,16 @@ class Taken:
 class EnforcingServer(WireServer):
     """See the module. ``skew`` seconds are added to its clock, so that a test can let time pass."""
 
-    def __init__(self, family: Family, answers: Answers = (), *, minimum: int = 1024) -> None:
+    def __init__(
+        self,
+        family: Family,
+        answers: Answers = (),
+        *,
+        minimum: int = 1024,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         kind: Kind = "anthropic" if family == "anthropic" else "openai"
-        super().__init__(kind, ())
+        super().__init__(kind, (), tls=tls)
         self.family, self.model = family, MODELS[family]
         self.rules: Rules
         if family == "anthropic":

@@ -39,6 +39,7 @@ class Completions:
     """See ``Rules``."""
 
     family: str
+    """``scripted``: the replies come from a script, and may be of any family."""
     _said: dict[str, str] = field(factory=dict)
     """Reasoning that came with a call, by the call's id."""
     _cached: list[list[str]] = field(factory=list)
@@ -78,7 +79,7 @@ class Completions:
         if role not in _MESSAGE:
             raise Refused(f"Invalid value: {role!r}", param=f"{path}.role")
         known = set(_MESSAGE[role])
-        if role == "assistant" and self.family in _REASONING:
+        if role == "assistant" and self.family in (*_REASONING, "scripted"):
             known.add("reasoning_content")
         if extra := set(message) - known:
             raise Refused(f"Unknown parameter: '{path}.{min(extra)}'.", code="unknown_parameter")
@@ -101,7 +102,7 @@ class Completions:
 
     def _call(self, call: Any, path: str) -> str:
         known = {"id", "type", "function"} | (
-            {"extra_content"} if self.family == "gemini" else set()
+            {"extra_content"} if self.family in ("gemini", "scripted") else set()
         )
         if extra := set(call) - known:
             raise Refused(

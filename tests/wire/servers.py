@@ -5,6 +5,10 @@ its own, so it works beside an event loop as well as for a ``tierline serve`` th
 point it at ``server.url``. The first prompt gets the first reply, the last reply repeats. Counting
 tokens and listing models take nothing from the script.
 
+Every prompt is held to the rules of its format (``rules_*``): the script is answered in any case,
+what a service would have refused stands in ``refused``, and in the tests that ``HELD`` names it
+fails the test at the server's end. ``unchecked`` says why a test needs it otherwise.
+
 That the formats are faithful is checked in ``test_servers.py`` with the official SDKs' own readers.
 """
 
@@ -28,6 +32,14 @@ from typing import Any, Literal, Self, TypeAlias
 from attrs import field, frozen
 
 Kind: TypeAlias = Literal["anthropic", "openai"]
+HELD = (
+    "unit/providers/",
+    "tests/wire/",
+    "bugcases/test_d_",
+    "bugcases/test_p_",
+    "bugcases/test_q_",
+)
+"""Tests that fail if a service would have refused what they sent, by a part of their path."""
 
 
 @frozen
@@ -99,8 +111,14 @@ class WireServer:
         script: Iterable[Reply],
         input_tokens: int = 42,
         tls: ssl.SSLContext | None = None,
+        unchecked: str = "",
     ) -> None:
         self.kind = kind
+        self._scripted = type(self) is WireServer
+        self.unchecked = unchecked
+        """Why prompts are not held to the rules of their format; empty if they are."""
+        self.refused: Sequence[Exception] = []
+        """Every refusal by the rules."""
         self.model = "gpt-5" if kind == "openai" else "claude-sonnet-4-5"
         """What tests ask it for."""
         self.path = "/v1/messages" if kind == "anthropic" else "/v1/chat/completions"
@@ -172,6 +190,8 @@ class WireServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join(5)
+        if kind is None and self._scripted and not self.unchecked and _held():
+            assert self.refused == [], "a service would have refused what was sent"
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -188,7 +208,21 @@ class WireServer:
         with self._lock:
             self.requests.append(request)
             self.asked.set()
+            self._check(request)
             return self.script[min(len(self.requests), len(self.script)) - 1]
+
+    def _check(self, request: Request) -> None:
+        """Take down what the rules of the format refuse; the script is answered all the same."""
+        # Not above: the rules answer with replies of this module.
+        from wire.rules import Refused
+        from wire.rules_anthropic import Messages
+        from wire.rules_completions import Completions
+
+        rules = Messages(scripted=True) if self.kind == "anthropic" else Completions("scripted")
+        try:
+            rules.check(request.body, request.headers)
+        except (Refused, AttributeError, KeyError, TypeError) as refused:
+            self.refused = [*self.refused, refused]
 
     def _count(self, request: Request) -> Reply:
         self.others.append(request)
@@ -213,6 +247,11 @@ def whole(value: Any, status: int = 200, **headers: str) -> Reply:
 def wire_server(kind: Kind, script: Iterable[Reply] | Reply, **options: Any) -> WireServer:
     """A server that starts on entry and stops on exit."""
     return WireServer(kind, [script] if isinstance(script, Reply) else script, **options)
+
+
+def _held() -> bool:
+    running = os.environ.get("PYTEST_CURRENT_TEST", "")
+    return any(place in running for place in HELD)
 
 
 class _Http(ThreadingHTTPServer):

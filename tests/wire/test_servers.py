@@ -5,6 +5,7 @@ Issue 2, Must show 3.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import urllib.request
@@ -129,7 +130,8 @@ def post(server: WireServer) -> bytes:
 
 
 def test_it_serves_a_plain_thread_and_remembers_the_request() -> None:
-    with wire_server("openai", [o_reply("one"), o_reply("two")]) as server:
+    scripts = [o_reply("one"), o_reply("two")]
+    with wire_server("openai", scripts, unchecked="the bodies are about the wire") as server:
         assert b"one" in post(server)
         assert b"two" in post(server)
         assert b"two" in post(server), "the last reply repeats"
@@ -138,7 +140,8 @@ def test_it_serves_a_plain_thread_and_remembers_the_request() -> None:
 
 
 def test_a_held_reply_goes_on_once_released() -> None:
-    with wire_server("openai", Reply([*o_texts("a"), Hold(), *o_end()])) as server:
+    held = Reply([*o_texts("a"), Hold(), *o_end()])
+    with wire_server("openai", held, unchecked="the body is about the wire") as server:
         got: list[bytes] = []
         thread = threading.Thread(target=lambda: got.append(post(server)))
         thread.start()
@@ -148,3 +151,13 @@ def test_a_held_reply_goes_on_once_released() -> None:
         server.release()
         thread.join(5)
     assert got[0].endswith(b"[DONE]\n\n")
+
+
+def test_what_a_service_would_refuse_fails_the_test_that_sent_it() -> None:
+    body = json.dumps({"model": "m", "messages": [{"role": "assistant", "content": "I begin."}]})
+    with (
+        pytest.raises(AssertionError, match="would have refused"),
+        wire_server("openai", o_reply("one")) as server,
+    ):
+        request = urllib.request.Request(f"{server.url}/chat/completions", body.encode())
+        assert b"one" in urllib.request.urlopen(request).read()
