@@ -108,12 +108,15 @@ class CompactionConfig:
 
     enabled: bool = True
     """False: history is never summarised, only truncated when it must be."""
-    compaction_trigger_tokens: int = field(default=24_000, validator=_POSITIVE)
-    """History above this is compacted after the reply."""
-    verbatim_window_tokens: int = field(default=4_000, validator=_NOT_NEGATIVE)
-    """The newest history of about this size is kept word for word."""
-    summary_budget_tokens: int = field(default=500, validator=_POSITIVE)
-    """Longest summary."""
+    compaction_trigger_percent: float = field(default=50.0, **_up_to(100))
+    """History above this share of the model's window is compacted after the reply."""
+    compaction_trigger_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
+    """The same as a number of tokens, whatever the model; 0 goes by the share."""
+    verbatim_window_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
+    """The newest history of about this size is kept word for word; 0 takes a sixth of the trigger,
+    at least 4,000."""
+    summary_budget_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
+    """Longest summary; 0 takes about two hundredths of the trigger, at least 500."""
     min_verbatim_exchanges: int = field(default=2, validator=_NOT_NEGATIVE)
     """At least so many exchanges are kept word for word."""
     detector: Literal["auto", "local", "model"] = "auto"
@@ -124,6 +127,36 @@ class CompactionConfig:
     without any model."""
     model: str = ""
     """Model of your provider that summarises, for example a cheaper one; empty for the chat's."""
+
+
+@frozen
+class SpendingConfig:
+    """What may be spent before you are asked. Never taken from the workspace's own file: a
+    repository must not be able to spend your money. Prices are the model table's, in US dollars.
+    """
+
+    session_cost: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    """Ask before a session costs more than this many US dollars; 0 never asks."""
+    turn_cost: float = field(default=0.0, validator=_NOT_NEGATIVE)
+    """Ask before the answer to one prompt costs more than this many US dollars; 0 never asks."""
+    session_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
+    """Ask before a session takes more than this many tokens, sent and received; 0 never asks."""
+    turn_tokens: int = field(default=0, validator=_NOT_NEGATIVE)
+    """Ask before the answer to one prompt takes more than this many tokens; 0 never asks."""
+    warn_cost: float = field(default=0.5, validator=_NOT_NEGATIVE)
+    """Ask before a request of which the cache holds less than half and whose input costs more than
+    this many US dollars; 0 never asks."""
+    warn_change_cost: float = field(default=0.1, validator=_NOT_NEGATIVE)
+    """Warn before a change (another model, effort, tools) that loses so much of the cache that the
+    next request costs this many US dollars more; 0 never warns."""
+
+
+@frozen
+class NotifyConfig:
+    """When you are told that something has happened while you were elsewhere."""
+
+    after_seconds: float = field(default=20.0, validator=_NOT_NEGATIVE)
+    """Tell of the end of a turn that took longer than this, in seconds; 0 never tells."""
 
 
 @frozen
@@ -242,6 +275,8 @@ class Settings:
     history: HistoryConfig = field(factory=HistoryConfig)
     memory: MemoryConfig = field(factory=MemoryConfig)
     privacy: PrivacyConfig = field(factory=PrivacyConfig)
+    spending: SpendingConfig = field(factory=SpendingConfig)
+    notify: NotifyConfig = field(factory=NotifyConfig)
     tools: ToolsConfig = field(factory=ToolsConfig)
     telemetry: TelemetryConfig = field(factory=TelemetryConfig)
     symbols: SymbolsConfig = field(factory=SymbolsConfig)
@@ -255,6 +290,8 @@ SECTIONS: dict[str, type] = {
     "history": HistoryConfig,
     "memory": MemoryConfig,
     "privacy": PrivacyConfig,
+    "spending": SpendingConfig,
+    "notify": NotifyConfig,
     "tools": ToolsConfig,
     "telemetry": TelemetryConfig,
     "symbols": SymbolsConfig,
@@ -262,6 +299,7 @@ SECTIONS: dict[str, type] = {
 PROTECTED = {
     "provider": "a workspace may not choose where prompts go",
     "tools": "a workspace may not give itself leave to act",
+    "spending": "a workspace may not spend your money",
     "telemetry": "a workspace may not have you reported on",
 }
 """Sections that the workspace's own file cannot set, and why."""

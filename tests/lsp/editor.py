@@ -64,6 +64,13 @@ class Editor:
             self.events.append(params)
             self._changed.set()
 
+        self.told: list[str] = []
+        """What the server said with ``window/showMessage``."""
+
+        @self.client.feature(lsp.WINDOW_SHOW_MESSAGE)
+        def on_message(params: lsp.ShowMessageParams) -> None:
+            self.told.append(params.message)
+
         @self.client.feature(lsp.CLIENT_REGISTER_CAPABILITY)
         def on_register(_params: lsp.RegistrationParams) -> None:
             return None

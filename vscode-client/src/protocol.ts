@@ -50,6 +50,31 @@ export interface CacheReport {
   decisions: CacheDecision[];
 }
 
+/** A change that the user thinks of. An empty ``change`` only asks how the next request stands: a long pause is the same as no change. */
+export interface ChangeForecastParams {
+  change?: '' | 'model' | 'effort' | 'tools';
+  provider?: string;
+  model?: string;
+  /** With ``model``: what would be selected (as in ``provider/select``). */
+  baseUrl?: string;
+  effort?: string;
+}
+
+/** What the next request would cost without the change and with it. Tokens are our own counts, money is the input's, in US dollars; 0 where prices are not known. */
+export interface ChangeForecast {
+  tokens: number;
+  /** What the cache should give without the change. */
+  readableTokens: number;
+  readableThen: number;
+  cost: number;
+  costThen: number;
+  /** Until what is cached expires; -1 where nobody knows. */
+  secondsLeft: number;
+  /** True if the change costs more than ``spending.warn_change_cost``. */
+  warn: boolean;
+  sentence: string;
+}
+
 /** A turn; the newest request of the session when empty. */
 export interface CacheExplainParams {
   turnId?: string;
@@ -298,6 +323,8 @@ export interface ChatSendParams {
   given?: EditorContent[];
   /** Write the prompt down again even if the same one was the last and got no reply. */
   force?: boolean;
+  /** While a turn runs: the prompt reaches it at its next step, behind the results of its tools. If there is none, it is the next prompt as usual. */
+  steer?: boolean;
 }
 
 /** Something to be done with the code at a place: what the server's code actions run. */
@@ -319,6 +346,44 @@ export interface ChatSendResult {
   /** True if another turn or a compaction is running; this one starts after it. */
   queued: boolean;
   notices: string[];
+}
+
+/** Change an earlier prompt and go on from there, on a new branch; what followed it stays on the branch before. */
+export interface ChatEditParams {
+  /** The turn of the prompt that is changed. */
+  groupId: string;
+  /** What is sent instead. */
+  prompt: ChatSendParams;
+  /** The earlier prompt's pictures go along. */
+  keepImages?: boolean;
+}
+
+/** A prompt that waits, by its turn's id. */
+export interface QueueParams {
+  turnId: string;
+}
+
+/** Another text for a prompt that waits. */
+export interface QueueChangeParams {
+  turnId: string;
+  text: string;
+}
+
+/** Another place for a prompt that waits; 0 is the next one. */
+export interface QueueMoveParams {
+  turnId: string;
+  to: number;
+}
+
+/** Whether a prompt that waits is to reach the running turn at its next step. */
+export interface QueueSteerParams {
+  turnId: string;
+  steer?: boolean;
+}
+
+/** The prompts that wait, the next one first. One that was changed or moved has new ids. */
+export interface QueueResult {
+  prompts: QueuedPrompt[];
 }
 
 /** Cancel one turn, or whatever runs when ``turn_id`` is empty. */
@@ -470,11 +535,17 @@ export interface Notice {
   kind: 'notice';
 }
 
-/** A reply that calls tools is complete. The turn goes on: what streams next is new. */
+/** A reply that calls tools is complete, or the user's word has reached the turn. The turn goes on: what streams next is new. */
 export interface MessageAdded {
   turnId: string;
   message: ChatMessage;
   kind: 'messageAdded';
+}
+
+/** The prompts that wait are others, or in another order. */
+export interface QueueChanged {
+  prompts: QueuedPrompt[];
+  kind: 'queueChanged';
 }
 
 /** A call of a tool began, waits for the user, or has ended. */
@@ -518,6 +589,8 @@ export interface TurnFinished {
   advice: string;
   /** What the cache gave the turn's last request. */
   cache: CacheReport | null;
+  /** How long the user has waited for it. */
+  seconds: number;
   kind: 'turnFinished';
 }
 
@@ -610,7 +683,7 @@ export interface CompactionNone {
 export interface Event {
   seq: number;
   sessionId: string;
-  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
+  body: TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | QueueChanged | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 }
 
 /** A file, by ``path`` (relative or absolute) or ``uri``. A folder means the files in it. */
@@ -1092,6 +1165,23 @@ export interface MemoryStats {
   warning: string;
   /** The same as text. */
   lines: string[];
+}
+
+/** Compact now. ``instructions``: what the summary is to hold, in the user's own words. */
+export interface CompactionParams {
+  instructions?: string;
+}
+
+/** What a compaction stands for. */
+export interface CompactionView {
+  compactionId: string;
+  summary: string;
+  /** Those that are no longer sent, oldest first. */
+  messages: ChatMessage[];
+  /** What they took. */
+  tokens: number;
+  /** Messages of the same turns that are sent all the same. */
+  kept: number;
 }
 
 /** A compaction by the id of its message; the newest one in force when empty. */
@@ -1651,7 +1741,7 @@ export interface ConsentInfo {
   id: string;
   turnId: string;
   callId: string;
-  kind: 'command' | 'url';
+  kind: 'command' | 'url' | 'spending';
   /** The question. */
   title: string;
   /** What would be done, exactly; what cannot be seen is written as an escape. */
@@ -1750,6 +1840,17 @@ export interface ChatMessage {
   embedded: boolean;
 }
 
+/** A prompt that waits for its turn. */
+export interface QueuedPrompt {
+  turnId: string;
+  messageId: string;
+  text: string;
+  /** How many pictures go along. */
+  images: number;
+  /** It is to reach the running turn at its next step. */
+  steer: boolean;
+}
+
 /** A provider and whether it can be used now. */
 export interface ProviderInfo {
   name: string;
@@ -1791,11 +1892,13 @@ export interface State {
   compacting: boolean;
   /** Questions that wait for the user. */
   consents: ConsentInfo[];
+  /** Prompts that wait, the next one first; they are among ``messages``, too. */
+  queue: QueuedPrompt[];
   /** Edits proposed in this conversation, oldest first; those that are open survive a restart. */
   edits: EditInfo[];
 }
 
-export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
+export type EventBody = TurnStarted | TextDelta | ReasoningDelta | Waiting | Notice | MessageAdded | QueueChanged | ToolChanged | ConsentAsked | ConsentClosed | EditChanged | TurnFinished | BudgetChanged | FilesChanged | UrlsChanged | StateChanged | ModeChanged | ProviderChanged | MemosChanged | NotesChanged | SymbolsChanged | PinsChanged | CompactionStart | CompactionComplete | CompactionError | CompactionNone;
 
 export const EVENT = 'tierline/chat/event';
 
@@ -1813,6 +1916,18 @@ export interface Requests {
   'tierline/mention/complete': [MentionCompleteParams, MentionCompleteResult];
   /** What a prompt names, with sizes; nothing is changed. */
   'tierline/mention/resolve': [MentionResolveParams, MentionResolveResult];
+  /** Change an earlier prompt. */
+  'tierline/chat/edit': [ChatEditParams, ChatSendResult];
+  /** List the prompts that wait. */
+  'tierline/queue/list': [NoParams, QueueResult];
+  /** Change one. */
+  'tierline/queue/change': [QueueChangeParams, QueueResult];
+  /** Put one in another place. */
+  'tierline/queue/move': [QueueMoveParams, QueueResult];
+  /** Take one back. */
+  'tierline/queue/remove': [QueueParams, QueueResult];
+  /** Let one reach the turn. */
+  'tierline/queue/steer': [QueueSteerParams, QueueResult];
   /** Add a file or folder to the context. */
   'tierline/files/add': [FileParams, FilesResult];
   /** Take a file out of the context. */
@@ -1939,8 +2054,10 @@ export interface Requests {
   'tierline/pins/accept': [PinKeyParams, PinsResult];
   /** Drop a suggestion. */
   'tierline/pins/dismiss': [PinKeyParams, PinsResult];
-  /** Compact the history now. */
-  'tierline/compaction/run': [NoParams, CompactionResult];
+  /** Compact now. */
+  'tierline/compaction/run': [CompactionParams, CompactionResult];
+  /** What left? */
+  'tierline/compaction/show': [CompactionUndoParams, CompactionView];
   /** Take back a compaction. */
   'tierline/compaction/undo': [CompactionUndoParams, State];
   /** Begin a branch at a message. */
@@ -1953,6 +2070,8 @@ export interface Requests {
   'tierline/cache/explain': [CacheExplainParams, CacheExplainResult];
   /** A request's tiers and cache. */
   'tierline/cache/tiers': [CacheTiersParams, CacheTiers];
+  /** What would a change cost? */
+  'tierline/cache/forecast': [ChangeForecastParams, ChangeForecast];
   /** Requests, cache figures and money. */
   'tierline/stats/get': [StatsParams, Stats];
   /** What each turn did. */

@@ -548,6 +548,29 @@ describe('a model server that was found on this machine', () => {
     expect(vscode.window.showInformationMessage).not.toHaveBeenCalled();
   });
 
+  it('is not changed without a word where that loses what the cache holds', async () => {
+    server.answers['tierline/cache/forecast'] = () => ({
+      tokens: 100_000,
+      readableTokens: 90_000,
+      readableThen: 0,
+      cost: 0.05,
+      costThen: 0.5,
+      secondsLeft: 200,
+      warn: true,
+      sentence: '',
+    });
+    const memory = memento();
+    mock(vscode.window.showInformationMessage).mockResolvedValueOnce('Use It');
+    await new Models(session, memory, log).offerFound();
+    const asked = mock(vscode.window.showWarningMessage).mock.calls.at(-1);
+    expect(asked?.[0]).toContain('90,000 tokens anew');
+    expect(asked?.[0]).toContain('$0.5000 instead of $0.0500');
+    expect(server.count('tierline/provider/select')).toBe(0);
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Change the Model');
+    await new Models(session, memory, log).offerFound();
+    expect(server.count('tierline/provider/select')).toBe(1);
+  });
+
   it('is not asked about when a key has been given', async () => {
     const keyed = {
       ...found,
@@ -727,7 +750,15 @@ describe('the chat view', () => {
       firstLine: 1,
       lastLine: 1,
     });
-    receive({ type: 'send', ticket: 3, text: 'why?', images: [], agreed: [] });
+    receive({
+      type: 'send',
+      ticket: 3,
+      text: 'why?',
+      images: [],
+      agreed: [],
+      steer: false,
+      editing: '',
+    });
     await settle();
     expect(server.asked.at(-1)?.[1]).toEqual({
       text: 'why?',
@@ -735,12 +766,39 @@ describe('the chat view', () => {
       activeUri: 'file:///ws/a.py',
       selection: 'x = 1',
       editor: { uri: 'file:///ws/a.py', firstLine: 1, lastLine: 1, cursorLine: 1 },
+      steer: false,
       mentions: 'ask',
       agreed: [],
       given: [],
     });
     expect(posted.at(-1)).toMatchObject({ type: 'sent', ticket: 3, messageId: 'u1' });
-    receive({ type: 'send', ticket: 4, text: 'and now?', images: [], agreed: [] });
+    server.answers['tierline/chat/edit'] = server.answers['tierline/chat/send'] ?? null;
+    receive({
+      type: 'send',
+      ticket: 9,
+      text: 'why not?',
+      images: [],
+      agreed: [],
+      steer: false,
+      editing: 'g1',
+    });
+    await settle();
+    expect(server.asked.at(-1)).toMatchObject([
+      'tierline/chat/edit',
+      { groupId: 'g1', prompt: { text: 'why not?', mentions: 'ask' } },
+    ]);
+    receive({ type: 'queue', verb: 'steer', turnId: 't2', text: '', to: 0 });
+    await settle();
+    expect(server.asked.at(-1)).toEqual(['tierline/queue/steer', { turnId: 't2', steer: true }]);
+    receive({
+      type: 'send',
+      ticket: 4,
+      text: 'and now?',
+      images: [],
+      agreed: [],
+      steer: false,
+      editing: '',
+    });
     await settle();
     expect(server.asked.at(-1)?.[1]).toMatchObject({ selection: '' });
   });
@@ -766,7 +824,15 @@ describe('the chat view', () => {
     expect(posted.find(({ type }) => type === 'active')).toMatchObject({
       active: { label: 'a.py', selected: false, on: true },
     });
-    receive({ type: 'send', ticket: 1, text: 'Explain this', images: [], agreed: [] });
+    receive({
+      type: 'send',
+      ticket: 1,
+      text: 'Explain this',
+      images: [],
+      agreed: [],
+      steer: false,
+      editing: '',
+    });
     await settle();
     expect(server.asked.at(-1)?.[1]).toMatchObject({
       editor: { uri: 'file:///ws/src/a.py', firstLine: 1, lastLine: 41, cursorLine: 5 },
@@ -774,7 +840,15 @@ describe('the chat view', () => {
     receive({ type: 'toggleActive' });
     await settle();
     expect(posted.at(-1)).toMatchObject({ type: 'active', active: { on: false } });
-    receive({ type: 'send', ticket: 2, text: 'And now?', images: [], agreed: [] });
+    receive({
+      type: 'send',
+      ticket: 2,
+      text: 'And now?',
+      images: [],
+      agreed: [],
+      steer: false,
+      editing: '',
+    });
     await settle();
     expect(server.asked.at(-1)?.[1]).toMatchObject({ editor: null, selection: '' });
   });
@@ -816,7 +890,15 @@ describe('the chat view', () => {
       firstLine: 1,
       lastLine: 1,
     });
-    receive({ type: 'send', ticket: 1, text: 'why?', images: [], agreed: [] });
+    receive({
+      type: 'send',
+      ticket: 1,
+      text: 'why?',
+      images: [],
+      agreed: [],
+      steer: false,
+      editing: '',
+    });
     await settle();
     expect(posted.at(-1)).toEqual({
       type: 'refused',
@@ -825,7 +907,15 @@ describe('the chat view', () => {
       error: 'No model.',
       advice: 'Get one.',
     });
-    receive({ type: 'send', ticket: 2, text: 'why?', images: [], agreed: [] });
+    receive({
+      type: 'send',
+      ticket: 2,
+      text: 'why?',
+      images: [],
+      agreed: [],
+      steer: false,
+      editing: '',
+    });
     expect(server.asked.at(-1)?.[1]).toMatchObject({ text: 'why?' });
   });
 

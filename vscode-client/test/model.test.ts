@@ -168,6 +168,7 @@ describe('a snapshot of the host', () => {
       files: [],
       consents: [],
       edits: [],
+      queue: [],
       busyTurn: 't1',
       partialText: '',
     });

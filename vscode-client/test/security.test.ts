@@ -103,7 +103,7 @@ function spoiled(message: Record<string, unknown>): unknown[] {
 describe('messages from a webview', () => {
   const chat: Record<string, unknown>[] = [
     { type: 'ready' },
-    { type: 'send', ticket: 1, text: 'hi', images: [], agreed: [] },
+    { type: 'send', ticket: 1, text: 'hi', images: [], agreed: [], steer: false, editing: '' },
     { type: 'command', ticket: 1, text: '/undo' },
     { type: 'file', verb: 'pin', path: 'a.py' },
     { type: 'turn', verb: 'drop', groupId: 'g', messageId: 'm' },

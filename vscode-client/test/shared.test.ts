@@ -121,6 +121,8 @@ describe('messages between webview and host', () => {
       text: 'hi',
       images: [{ mediaType: 'image/png', data: 'AAAA' }],
       agreed: ['@docs/'],
+      steer: false,
+      editing: '',
     };
     expect(parseToHost(send)).toEqual(send);
     expect(parseToHost({ type: 'file', verb: 'pin', path: 'a.py' })).not.toBeNull();

@@ -505,6 +505,93 @@ describe('the input', () => {
     expect(page.has('[data-testid=pending]')).toBe(false);
   });
 
+  const waits = (...names: string[]): EventBody => ({
+    kind: 'queueChanged',
+    prompts: names.map((text) => ({
+      turnId: `t-${text}`,
+      messageId: `u-${text}`,
+      text,
+      images: 0,
+      steer: text === 'two',
+    })),
+  });
+
+  it('lists what waits; each can be changed, moved, taken back, said to the running turn', () => {
+    page.ready();
+    page.emit(started('t1', 'u1'));
+    page.type('two');
+    page.press('Enter');
+    const { ticket } = page.last('send');
+    const sent = { ticket, turnId: 't-two', messageId: 'u-two', queued: true, notices: [] };
+    page.receive({ type: 'sent', ...sent });
+    page.emit(waits('one', 'two'));
+    expect(page.has('[data-testid=pending]')).toBe(false);
+    const rows = (): string[] =>
+      [...page.root.querySelectorAll('.waiting-text')].map((row) => row.textContent ?? '');
+    expect(rows()).toEqual(['one', 'two']);
+    expect(page.get('[data-testid=queue]').textContent).toContain('2 prompts wait');
+    expect(page.get('[data-steer=true]').textContent).toContain('at the next step');
+    const empty = { text: '', to: 0 };
+    page.click('[data-testid=waiting-steer]');
+    expect(page.last('queue')).toEqual({ type: 'queue', verb: 'steer', turnId: 't-one', ...empty });
+    page.click('[data-steer=true] [data-testid=waiting-steer]');
+    expect(page.last('queue').verb).toBe('wait');
+    page.click('[data-steer=true] [data-testid=waiting-up]');
+    expect(page.last('queue')).toMatchObject({ verb: 'move', turnId: 't-two', to: 0 });
+    page.click('[data-steer=true] [data-testid=waiting-remove]');
+    expect(page.last('queue')).toMatchObject({ verb: 'remove', turnId: 't-two' });
+    page.click('[data-testid=waiting-edit]');
+    const field = page.get('[data-testid=waiting-text]') as HTMLTextAreaElement;
+    expect(document.activeElement).toBe(field);
+    act(() => {
+      field.value = 'one, better';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    act(() => {
+      field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+    });
+    expect(page.last('queue')).toMatchObject({ verb: 'change', text: 'one, better' });
+    // What waits is not shown twice, and begins in the conversation when its turn comes.
+    page.ready({ messages: [message('u1'), message('u-one', { groupId: 't-one' })] });
+    expect(page.root.querySelectorAll('[data-role=user]')).toHaveLength(2);
+    page.emit(waits('one'));
+    expect(page.root.querySelectorAll('[data-role=user]')).toHaveLength(1);
+    page.emit(waits(), started('t-one', 'u-one'));
+    expect(page.has('[data-testid=queue]')).toBe(false);
+  });
+
+  it('says a prompt to the running turn with Ctrl+Enter or its button', () => {
+    page.ready();
+    expect(page.has('[data-testid=steer-button]')).toBe(false);
+    page.type('now');
+    page.press('Enter', { ctrlKey: true });
+    expect(page.last('send').steer).toBe(false);
+    page.emit(started('t1', 'u1'));
+    page.type('only b.py');
+    page.press('Enter', { ctrlKey: true });
+    expect(page.last('send')).toMatchObject({ text: 'only b.py', steer: true, editing: '' });
+    page.type('and c.py');
+    page.click('[data-testid=steer-button]');
+    expect(page.last('send')).toMatchObject({ text: 'and c.py', steer: true });
+  });
+
+  it('changes an earlier prompt in the input; given up, what stood there comes back', () => {
+    page.ready({ messages: [message('u1', { text: 'old words', groupId: 'g1' })] });
+    page.type('half a thought');
+    page.click('[data-testid=edit-prompt]');
+    expect(page.input.value).toBe('old words');
+    expect(page.get('[data-testid=editing]').textContent).toContain('new branch');
+    page.press('Escape');
+    expect(page.input.value).toBe('half a thought');
+    expect(page.has('[data-testid=editing]')).toBe(false);
+    page.click('[data-testid=edit-prompt]');
+    page.type('/new words'); // no command: it is a prompt that is changed
+    page.press('Enter');
+    expect(page.last('send')).toMatchObject({ text: '/new words', editing: 'g1', steer: false });
+    expect(page.input.value).toBe('half a thought');
+    expect(page.has('[data-testid=editing]')).toBe(false);
+  });
+
   it('gives a refused prompt back, before what has been typed since', () => {
     page.ready();
     page.type('first');
@@ -1029,6 +1116,12 @@ describe('what the model does', () => {
     page.click('[data-testid=consent-once]');
     expect(page.last('consent')).toEqual({ type: 'consent', id: 'q2', answer: 'once' });
     page.emit({ kind: 'consentClosed', id: 'q2', answer: 'once' });
+    // A question about money says what it is about.
+    const dear = { ...consent, id: 'q3', callId: '', kind: 'spending' as const, canRemember: true };
+    page.emit({ kind: 'consentAsked', consent: dear });
+    const words = [...page.root.querySelectorAll('.consent button')].map((one) => one.textContent);
+    expect(words).toEqual(['Go on', 'Go on, do not ask again', 'Stop here (Esc)']);
+    page.emit({ kind: 'consentClosed', id: 'q3', answer: 'once' });
   });
 
   it('shows no "always" where it may not be given', () => {

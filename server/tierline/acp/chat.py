@@ -373,7 +373,8 @@ class AcpChat:
 
     async def _consent(self, consent: p.ConsentInfo) -> None:
         """Ask the user what a tool wants to know."""
-        kind: schema.ToolKind = "fetch" if consent.kind == "url" else "execute"
+        kinds: dict[str, schema.ToolKind] = {"url": "fetch", "spending": "other"}
+        kind = kinds.get(consent.kind, "execute")
         call = schema.ToolCallUpdate(
             tool_call_id=self._rows.get(consent.call_id, f"consent/{consent.id}"),
             title=consent.text or consent.title,
@@ -383,7 +384,13 @@ class AcpChat:
         )
         choices: list[tuple[str, str, schema.PermissionOptionKind]] = [(ONCE, "Yes", "allow_once")]
         if consent.can_remember:
-            choices.append((ALWAYS, "Always, for exactly this", "allow_always"))
+            choices.append(
+                (
+                    ALWAYS,
+                    "Always" if consent.kind == "spending" else "Always, for exactly this",
+                    "allow_always",
+                )
+            )
         choices.append((DENY, "No", "reject_once"))
         chosen = await self.workbench.permission(call, choices)
         answer: Any = chosen if chosen in (ONCE, ALWAYS) else DENY

@@ -170,6 +170,9 @@ class AcpWorkbench:
         """See ``Workbench.save``: what the client writes is saved already."""
         return list(uris)
 
+    async def tell(self, text: str) -> None:
+        """See ``Workbench.tell``: panels show a turn's end themselves."""
+
     async def reveal(self, uri: str, line: int) -> None:
         """See ``Workbench.reveal``: the protocol has no request for it; rows carry places."""
 

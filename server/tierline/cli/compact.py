@@ -43,7 +43,7 @@ def compact(
     async def work(session: Session) -> p.CompactionResult:
         if extractive:
             session.compaction.extractive = True
-        return await session.compaction.run(p.NoParams())
+        return await session.compaction.run(p.CompactionParams())
 
     result = in_session(root, work)
     if as_json:

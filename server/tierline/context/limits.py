@@ -122,6 +122,13 @@ class Limits:
         )
 
 
+def trigger_tokens(window: int, *, tokens: int = 0, percent: float = 50.0) -> int:
+    """When history is due for compaction: the number of tokens that is set, else a share of the
+    model's window.
+    """
+    return tokens or max(1, int(window * percent / 100))
+
+
 @frozen
 class CompactionVerdict:
     """Whether history is due for compaction. True in a boolean context if it is."""

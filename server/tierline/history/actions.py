@@ -46,6 +46,11 @@ def remove(now: Timeline, group: str) -> Action:
     return Action(EventKind.REMOVE, {"groups": [group]})
 
 
+def remove_all(names: Iterable[str]) -> Action:
+    """Delete groups for good: what stood in them was written anew."""
+    return Action(EventKind.REMOVE, {"groups": list(names)})
+
+
 def drop(now: Timeline, group: str) -> Action:
     """Hide a group from what is sent, searched and summarised, until it is restored."""
     if group not in {g.id for g in now.groups()}:
@@ -101,6 +106,19 @@ def fork(now: Timeline, at: str = "", name: str = "") -> Action:
     return Action(
         EventKind.FORK, {"branch": branch, "parent": now.branch, "at": at or visible[-1].id}
     )
+
+
+def fork_before(now: Timeline, group: str, name: str = "") -> Action:
+    """Begin a branch in front of a group: everything before it is inherited, perhaps nothing."""
+    visible = now.visible()
+    place = next((n for n, m in enumerate(visible) if m.group_id == group), None)
+    if place is None:
+        raise _not_found("group", group)
+    branch = fork_name([b.id for b in now.branches], name)
+    data = {"branch": branch, "parent": now.branch}
+    if place == 0:
+        return Action(EventKind.FORK, {**data, "at": "", "start": True})
+    return Action(EventKind.FORK, {**data, "at": visible[place - 1].id})
 
 
 def switch(now: Timeline, branch: str) -> Action:

@@ -59,6 +59,12 @@ class CompactionSettings:
         return max(1, round(self.compaction_trigger_tokens * HYSTERESIS))
 
 
+VERBATIM_SHARE, LEAST_VERBATIM = 1 / 6, 4_000
+SUMMARY_SHARE, LEAST_SUMMARY = 1 / 48, 500
+"""Of the trigger, what stays word for word and what a summary may take where nothing is set: the
+proportions of 24,000, 4,000 and 500 tokens."""
+
+
 @frozen
 class Outline:
     """What a compaction would do."""

@@ -34,7 +34,8 @@ class EventKind(StrEnum):
     RENAME = "rename"
     """[``title``]"""
     FORK = "fork"
-    """A new branch [``branch``, ``parent``, ``at``: id of the last message that is inherited]."""
+    """A new branch [``branch``, ``parent``, ``at``: id of the last message that is inherited;
+    ``start``: true if none is]."""
     SWITCH = "switch"
     """Another branch is current [``branch``]."""
     STATE = "state"

@@ -46,9 +46,14 @@ class SummaryProblem(CodedError):  # noqa: N818 - an outcome, not a failure of t
     """
 
 
-def instructions(budget_tokens: int) -> str:
-    """The system text of a summarising request."""
-    return INSTRUCTIONS.format(words=max(20, int(budget_tokens * 0.6)))
+def instructions(budget_tokens: int, wishes: str = "") -> str:
+    """The system text of a summarising request. ``wishes``: what the user wants of the notes, in
+    his own words.
+    """
+    text = INSTRUCTIONS.format(words=max(20, int(budget_tokens * 0.6)))
+    if not wishes.strip():
+        return text
+    return f"{text}\n\nThe user adds, and it goes before the above: {wishes.strip()}"
 
 
 def request_text(piece: TranscriptPiece, so_far: str) -> str:

@@ -286,7 +286,7 @@ class _Replay:
             return
         shown = _by_group(source.messages)
         place = next((i for i, m in enumerate(shown) if m.id == at), len(shown))
-        kept = shown[: place + 1]
+        kept = [] if data.get("start") is True else shown[: place + 1]
         inherited = {m.group_id for m in kept}
         self.lines[name] = _Line(
             name,

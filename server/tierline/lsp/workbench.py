@@ -17,6 +17,7 @@ from tierline.session.workbench import (
     ASK,
     CONSENT,
     EDITS,
+    NOTIFY,
     SAVE,
     Annotation,
     Applied,
@@ -47,10 +48,11 @@ class LspWorkbench:
 
     def declared(self, capabilities: Any) -> None:
         """Read what the client does itself: ``experimental.tierline.ask``, ``.consent``,
-        ``.edits``, ``.save``, and what it ``.provides``.
+        ``.edits``, ``.save``, ``.notify``, and what it ``.provides``.
         """
         ours = _get(_get(capabilities, "experimental"), "tierline")
-        self._features = frozenset(f for f in (ASK, CONSENT, EDITS, SAVE) if _get(ours, f) is True)
+        known = (ASK, CONSENT, EDITS, SAVE, NOTIFY)
+        self._features = frozenset(f for f in known if _get(ours, f) is True)
         given = _get(ours, "provides")
         given = given if isinstance(given, list | tuple) else ()
         self._provides = frozenset(kind for kind in given if isinstance(kind, str))
@@ -119,6 +121,12 @@ class LspWorkbench:
         if saved is None:
             saved = getattr(answer, "saved", None)
         return [uri for uri in saved or () if uri in uris]
+
+    async def tell(self, text: str) -> None:
+        """See ``Workbench.tell``."""
+        self._server.window_show_message(
+            lsp.ShowMessageParams(type=lsp.MessageType.Info, message=unlinked(text))
+        )
 
     async def reveal(self, uri: str, line: int) -> None:
         """See ``Workbench.reveal``."""

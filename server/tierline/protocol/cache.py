@@ -57,6 +57,39 @@ class CacheReport:
 
 
 @define
+class ChangeForecastParams:
+    """A change that the user thinks of. An empty ``change`` only asks how the next request stands:
+    a long pause is the same as no change.
+    """
+
+    change: Literal["", "model", "effort", "tools"] = ""
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    """With ``model``: what would be selected (as in ``provider/select``)."""
+    effort: str = ""
+
+
+@define
+class ChangeForecast:
+    """What the next request would cost without the change and with it. Tokens are our own counts,
+    money is the input's, in US dollars; 0 where prices are not known.
+    """
+
+    tokens: int
+    readable_tokens: int
+    """What the cache should give without the change."""
+    readable_then: int
+    cost: float
+    cost_then: float
+    seconds_left: float
+    """Until what is cached expires; -1 where nobody knows."""
+    warn: bool
+    """True if the change costs more than ``spending.warn_change_cost``."""
+    sentence: str
+
+
+@define
 class CacheExplainParams:
     """A turn; the newest request of the session when empty."""
 

@@ -9,7 +9,7 @@ from attrs import field
 from tierline.protocol.base import ContextMode, define
 from tierline.protocol.mentions import EditorContent, Problem
 from tierline.protocol.models import PresetInfo
-from tierline.protocol.values import ImageInput, ProviderInfo
+from tierline.protocol.values import ImageInput, ProviderInfo, QueuedPrompt
 
 
 @define
@@ -47,6 +47,9 @@ class ChatSendParams:
     """What the editor gives for the prompt's mentions, and what goes along without being named."""
     force: bool = False
     """Write the prompt down again even if the same one was the last and got no reply."""
+    steer: bool = False
+    """While a turn runs: the prompt reaches it at its next step, behind the results of its tools.
+    If there is none, it is the next prompt as usual."""
 
 
 @define
@@ -72,6 +75,58 @@ class ChatSendResult:
     queued: bool = False
     """True if another turn or a compaction is running; this one starts after it."""
     notices: list[str] = field(factory=list)
+
+
+@define
+class ChatEditParams:
+    """Change an earlier prompt and go on from there, on a new branch; what followed it stays on
+    the branch before.
+    """
+
+    group_id: str
+    """The turn of the prompt that is changed."""
+    prompt: ChatSendParams
+    """What is sent instead."""
+    keep_images: bool = True
+    """The earlier prompt's pictures go along."""
+
+
+@define
+class QueueParams:
+    """A prompt that waits, by its turn's id."""
+
+    turn_id: str
+
+
+@define
+class QueueChangeParams:
+    """Another text for a prompt that waits."""
+
+    turn_id: str
+    text: str
+
+
+@define
+class QueueMoveParams:
+    """Another place for a prompt that waits; 0 is the next one."""
+
+    turn_id: str
+    to: int
+
+
+@define
+class QueueSteerParams:
+    """Whether a prompt that waits is to reach the running turn at its next step."""
+
+    turn_id: str
+    steer: bool = True
+
+
+@define
+class QueueResult:
+    """The prompts that wait, the next one first. One that was changed or moved has new ids."""
+
+    prompts: list[QueuedPrompt]
 
 
 @define

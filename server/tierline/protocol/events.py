@@ -16,6 +16,7 @@ from tierline.protocol.values import (
     EditInfo,
     FileInfo,
     ProviderInfo,
+    QueuedPrompt,
     ToolCallInfo,
     UsageInfo,
 )
@@ -73,11 +74,21 @@ class Notice:
 
 @define
 class MessageAdded:
-    """A reply that calls tools is complete. The turn goes on: what streams next is new."""
+    """A reply that calls tools is complete, or the user's word has reached the turn. The turn goes
+    on: what streams next is new.
+    """
 
     turn_id: str
     message: ChatMessage
     kind: Literal["messageAdded"] = "messageAdded"
+
+
+@define
+class QueueChanged:
+    """The prompts that wait are others, or in another order."""
+
+    prompts: list[QueuedPrompt]
+    kind: Literal["queueChanged"] = "queueChanged"
 
 
 @define
@@ -132,6 +143,8 @@ class TurnFinished:
     advice: str = ""
     cache: CacheReport | None = None
     """What the cache gave the turn's last request."""
+    seconds: float = 0.0
+    """How long the user has waited for it."""
     kind: Literal["turnFinished"] = "turnFinished"
 
 
@@ -255,6 +268,7 @@ EventBody: TypeAlias = (
     | Waiting
     | Notice
     | MessageAdded
+    | QueueChanged
     | ToolChanged
     | ConsentAsked
     | ConsentClosed

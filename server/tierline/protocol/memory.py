@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from attrs import field
 
 from tierline.protocol.base import define
+from tierline.protocol.values import ChatMessage
 
 MemoScope: TypeAlias = Literal["project", "user"]
 
@@ -160,6 +161,27 @@ class MemoryStats:
 
 
 CompactionCase: TypeAlias = Literal["truncate", "summarize", "none"]
+
+
+@define
+class CompactionParams:
+    """Compact now. ``instructions``: what the summary is to hold, in the user's own words."""
+
+    instructions: str = ""
+
+
+@define
+class CompactionView:
+    """What a compaction stands for."""
+
+    compaction_id: str
+    summary: str
+    messages: list[ChatMessage]
+    """Those that are no longer sent, oldest first."""
+    tokens: int
+    """What they took."""
+    kept: int = 0
+    """Messages of the same turns that are sent all the same."""
 
 
 @define

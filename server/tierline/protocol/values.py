@@ -142,7 +142,7 @@ class ConsentInfo:
     id: str
     turn_id: str
     call_id: str
-    kind: Literal["command", "url"]
+    kind: Literal["command", "url", "spending"]
     title: str
     """The question."""
     text: str
@@ -266,6 +266,19 @@ class ChatMessage:
 
 
 @define
+class QueuedPrompt:
+    """A prompt that waits for its turn."""
+
+    turn_id: str
+    message_id: str
+    text: str
+    images: int = 0
+    """How many pictures go along."""
+    steer: bool = False
+    """It is to reach the running turn at its next step."""
+
+
+@define
 class ProviderInfo:
     """A provider and whether it can be used now."""
 
@@ -310,5 +323,7 @@ class State:
     compacting: bool = False
     consents: list[ConsentInfo] = field(factory=list)
     """Questions that wait for the user."""
+    queue: list[QueuedPrompt] = field(factory=list)
+    """Prompts that wait, the next one first; they are among ``messages``, too."""
     edits: list[EditInfo] = field(factory=list)
     """Edits proposed in this conversation, oldest first; those that are open survive a restart."""

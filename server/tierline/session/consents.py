@@ -18,6 +18,7 @@ from tierline.session.workbench import CONSENT, Workbench
 Answer: TypeAlias = Literal["once", "always", "deny", "withdrawn"]
 ONCE, ALWAYS, DENY = "Run once", "Always run this", "Do not run"
 READ, LEAVE = "Read", "Do not read"
+GO_ON, GO_ON_ALWAYS, STOP = "Go on", "Go on, do not ask again", "Stop"
 
 
 @frozen
@@ -89,10 +90,18 @@ class ConsentService:
         actions: Sequence[str] = [ONCE, *([ALWAYS] if info.can_remember else []), DENY]
         if info.kind == "url":
             actions = [READ, LEAVE]
+        elif info.kind == "spending":
+            actions = [GO_ON, GO_ON_ALWAYS, STOP]
         text = f"{info.title}\n{info.text}\n{info.detail}".strip()
         chosen = ""
         with contextlib.suppress(Exception):
             chosen = await self._workbench.ask(text, actions)
         if not pending.future.done():
-            answers: dict[str, Answer] = {ONCE: "once", READ: "once", ALWAYS: "always"}
+            answers: dict[str, Answer] = {
+                ONCE: "once",
+                READ: "once",
+                GO_ON: "once",
+                ALWAYS: "always",
+                GO_ON_ALWAYS: "always",
+            }
             pending.future.set_result(ConsentDecision(answers.get(chosen, "deny")))

@@ -284,6 +284,25 @@ class ModelService:
         """Window, limits, prices and rules of the model in force."""
         return self._facts_of(self._choice_or_none())
 
+    def facts_if(self, params: p.ProviderSelectParams) -> tuple[ModelFacts, bool]:
+        """What would be known of the model if this were selected, and whether it is the one in
+        force. Where it cannot be used, the one in force stays.
+        """
+        now = self._choice_or_none()
+        kept, self._override = self._override, params
+        choice = now
+        try:
+            choice = self._choose(self._settings())
+        except ProviderError:
+            pass
+        finally:
+            self._override = kept
+        same = choice is None or (
+            now is not None
+            and (choice.kind, choice.model, choice.base_url) == (now.kind, now.model, now.base_url)
+        )
+        return self._facts_of(choice), same
+
     def counter(self) -> TokenCounter:
         """The token counter of the model in force. The first one reads its vocabulary (0.5 s)."""
         return self._counters.counter(self.facts())

@@ -18,6 +18,7 @@ from tierline.folder import FOLDER
 from tierline.mcpservers.definitions import ServerDefinition
 from tierline.providers.editor_port import EditorPort
 from tierline.session.asking import Asker
+from tierline.session.caching.changes import ChangeService
 from tierline.session.caching.keepalive import KeepAliveService
 from tierline.session.caching.service import CacheService
 from tierline.session.compaction.service import CompactionService
@@ -60,8 +61,10 @@ from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.asks import AskService
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import ReflectionService
+from tierline.session.turns.spending import SpendingGuard
 from tierline.session.turns.toolloop import Rounds
 from tierline.session.turns.turn import TurnRunner
+from tierline.session.turns.waiting import WaitingPrompts
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
 from tierline.store.retrieval import RetrievalStore
@@ -244,6 +247,7 @@ class Session:
             self.composer,
             usage,
         )
+        self.changes = ChangeService(self.preferences, self.models, self.composer, self.cache)
         self.keep_alive = KeepAliveService(
             self.preferences,
             self.queue,
@@ -280,6 +284,7 @@ class Session:
         self.reflection = ReflectionService(
             self.bus, self.preferences, self.conversation, self.edits
         )
+        self.waiting = WaitingPrompts(self.bus, self.queue, self.conversation, self.mentions)
         rounds = Rounds(
             self.bus,
             self.preferences,
@@ -293,9 +298,14 @@ class Session:
             self.composer,
             self.cache,
             self.drafts,
+            SpendingGuard(
+                self.preferences, self.conversation, self.models, self.cache, self.consents
+            ),
+            self.waiting,
         )
         self.turns = TurnRunner(
             self.bus,
+            self.preferences,
             self.queue,
             self.conversation,
             self.models,
@@ -307,6 +317,7 @@ class Session:
             self.drafts,
             self.reflection,
             rounds,
+            self.waiting,
             self.workbench,
             self.after_turn,
         )
@@ -433,6 +444,7 @@ class Session:
             root=str(self.roots.primary or self.home.parent),
             compacting=self.compaction.running,
             consents=self.consents.open(),
+            queue=self.waiting.shown(),
             edits=self.edits.infos(),
         )
 

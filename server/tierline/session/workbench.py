@@ -20,6 +20,9 @@ ASK = "ask"
 SAVE = "save"
 """Client feature: saves documents when asked with ``tierline/editor/save``."""
 
+NOTIFY = "notify"
+"""Client feature: tells the user itself when a long turn has ended."""
+
 
 @frozen
 class FileChange:
@@ -69,8 +72,8 @@ class Workbench(Protocol):
 
     @property
     def features(self) -> frozenset[str]:
-        """What the client does itself: some of ``ask``, ``consent``, ``edits``,
-        ``save``.
+        """What the client does itself: some of ``ask``, ``consent``, ``edits``, ``save``,
+        ``notify``.
         """
         ...
 
@@ -94,6 +97,10 @@ class Workbench(Protocol):
 
     async def save(self, uris: Sequence[str]) -> list[str]:
         """Save documents. Returns those that are saved now."""
+        ...
+
+    async def tell(self, text: str) -> None:
+        """Tell the user something that has happened, in passing."""
         ...
 
     async def reveal(self, uri: str, line: int) -> None:
@@ -132,6 +139,9 @@ class NoWorkbench:
     async def save(self, uris: Sequence[str]) -> list[str]:  # noqa: ARG002
         """See ``Workbench.save``."""
         return []
+
+    async def tell(self, text: str) -> None:
+        """See ``Workbench.tell``."""
 
     async def reveal(self, uri: str, line: int) -> None:
         """See ``Workbench.reveal``."""

@@ -98,6 +98,16 @@ class StoredRequest:
         )
 
 
+@frozen
+class Spent:
+    """Sums over requests. Money in US dollars, tokens sent and received."""
+
+    cost: float = 0.0
+    tokens: int = 0
+    output: int = 0
+    requests: int = 0
+
+
 _COLUMNS = (
     "session_id", "turn_id", "at", "provider", "model", "outcome", "cause", "input", "output",
     "read", "written", "cost", "uncached_cost", "kind", "plan_id",
@@ -163,6 +173,24 @@ class UsageStore(Database):
         where = "session_id = ? AND kind IN ('turn', 'keep_alive') ORDER BY seq DESC LIMIT 1"
         rows = self._read(where, [session_id])
         return rows[0].at if rows and rows[0].kind == KEEP_ALIVE else 0.0
+
+    def spent(self, session_id: str, turn_id: str = "") -> Spent:
+        """What a session has taken, Tierline's own requests included, or one of its turns."""
+        if disk.regular(self.path) is None:  # looking must not leave a file behind
+            return Spent()
+        where = "session_id = ? AND (? = '' OR turn_id = ?)"
+        query = (
+            "SELECT TOTAL(cost), TOTAL(input + output), TOTAL(output), COUNT(*) FROM request"  # noqa: S608
+            f" WHERE {where}"
+        )
+
+        def read(db: sqlite3.Connection) -> Spent:
+            cost, tokens, output, count = db.execute(
+                query, (session_id, turn_id, turn_id)
+            ).fetchone()
+            return Spent(float(cost), int(tokens), int(output), int(count))
+
+        return self.run(read, Spent)
 
     def all(self, session_id: str = "") -> list[StoredRequest]:
         """Every request, oldest first, without details; of one session if it is given."""

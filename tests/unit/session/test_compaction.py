@@ -73,7 +73,7 @@ async def test_not_by_itself_when_switched_off_or_with_levels(
         async with talking(tmp_path, server, monkeypatch, **settings) as talk:
             await fill(talk)
             assert talk.kinds() == [] and server.of("summary") == []
-            result = await talk.session.compaction.run(p.NoParams())  # by hand it works
+            result = await talk.session.compaction.run(p.CompactionParams())  # by hand it works
             assert result.case == "summarize"
 
 

@@ -154,6 +154,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         messages: model.messages.map((message) => ({ ...message })),
         consents: [...model.consents],
         edits: [...model.edits],
+        queue: [...model.queue],
         files: [...model.files],
         busyTurn: model.turn?.id ?? '',
         partialText: model.turn?.text ?? '',
@@ -207,6 +208,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case 'command':
         await this.command(message.ticket, message.text);
+        return;
+      case 'queue':
+        await this.queue(message);
         return;
       case 'stop':
         await server.request('tierline/chat/cancel', {});
@@ -312,8 +316,15 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         agreed: message.agreed,
         given,
       };
+      const { editing, steer } = message;
+      const { server } = this.session;
       const result = await askedAboutMentions((mentions) =>
-        this.session.server.request('tierline/chat/send', { ...prompt, mentions }),
+        editing === ''
+          ? server.request('tierline/chat/send', { ...prompt, steer, mentions })
+          : server.request('tierline/chat/edit', {
+              groupId: editing,
+              prompt: { ...prompt, mentions },
+            }),
       );
       if (this.selection === selection) this.selection = null;
       this.mentions.sent(given);
@@ -330,6 +341,15 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       const { code, message: text, advice } = describeError(error);
       this.post({ type: 'refused', ticket, code, error: text, advice });
     }
+  }
+
+  private async queue(message: Extract<ToHost, { type: 'queue' }>): Promise<void> {
+    const { server } = this.session;
+    const { verb, turnId, text, to } = message;
+    if (verb === 'change') await server.request('tierline/queue/change', { turnId, text });
+    else if (verb === 'move') await server.request('tierline/queue/move', { turnId, to });
+    else if (verb === 'remove') await server.request('tierline/queue/remove', { turnId });
+    else await server.request('tierline/queue/steer', { turnId, steer: verb === 'steer' });
   }
 
   private async command(ticket: number, line: string): Promise<void> {

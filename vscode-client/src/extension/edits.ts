@@ -1,7 +1,13 @@
 /** Edits that the model proposes: the diff view, accept and reject, and saving when asked to. */
 import * as vscode from 'vscode';
 import type { LanguageClient, StaticFeature } from 'vscode-languageclient/node';
-import { type ConsentInfo, EDITOR_SAVE, type EditInfo, type SaveParams } from '../protocol';
+import {
+  type ConsentInfo,
+  EDITOR_SAVE,
+  type EditInfo,
+  type SaveParams,
+  type TurnFinished,
+} from '../protocol';
 import * as notify from './notify';
 import type { Session } from './session';
 
@@ -27,6 +33,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
         if (event?.body.kind === 'editChanged' && event.body.edit.state !== 'open') {
           void this.closePreview(event.body.edit.id);
         }
+        if (event?.body.kind === 'turnFinished') void this.ended(event.body);
         if (event?.body.kind === 'consentAsked') void this.remind(event.body.consent);
         if (event?.body.kind === 'toolChanged' && event.body.call.editId !== '') {
           void this.remind(null);
@@ -51,7 +58,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     const others = (capabilities.experimental ?? {}) as { tierline?: object };
     capabilities.experimental = {
       ...others,
-      tierline: { ...others.tierline, consent: true, edits: true, save: true },
+      tierline: { ...others.tierline, consent: true, edits: true, save: true, notify: true },
     };
   }
 
@@ -96,17 +103,26 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
       void notify.info(vscode.l10n.t('No question waits for you.'));
       return;
     }
-    const page = consent.kind === 'url';
+    const t = vscode.l10n.t;
+    const { yes, ever, no } = {
+      command: {
+        yes: t('Run once'),
+        ever: t('Always run this command here'),
+        no: t('Do not run'),
+      },
+      url: { yes: t('Read'), ever: '', no: t('Do not read') },
+      spending: { yes: t('Go on'), ever: t('Go on, do not ask again'), no: t('Stop here') },
+    }[consent.kind];
     const once = {
-      label: page ? vscode.l10n.t('Read') : vscode.l10n.t('Run once'),
+      label: yes,
       answer: 'once' as const,
     };
     const always = {
-      label: vscode.l10n.t('Always run this command here'),
+      label: ever,
       answer: 'always' as const,
     };
     const deny = {
-      label: page ? vscode.l10n.t('Do not read') : vscode.l10n.t('Do not run'),
+      label: no,
       answer: 'deny' as const,
     };
     const picked = await vscode.window.showQuickPick(
@@ -180,14 +196,28 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     return open.find((edit) => edit.id === shown) ?? open[0];
   }
 
+  /** A long turn has ended, and the user is elsewhere. */
+  private async ended({ outcome, seconds }: TurnFinished): Promise<void> {
+    const after = vscode.workspace.getConfiguration('tierline').get('notifyAfterSeconds', 20);
+    const elsewhere = !vscode.window.state.focused || !this.chat.visible;
+    if (after <= 0 || !(seconds >= after) || !elsewhere) return;
+    const show = vscode.l10n.t('Show');
+    const took = String(Math.round(seconds));
+    const text =
+      outcome === 'error'
+        ? vscode.l10n.t('Tierline has failed to answer, after {0} s.', took)
+        : vscode.l10n.t('Tierline has answered, after {0} s.', took);
+    if ((await notify.info(text, show)) === show) await this.chat.focus();
+  }
+
   /** Something waits for the user, who may not see the chat. */
   private async remind(consent: ConsentInfo | null): Promise<void> {
-    if (this.chat.visible) return;
+    if (this.chat.visible && vscode.window.state.focused) return;
     const show = vscode.l10n.t('Show');
     const text =
       consent === null
         ? vscode.l10n.t('Tierline proposes an edit.')
-        : consent.kind === 'url'
+        : consent.kind !== 'command'
           ? `${consent.title} ${consent.text.slice(0, 200)}`
           : vscode.l10n.t('Tierline wants to run a command: {0}', consent.text.slice(0, 200));
     if ((await notify.info(text, show)) === show) await this.chat.focus();

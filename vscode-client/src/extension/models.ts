@@ -1,6 +1,9 @@
 /** Choosing a provider and model, and agreeing to a server that was found on this machine. */
 import * as vscode from 'vscode';
 import type { ModelsResult, PresetInfo, ProviderInfo, ProviderSelectParams } from '../protocol';
+import { money } from '../shared/cache';
+import { whole } from '../shared/l10n';
+import { choice } from './confirm';
 import type { Keys } from './keys';
 import * as notify from './notify';
 import { describeError } from './server/errors';
@@ -219,8 +222,30 @@ export class Models {
     });
   }
 
+  /** What the change would lose of the cache is said before it. */
+  private async mayLose(params: ProviderSelectParams): Promise<boolean> {
+    const { name: provider = '', model = '', baseUrl = '' } = params;
+    const { server } = this.session;
+    const found = await server
+      .request('tierline/cache/forecast', { change: 'model', provider, model, baseUrl })
+      .catch((error: unknown) => {
+        this.log.debug(`cache/forecast: ${describeError(error).message}`);
+        return null; // a warning that cannot be given must not stand in the way
+      });
+    if (found === null || !found.warn) return true;
+    const change = vscode.l10n.t('Change the Model');
+    const text = vscode.l10n.t(
+      'Another model reads {0} tokens anew that the cache holds now: the next request costs about {1} instead of {2}.',
+      whole(found.readableTokens - found.readableThen),
+      money(found.costThen),
+      money(found.cost),
+    );
+    return (await choice(text, change)) === change;
+  }
+
   private async request(params: ProviderSelectParams): Promise<void> {
     try {
+      if (!(await this.mayLose(params))) return;
       await this.session.server.request('tierline/provider/select', params);
     } catch (error) {
       const { message, advice } = describeError(error);

@@ -30,12 +30,24 @@ const toHost = v.variant('type', [
     /** Chosen by the webview; comes back in ``sent`` or ``refused``. */
     ticket: count,
     text,
+    /** To the running turn, at its next step. */
+    steer: v.boolean(),
+    /** The turn whose prompt this is to stand for, on a new branch; empty for a new prompt. */
+    editing: name,
     images: v.pipe(v.array(image), v.maxLength(MAX_IMAGES)),
     /** Mentions that the user chose with their size in view. */
     agreed: v.pipe(v.array(name), v.maxLength(200)),
   }),
   /** A command; comes back as ``commandDone`` or, not carried out, as ``refused``. */
   v.strictObject({ type: v.literal('command'), ticket: count, text }),
+  /** What is done with a prompt that waits. */
+  v.strictObject({
+    type: v.literal('queue'),
+    verb: v.picklist(['change', 'move', 'remove', 'steer', 'wait']),
+    turnId: name,
+    text,
+    to: count,
+  }),
   v.strictObject({ type: v.literal('stop') }),
   v.strictObject({ type: v.literal('retry'), groupId: name }),
   v.strictObject({ type: v.literal('newSession') }),

@@ -15,6 +15,7 @@ import type {
   FileInfo,
   Notice,
   ProviderInfo,
+  QueuedPrompt,
   State,
   ToolCallInfo,
   TurnFinished,
@@ -65,6 +66,8 @@ export interface Model {
   /** Questions that wait for the user. */
   consents: readonly ConsentInfo[];
   edits: readonly EditInfo[];
+  /** Prompts that wait, the next one first. */
+  queue: readonly QueuedPrompt[];
   version: string;
   root: string;
 }
@@ -123,6 +126,7 @@ export function fromState(state: Snapshot, previous?: Model): Model {
     compacting: state.compacting,
     consents: state.consents ?? [],
     edits: state.edits ?? [],
+    queue: state.queue ?? [],
     version: state.version,
     root: state.root,
   };
@@ -178,6 +182,8 @@ function reduce(model: Model, body: EventBody): Step {
       return done({ consents: [...model.consents, body.consent] });
     case 'consentClosed':
       return done({ consents: model.consents.filter((consent) => consent.id !== body.id) });
+    case 'queueChanged':
+      return done({ queue: body.prompts });
     case 'editChanged':
       return done({ edits: withEdit(model.edits, body.edit) });
     case 'toolChanged':

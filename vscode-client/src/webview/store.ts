@@ -28,6 +28,13 @@ export interface Pending {
   queued: boolean;
 }
 
+/** An earlier prompt that is being changed. */
+export interface Editing {
+  groupId: string;
+  /** What stood in the input before; it comes back when the change is given up. */
+  draft: string;
+}
+
 export interface Hint {
   id: number;
   level: 'info' | 'warning' | 'error';
@@ -40,6 +47,7 @@ export interface View {
   model: Model | null;
   pending: readonly Pending[];
   draft: string;
+  editing: Editing | null;
   images: readonly string[];
   selection: { label: string; characters: number } | null;
   active: ActiveChip | null;
@@ -92,6 +100,7 @@ export class Store {
       model: null,
       pending: [],
       draft: saved.draft,
+      editing: null,
       images: saved.images.filter((image) => splitDataUri(image) !== null),
       selection: null,
       active: null,
@@ -205,12 +214,12 @@ export class Store {
   }
 
   /** Send the draft. It is kept until the server has taken it. */
-  send(): void {
-    const { draft, images, pending } = this.current;
+  send(steer = false): void {
+    const { draft, images, pending, editing } = this.current;
     if (draft.trim() === '' && images.length === 0) return;
     if (isBroken(this.current.connection.kind)) return;
     const ticket = ++this.lastId;
-    if (images.length === 0 && isCommand(draft)) {
+    if (images.length === 0 && editing === null && isCommand(draft)) {
       this.commands.set(ticket, draft);
       this.set({ draft: '', hints: [], completions: [] });
       this.post({ type: 'command', ticket, text: draft.trim() });
@@ -222,7 +231,8 @@ export class Store {
         ...pending,
         { ticket, text: draft, images, turnId: '', messageId: '', queued: false },
       ],
-      draft: '',
+      draft: editing?.draft ?? '',
+      editing: null,
       images: [],
       hints: [],
       completions: [],
@@ -231,6 +241,8 @@ export class Store {
       type: 'send',
       ticket,
       text: draft,
+      steer,
+      editing: editing?.groupId ?? '',
       images: images.map(splitDataUri).filter((image) => image !== null),
       agreed: this.agreedIn(draft),
     });
@@ -240,6 +252,23 @@ export class Store {
   choose(choosing: boolean): void {
     this.set({ choosing });
     if (!choosing) this.set({ focusRequests: this.current.focusRequests + 1 });
+  }
+
+  /** Change an earlier prompt in the input; sent, it goes on on a branch. */
+  beginEdit(groupId: string, text: string): void {
+    const draft = this.current.editing?.draft ?? this.current.draft;
+    this.set({
+      editing: { groupId, draft },
+      draft: text,
+      focusRequests: this.current.focusRequests + 1,
+    });
+  }
+
+  cancelEdit(): void {
+    const { editing } = this.current;
+    if (editing === null) return;
+    this.set({ editing: null, draft: editing.draft });
+    this.save();
   }
 
   stop(): void {
@@ -369,6 +398,7 @@ export class Store {
       if (!isUnserved(model.provider)) this.set({ choosing: false });
     }
     if (before !== null && before.sessionId !== model.sessionId) {
+      this.cancelEdit();
       // What went wrong in one conversation says nothing in another.
       this.set({ hints: this.current.hints.filter(({ level }) => level !== 'error') });
     }
@@ -380,6 +410,7 @@ export class Store {
     const { model, pending } = this.current;
     if (model === null || pending.length === 0) return;
     const known = new Set(model.messages.map((message) => message.id));
+    for (const waiting of model.queue) known.add(waiting.messageId);
     const left = pending.filter(
       ({ messageId, turnId }) =>
         !known.has(messageId) && (turnId === '' || turnId !== model.turn?.id),

@@ -120,6 +120,7 @@ export function state(changes: Partial<State> = {}): State {
       keyPrefix: '',
       baseUrl: '',
     },
+    queue: [],
     busyTurn: '',
     partialText: '',
     version: '0.1.0',
@@ -196,6 +197,7 @@ export function finished(
     error: '',
     advice: '',
     cache: null,
+    seconds: 0,
     ...changes,
   };
 }

@@ -17,8 +17,9 @@ from tierline.context.strict import strict
 from tierline.context.tiers.attribution import Attribution, Cause, ReportedTokens, attribute
 from tierline.context.tiers.base import Pricing, Tier
 from tierline.context.tiers.bill import bill
+from tierline.context.tiers.forecast import Forecast, forecast, seen
 from tierline.context.tiers.outcome import Outcome
-from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap, shape
+from tierline.context.tiers.shape import Shape, lifetime, shape
 from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import TOOLS_KEY, with_top
 from tierline.errors import TierlineError
@@ -30,7 +31,7 @@ from tierline.session.counting import Counters
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composed, Composer
 from tierline.session.state.preferences import Preferences
-from tierline.store.usage import KEEP_ALIVE, StoredRequest, UsageStore
+from tierline.store.usage import KEEP_ALIVE, Spent, StoredRequest, UsageStore
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +128,48 @@ class CacheService:
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
         return self._reports.pop(turn_id, None)
+
+    async def forecast(self, composed: Composed) -> Forecast:
+        """What a request that is ready to be sent will cost."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        session_id, facts = self._conversation.session_id, self._models.facts()
+
+        def work() -> Forecast:
+            before, now = self._shapes(composed, facts, session_id)
+            return forecast(before, now, facts)
+
+        return await asyncio.to_thread(work)
+
+    def seconds_left(self) -> float:
+        """Until what the newest request left in the cache expires; -1 where nobody knows.
+        Blocking.
+        """
+        session_id = self._conversation.session_id
+        sent = self._known(session_id).shape
+        kept = sent.kept_alive(self.store.kept_alive(session_id)) if sent is not None else None
+        return _seconds_left(kept, self._models.facts(), datetime.now(UTC).timestamp())
+
+    async def spent(self, session_id: str, turn_id: str = "") -> Spent:
+        """What a session, or one of its turns, has taken so far."""
+        if self._work is not None:
+            await asyncio.gather(self._work, return_exceptions=True)
+        return await asyncio.to_thread(self.store.spent, session_id, turn_id)
+
+    def _shapes(
+        self, composed: Composed, facts: ModelFacts, session_id: str
+    ) -> tuple[Shape | None, Shape]:
+        """The newest request that was answered, and the one that is to come. Blocking."""
+        before = self._known(session_id)
+        prompt = strict(composed.prompt, strategy=self._models.strategy)
+        at = composed.arrangement.next.at
+        choice = self._models.choice()
+        provider = choice.kind if choice is not None else "none"
+        now = self._shape(evolve(composed, prompt=prompt), facts, provider, at)
+        if before.shape is not None:
+            # Whether the embedded model was started anew is known when it answers.
+            now = evolve(now, instance=before.shape.instance)
+        return before.shape, now
 
     def pinged(self, session_id: str, provider: str, usage: Usage, at: float) -> None:
         """A keep-alive request was answered. Blocking."""
@@ -271,8 +314,8 @@ class CacheService:
         )
         found = attribute(before.shape, now, figures, facts)
         paid = bill(found, facts, now.ttl, charged=usage.cost)
-        seen = _seen(before.shape, now, facts)
-        items = rows_to_json(_rows(composed, now, seen.end, before.items))
+        overlapping, _ = seen(before.shape, now, facts)
+        items = rows_to_json(_rows(composed, now, overlapping.end, before.items))
         report = views.report(found, paid, now, composed.arrangement)
         report.turn_id, report.plan_id = turn_id, composed.plan.plan_id
         self._remember(session_id, Before(now, tuple(items)))
@@ -321,16 +364,10 @@ class CacheService:
         self, composed: Composed, facts: ModelFacts, session_id: str, newest: StoredRequest | None
     ) -> p.CacheTiers:
         before = self._known(session_id)
-        prompt = strict(composed.prompt, strategy=self._models.strategy)
-        at = composed.arrangement.next.at
-        choice = self._models.choice()
-        provider = choice.kind if choice is not None else "none"
-        now = self._shape(evolve(composed, prompt=prompt), facts, provider, at)
-        if before.shape is not None:
-            # Whether the embedded model was started anew is known when it answers.
-            now = evolve(now, instance=before.shape.instance)
-        seen = _seen(before.shape, now, facts)
-        rows = _rows(composed, now, seen.end, before.items)
+        _, now = self._shapes(composed, facts, session_id)
+        at = now.at
+        overlapping, _ = seen(before.shape, now, facts)
+        rows = _rows(composed, now, overlapping.end, before.items)
         found = views.tiers("next", rows, composed.arrangement.policy, now, facts)
         found.decisions = views.decisions(composed.arrangement.decisions)
         found.seconds_left = _seconds_left(before.shape, facts, at)
@@ -357,20 +394,6 @@ def _rows(
     plan = composed.plan
     tools = sum(entry.tokens for entry in plan.included if entry.key == TOOLS_KEY)
     return with_top(rows, sent, plan.tokens, tools, readable, before)
-
-
-def _seen(before: Shape | None, now: Shape, facts: ModelFacts) -> Overlap:
-    """What the cache can give, time and place included."""
-    nothing = Overlap(0, 0, 0, 0, broken=False)
-    if before is None or facts.caching == "none":
-        return nothing
-    prices = Pricing.of(facts)
-    same = (before.provider, before.model, before.instance) == (
-        now.provider, now.model, now.instance,
-    )  # fmt: skip
-    if not same or now.at - before.at > lifetime(before, prices):
-        return nothing
-    return overlap(before, now, prices)
 
 
 def _seconds_left(before: Shape | None, facts: ModelFacts, now: float) -> float:

@@ -18,9 +18,13 @@ from tierline import protocol as p
 from tierline.context.limits import compaction_trigger
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.history.boundaries import TopicBoundary, local, unsure
+from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary, local, unsure
 from tierline.history.compaction import (
+    LEAST_SUMMARY,
+    LEAST_VERBATIM,
     NOTHING,
+    SUMMARY_SHARE,
+    VERBATIM_SHARE,
     Case,
     CompactionSettings,
     Outline,
@@ -48,6 +52,9 @@ from tierline.session.state.queue import TurnQueue
 
 log = logging.getLogger(__name__)
 
+WORDS_UNHEARD = (
+    "The summary is an extract, made without a model, so what it is to hold cannot be told to it."
+)
 LOOKED_AT = 200
 """The detectors look at so many of the newest messages."""
 _Place: TypeAlias = tuple[str, str]
@@ -163,7 +170,7 @@ class CompactionService:
 
     # --- requests --------------------------------------------------------------------------------
 
-    async def run(self, _params: p.NoParams) -> p.CompactionResult:
+    async def run(self, params: p.CompactionParams) -> p.CompactionResult:
         """Compact now, whatever the size. What is newest stays word for word all the same.
 
         Raises:
@@ -174,7 +181,7 @@ class CompactionService:
             raise TierlineError("conflict", "A reply is still streaming.", "Wait for its end.")
         if self.running:
             raise TierlineError("conflict", "A compaction is running.", "Wait for its end.")
-        self._attempt = asyncio.ensure_future(self._guarded(manual=True))
+        self._attempt = asyncio.ensure_future(self._guarded(manual=True, words=params.instructions))
         try:
             return await asyncio.shield(self._attempt)
         except asyncio.CancelledError:
@@ -183,6 +190,37 @@ class CompactionService:
                     "compaction", "The compaction was broken off.", "Run it again later."
                 ) from None
             raise
+
+    async def show(self, params: p.CompactionUndoParams) -> p.CompactionView:
+        """What a compaction stands for: its summary, and the messages that are no longer sent.
+
+        Raises:
+            TierlineError: ``not_found``.
+        """
+        now = self._conversation.timeline()
+        known = {summary.id: summary for summary in now.summaries}
+        wanted = params.compaction_id or next(reversed(known), "")
+        if wanted not in known:
+            raise TierlineError(
+                "not_found", "There is no such compaction.", "The whole conversation is there."
+            )
+        found = known[wanted]
+        left = [
+            m
+            for m in self._conversation.visible()
+            if m.group_id in found.covers and m.id not in found.keeps and m.role != "system"
+        ]
+        work = await self._work(manual=False)
+        tokens = await asyncio.to_thread(work.size, left)
+        shown = list(self._conversation.all_shown(self._conversation.visible()).values())
+        ids = {m.id for m in left}
+        return p.CompactionView(
+            compaction_id=found.id,
+            summary=found.text,
+            messages=[m for m in shown if m.id in ids],
+            tokens=tokens,
+            kept=len(found.keeps),
+        )
 
     @in_order
     async def undo(self, params: p.CompactionUndoParams) -> p.State:
@@ -220,14 +258,16 @@ class CompactionService:
         if due and self._queue.idle and not self.running:
             self._attempt = asyncio.ensure_future(self._guarded(manual=False))
 
-    async def _guarded(self, *, manual: bool) -> p.CompactionResult:
+    async def _guarded(self, *, manual: bool, words: str = "") -> p.CompactionResult:
         """An attempt with everything that may go wrong in it."""
         bus = self._bus
         place = self._place()
         loop = asyncio.get_running_loop()
         begun = loop.call_later(self.times.quiet, lambda: bus.publish(p.CompactionStart()))
         try:
-            result = await asyncio.wait_for(self._compact(manual=manual), self.times.longest)
+            result = await asyncio.wait_for(
+                self._compact(manual=manual, words=words), self.times.longest
+            )
         except asyncio.CancelledError:
             self._remember_failure(place, await self._tokens())
             self._broken_off()
@@ -259,7 +299,7 @@ class CompactionService:
         self._failed.add(place)
         self._left[place] = tokens
 
-    async def _compact(self, *, manual: bool) -> p.CompactionResult:
+    async def _compact(self, *, manual: bool, words: str = "") -> p.CompactionResult:
         work = await self._work(manual=manual)
         counter = await asyncio.to_thread(self._models.counter)
         summariser = Summariser(
@@ -268,8 +308,12 @@ class CompactionService:
             self._asker,
             counter.count,
             self.extractive,
+            words=words,
         )
-        boundary = await self._boundary(work, summariser)
+        if words and not summariser.uses_model:
+            self._bus.notice("info", WORDS_UNHEARD, "compaction")
+        # Whoever says what the summary is to hold wants one.
+        boundary = SAFE_BOUNDARY if words else await self._boundary(work, summariser)
         planned = await asyncio.to_thread(
             outline, work.messages, work.settings, work.size, boundary
         )
@@ -403,11 +447,13 @@ class CompactionService:
         """
         own = self._preferences.settings.compaction
         base = min(trigger, tokens) if manual else trigger
+        verbatim = own.verbatim_window_tokens or max(LEAST_VERBATIM, int(base * VERBATIM_SHARE))
+        summary = own.summary_budget_tokens or max(LEAST_SUMMARY, int(base * SUMMARY_SHARE))
         return CompactionSettings(
             enabled=own.enabled,
             compaction_trigger_tokens=trigger,
-            verbatim_window_tokens=min(own.verbatim_window_tokens, base // 2),
-            summary_budget_tokens=max(1, min(own.summary_budget_tokens, trigger // 4)),
+            verbatim_window_tokens=min(verbatim, base // 2),
+            summary_budget_tokens=max(1, min(summary, trigger // 4)),
             min_verbatim_exchanges=own.min_verbatim_exchanges,
         )
 

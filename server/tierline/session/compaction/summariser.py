@@ -48,6 +48,8 @@ class Summariser:
     asker: Asker
     count: Callable[[str], int]
     extractive: bool = False
+    words: str = ""
+    """What the user wants of the summary."""
 
     @property
     def uses_model(self) -> bool:
@@ -112,7 +114,7 @@ class Summariser:
         text = ""
         for part in parts:
             answer = await self._ask(
-                instructions(budget),
+                instructions(budget, self.words),
                 request_text(part, text),
                 budget,
                 limit=max(4_000, 12 * outline.zone_tokens),

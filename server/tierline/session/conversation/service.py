@@ -151,18 +151,41 @@ class Conversation:
         files: Sequence[str],
         attached: Sequence[p.Attachment] = (),
         looking: str = "",
+        group_id: str = "",
     ) -> tuple[Message, str]:
         """Write a prompt durably before anything else happens with it.
 
         ``attached`` and ``looking``: what went along from the editor, for clients and for a retry.
+        ``group_id``: the turn that it belongs to, if it does not begin one.
         Returns the message as it was stored and, if the log could not be written, a sentence for
         the user.
         """
         meta: dict[str, Any] = {"looking": looking} if looking else {}
         if attached:
             meta["attached"] = [asdict(one) for one in attached]
-        message = self.store.make("user", content, files=tuple(files), meta=meta)
+        message = self.store.make("user", content, group_id=group_id, files=tuple(files), meta=meta)
         return await self._append(message)
+
+    async def add_again(
+        self,
+        message: Message,
+        *,
+        text: str = "",
+        attached: Sequence[p.Attachment] | None = None,
+        group_id: str = "",
+    ) -> Message:
+        """Write a prompt anew, with another text or in another turn, as it was otherwise."""
+        content = message.content
+        if text:
+            content = (*(b for b in content if not isinstance(b, Text)), Text(text))
+        written, _ = await self.add_user(
+            content,
+            files=message.files,
+            attached=attached_of(message.meta) if attached is None else attached,
+            looking=str(message.meta.get("looking", "")),
+            group_id=group_id,
+        )
+        return written
 
     async def add_assistant(
         self,
@@ -279,13 +302,7 @@ class Conversation:
         if len(turn) == 1:
             return prompt
         await self.act(actions.remove(self.timeline(), wanted))
-        message, _ = await self.add_user(
-            prompt.content,
-            files=prompt.files,
-            attached=attached_of(prompt.meta),
-            looking=str(prompt.meta.get("looking", "")),
-        )
-        return message
+        return await self.add_again(prompt)
 
     async def act(self, action: Action) -> str:
         """Append an event. Returns a sentence for the user if the log could not be written."""

@@ -15,7 +15,7 @@ from tierline.context import effort
 from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.items import Item
-from tierline.context.limits import Limits
+from tierline.context.limits import Limits, trigger_tokens
 from tierline.context.models import ModelFacts
 from tierline.context.plan import ContextPlan
 from tierline.context.prompt import Prompt
@@ -240,7 +240,11 @@ class Composer:
             max_output_tokens=settings.context.max_output_tokens,
             thinking_tokens=effort.room(facts, self._preferences.effort),
             shed_at=settings.context.shed_at_percent / 100,
-            compaction_trigger_tokens=settings.compaction.compaction_trigger_tokens,
+            compaction_trigger_tokens=trigger_tokens(
+                facts.max_input_tokens,
+                tokens=settings.compaction.compaction_trigger_tokens,
+                percent=settings.compaction.compaction_trigger_percent,
+            ),
             compaction_enabled=settings.compaction.enabled,
         )
 

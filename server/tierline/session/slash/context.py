@@ -150,9 +150,9 @@ async def effort(session: Session, rest: str) -> p.CommandResult:
     return p.CommandResult("Effort", f"{model} {told}. It can be told: {choices}.")
 
 
-async def compact(session: Session, _rest: str) -> p.CommandResult:
+async def compact(session: Session, rest: str) -> p.CommandResult:
     """Compact the history now."""
-    found = await session.compaction.run(p.NoParams())
+    found = await session.compaction.run(p.CompactionParams(rest))
     if not found.messages:
         return p.CommandResult("Compaction", f"Nothing was compacted. {found.reason}".strip())
     return p.CommandResult(
@@ -191,3 +191,17 @@ def _listed(found: list[p.FileInfo]) -> str:
 
 def _usage(usage: str) -> TierlineError:
     return TierlineError("invalid_params", "The command is not complete.", f"Write {usage}.")
+
+
+async def compacted(session: Session, _rest: str) -> p.CommandResult:
+    """What the newest compaction stands for."""
+    found = await session.compaction.show(p.CompactionUndoParams())
+    head = (
+        f"{len(found.messages)} messages ({found.tokens:,} tokens) are no longer sent. "
+        "They stay in the conversation; the compaction can be taken back."
+    )
+    lines = ["# What left the context", "", head, "", "## What stands for them", ""]
+    lines += [found.summary or "(Nothing: the topic had changed.)", "", "## What left", ""]
+    for message in found.messages:
+        lines += [f"**{message.role}**: {message.text.strip() or '(calls of tools)'}", ""]
+    return p.CommandResult("What left the context", "\n".join(lines) + "\n", document=True)

@@ -12,11 +12,13 @@ from tierline.session.state.turn import Turn
 
 @define
 class TurnQueue:
-    """Written by ``turns/turn.py`` alone; everybody else reads."""
+    """Written by ``turns/turn.py`` and ``turns/waiting.py``; everybody else reads."""
 
     current: Turn | None = None
     """The turn that runs."""
     waiting: deque[Turn] = field(factory=deque)
+    paused: bool = False
+    """What waits is being rewritten: none of it begins meanwhile."""
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -144,6 +144,8 @@ class Turn:
     """What goes along with the prompt."""
     required_files: frozenset[str] = frozenset()
     """Keys of files without which nothing is to be sent."""
+    steer: bool = False
+    """It waits, and is to reach the turn that runs at its next step."""
     cancelled: bool = False
     finished: bool = False
     """True once clients were told of its end."""

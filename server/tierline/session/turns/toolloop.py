@@ -52,6 +52,8 @@ from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import request_data
+from tierline.session.turns.spending import SpendingGuard
+from tierline.session.turns.waiting import WaitingPrompts
 from tierline.tools.registry import Output
 
 log = logging.getLogger(__name__)
@@ -110,6 +112,8 @@ class Rounds:
         composer: Composer,
         cache: CacheService,
         drafts: DraftService,
+        spending: SpendingGuard,
+        waiting: WaitingPrompts,
     ) -> None:
         self._bus = bus
         self._preferences = preferences
@@ -123,6 +127,8 @@ class Rounds:
         self._composer = composer
         self._cache = cache
         self._drafts = drafts
+        self._spending = spending
+        self._waiting = waiting
 
     async def run(self, turn: Turn) -> p.TurnFinished:
         """All rounds of a turn. Returns what to tell the clients.
@@ -130,6 +136,7 @@ class Rounds:
         Raises:
             TierlineError, ProviderError: the request could not be made or failed.
             EmptyReplyError: the model said nothing.
+            NotSpent: the user did not want to pay for the next request.
             asyncio.CancelledError: the turn was stopped. ``turn.round.open`` may hold calls then.
         """
         await self.complete_earlier(turn.group_id)
@@ -145,6 +152,7 @@ class Rounds:
                 return self.finished(turn, message)
             if not await self._answer_calls(turn, message, stop):
                 return self.finished(turn, message)
+            await self._waiting.reach(turn)
 
     async def complete_earlier(self, running: str = "") -> None:
         """Calls that never got a result, because their process ended: say so. Those of the turn
@@ -179,6 +187,7 @@ class Rounds:
         composed = await self._composer.compose(turn)
         turn.retrieval = composed.plan.retrieval_set
         self._announce(turn, composed)
+        await self._spending.allow(turn, composed)
         sent = {composed.request.sha256}
         while True:
             try:

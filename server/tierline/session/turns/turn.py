@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 
+from attrs import evolve
+
 from tierline import protocol as p
-from tierline.context.blocks import Block, Text, visible
+from tierline.context.blocks import Block, Image, Text, visible
 from tierline.errors import TierlineError
+from tierline.history import actions
 from tierline.history.messages import Status
 from tierline.providers.base import ProviderError
 from tierline.session.caching.keepalive import KeepAliveService
@@ -22,17 +26,22 @@ from tierline.session.files.service import FileService
 from tierline.session.mentions.service import MentionService
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
+from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.pictures import check_images
 from tierline.session.turns.reflection import ReflectionService, cut_data
+from tierline.session.turns.spending import NotSpent
 from tierline.session.turns.toolloop import EMPTY_REPLY, EmptyReplyError, Rounds
-from tierline.session.workbench import Workbench
+from tierline.session.turns.waiting import WaitingPrompts
+from tierline.session.workbench import NOTIFY, Workbench
 
 __all__ = ["Turn", "TurnRunner"]
 
 log = logging.getLogger(__name__)
+
+LIMIT_ADVICE = "Send “continue” to go on, or change the limits in the settings (spending)."
 
 
 class TurnRunner:
@@ -41,6 +50,7 @@ class TurnRunner:
     def __init__(
         self,
         bus: EventBus,
+        preferences: Preferences,
         queue: TurnQueue,
         conversation: Conversation,
         models: ModelService,
@@ -52,11 +62,13 @@ class TurnRunner:
         drafts: DraftService,
         reflection: ReflectionService,
         rounds: Rounds,
+        waiting: WaitingPrompts,
         workbench: Workbench,
         after_turn: Callable[[str], Awaitable[None]],
     ) -> None:
         """``after_turn`` is called with the id of a turn that has ended."""
         self._bus = bus
+        self._preferences = preferences
         self._queue = queue
         self._conversation = conversation
         self._models = models
@@ -68,6 +80,8 @@ class TurnRunner:
         self._drafts = drafts
         self._reflection = reflection
         self._rounds = rounds
+        self._waiting = waiting
+        waiting.wake = self._wake
         self._workbench = workbench
         self._after_turn = after_turn
         self._task: asyncio.Task[None] | None = None
@@ -90,9 +104,50 @@ class TurnRunner:
         async with self._conversation.changes:
             return await self._send(params, required_files)
 
+    async def edit(self, params: p.ChatEditParams) -> p.ChatSendResult:
+        """Change an earlier prompt and go on from there, on a new branch.
+
+        Raises:
+            TierlineError: ``conflict`` while a prompt is on its way; ``not_found``; as ``send``.
+                Nothing has changed then.
+        """
+        conversation = self._conversation
+        async with conversation.changes:
+            self._queue.require_idle()
+            old = next((m for m in conversation.visible() if m.group_id == params.group_id), None)
+            if old is None or old.role != "user":
+                raise TierlineError("not_found", "There is no such prompt.", "Reload the chat.")
+            before = conversation.branch
+            prompt = evolve(params.prompt, force=True)
+            if params.keep_images:
+                prompt.images = [
+                    *(p.ImageInput(b.media_type, b.data) for b in old.content
+                      if isinstance(b, Image) and b.data),
+                    *prompt.images,
+                ]  # fmt: skip
+
+            async def branch() -> None:
+                made = actions.fork_before(conversation.timeline(), params.group_id)
+                problem = await conversation.act(made)
+                made = actions.switch(conversation.timeline(), str(made.data["branch"]))
+                if problem := problem or await conversation.act(made):
+                    raise TierlineError("storage", problem, "Nothing was changed.")
+
+            sent = await self._send(prompt, frozenset(), branch)
+            sent.notices.append(
+                f"You are on the new branch {conversation.branch}; what followed the earlier "
+                f"prompt is on {before}."
+            )
+            self._bus.publish(p.StateChanged(reason="edit"))
+            return sent
+
     async def _send(
-        self, params: p.ChatSendParams, required_files: frozenset[str]
+        self,
+        params: p.ChatSendParams,
+        required_files: frozenset[str],
+        prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> p.ChatSendResult:
+        """``prepare`` is called once nothing speaks against the prompt, before it is written."""
         text, notices = await redacted(params.text)
         selection, found = await redacted(params.selection)
         notices += [notice for notice in found if notice not in notices]
@@ -120,6 +175,8 @@ class TurnRunner:
         seen = await self._look(params, selection)
         notices += seen.notices
         attached = (*seen.attached, *named.attached)
+        if prepare is not None:
+            await prepare()
         again = None if params.force else self._conversation.unanswered(text)
         if again is not None and not self._queue.knows(again.group_id):
             notices.append("This prompt had no reply; it is sent again as it stands, only once.")
@@ -140,9 +197,12 @@ class TurnRunner:
             looking=seen.text,
             attached=attached,
             required_files=required_files,
+            steer=params.steer and self._queue.current is not None,
         )
         queued = not self._queue.idle or self._compaction.running
         self._queue.waiting.append(turn)
+        if queued:
+            self._waiting.publish()
         self._wake()
         return p.ChatSendResult(
             turn_id=turn.group_id, message_id=message.id, queued=queued, notices=notices
@@ -168,6 +228,7 @@ class TurnRunner:
         for turn in list(self._queue.waiting):
             if turn.group_id == wanted:
                 self._queue.waiting.remove(turn)
+                self._waiting.publish()
                 await self._finish(turn, "interrupted", "Stopped before it began.")
                 return p.ChatCancelResult(cancelled=True, turn_id=turn.group_id)
         turn_now = self._queue.current
@@ -220,12 +281,13 @@ class TurnRunner:
             self._task = asyncio.ensure_future(self._work())
 
     async def _work(self) -> None:
-        while self._queue.waiting:
+        while self._queue.waiting and not self._queue.paused:
             await self._compaction.done()
-            if not self._queue.waiting:  # the prompt was taken back meanwhile
+            if not self._queue.waiting or self._queue.paused:  # the prompt was taken back meanwhile
                 break
             turn = self._queue.waiting.popleft()
             self._queue.current = turn
+            self._waiting.publish()
             self._idle.clear()
             self._keep_alive.stop()
             try:
@@ -250,6 +312,9 @@ class TurnRunner:
             finished = await self._rounds.run(turn)
         except (TierlineError, ProviderError) as error:
             await shield(self._failed(turn, error.code, error.message, error.advice))
+        except NotSpent as stopped:
+            said = str(stopped)
+            await shield(self._finish(turn, "interrupted", said, "limit", said, LIMIT_ADVICE))
         except EmptyReplyError:
             await shield(self._failed(turn, *EMPTY_REPLY))
         else:
@@ -259,7 +324,22 @@ class TurnRunner:
         """Write down how the turn went, then tell the clients. Nothing follows."""
         await self._reflection.ended(turn, finished.outcome, code)
         turn.finished = True
+        finished.seconds = round(time.time() - turn.began, 1)
         self._bus.publish(finished)
+        await self._tell_end(turn, finished)
+
+    async def _tell_end(self, turn: Turn, finished: p.TurnFinished) -> None:
+        """A turn took so long that the user may be elsewhere; clients that tell it themselves know
+        from the event.
+        """
+        after = self._preferences.settings.notify.after_seconds
+        if not after or finished.seconds < after or turn.cancelled:
+            return
+        if NOTIFY not in self._workbench.features:
+            what = "failed" if finished.outcome == "error" else "is finished"
+            about = " ".join(turn.text.split())[:60]
+            took = f"{finished.seconds:.0f} s"
+            await self._workbench.tell(f"Tierline: the answer to “{about}” {what} ({took}).")
 
     async def _interrupted(self, turn: Turn) -> None:
         if turn.finished:

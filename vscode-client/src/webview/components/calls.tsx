@@ -84,6 +84,23 @@ function Call(props: { call: ToolCallInfo; edit: EditInfo | undefined }): JSX.El
   );
 }
 
+/** What can be answered, by what is asked. */
+const CONSENTS = {
+  command: {
+    icon: 'terminal',
+    yes: texts.runOnce,
+    always: texts.runAlways,
+    no: texts.doNotRun,
+  },
+  url: { icon: 'globe', yes: texts.readPage, always: '', no: texts.doNotRead },
+  spending: {
+    icon: 'credit-card',
+    yes: texts.goOn,
+    always: texts.goOnAlways,
+    no: texts.doNotGoOn,
+  },
+} as const;
+
 export function ConsentCard({
   consent,
   store,
@@ -91,7 +108,7 @@ export function ConsentCard({
   consent: ConsentInfo;
   store: Store;
 }): JSX.Element {
-  const page = consent.kind === 'url';
+  const { yes, always, no, icon } = CONSENTS[consent.kind] ?? CONSENTS.command;
   const card = useFocusBack<HTMLElement>();
   const answer = (word: 'once' | 'always' | 'deny'): void =>
     store.post({ type: 'consent', id: consent.id, answer: word });
@@ -108,7 +125,7 @@ export function ConsentCard({
       }}
     >
       <div class="card-title">
-        <Icon name={page ? 'globe' : 'terminal'} />
+        <Icon name={icon} />
         <span>{consent.title}</span>
       </div>
       <pre class="command" tabindex={0} data-testid="consent-command">
@@ -121,15 +138,15 @@ export function ConsentCard({
       <div class="note">{consent.detail}</div>
       <div class="card-actions">
         <Button testId="consent-once" onClick={() => answer('once')}>
-          {page ? texts.readPage : texts.runOnce}
+          {yes}
         </Button>
         {consent.canRemember && (
           <Button secondary testId="consent-always" onClick={() => answer('always')}>
-            {texts.runAlways}
+            {always}
           </Button>
         )}
         <Button secondary testId="consent-deny" onClick={() => answer('deny')}>
-          {page ? texts.doNotRead : texts.doNotRun}
+          {no}
         </Button>
       </div>
     </section>

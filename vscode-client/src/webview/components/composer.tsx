@@ -13,6 +13,7 @@ import { FileChips } from './files';
 import { MentionChips } from './mentionChips';
 import { LIST_ID, MentionList } from './mentionList';
 import { Icon, IconButton } from './parts';
+import { Queue } from './queue';
 
 export function Composer({ view, store }: { view: View; store: Store }): JSX.Element {
   const input = useRef<HTMLTextAreaElement>(null);
@@ -72,10 +73,10 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
     setMention(next);
     store.askCompletions(next.query);
   };
-  const send = (): void => {
+  const send = (steer = false): void => {
     recall.reset();
     close();
-    store.send();
+    store.send(steer && busy);
   };
   const pressed = (event: KeyboardEvent): void => {
     // While an input method composes, Enter and the arrows are its own.
@@ -95,7 +96,10 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
       else if (chosen !== undefined) choose(chosen);
     } else if (key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
-      send();
+      send(event.ctrlKey || event.metaKey);
+    } else if (key === 'Escape' && view.editing !== null) {
+      event.preventDefault();
+      store.cancelEdit();
     } else if (key === 'Escape' && busy) {
       event.preventDefault();
       store.stop();
@@ -110,6 +114,19 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
 
   return (
     <Drop store={store}>
+      {model !== null && <Queue prompts={model.queue} busy={busy} store={store} />}
+      {view.editing !== null && (
+        <div class="editing" data-testid="editing">
+          <Icon name="edit" />
+          <span>{texts.editing}</span>
+          <IconButton
+            icon="close"
+            label={texts.cancelEdit}
+            testId="cancel-edit"
+            onClick={() => store.cancelEdit()}
+          />
+        </div>
+      )}
       {model !== null && <FileChips files={model.files} roots={view.place.roots} store={store} />}
       <MentionChips
         // What is being typed is not judged yet.
@@ -198,6 +215,15 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
               onClick={() => store.stop()}
             />
           )}
+          {busy && view.editing === null && draft.trim() !== '' && (
+            <IconButton
+              icon="debug-step-into"
+              label={texts.steer}
+              testId="steer-button"
+              disabled={isBroken(view.connection.kind)}
+              onClick={() => send(true)}
+            />
+          )}
           <IconButton
             icon="send"
             label={texts.send}
@@ -205,7 +231,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
             disabled={
               (draft.trim() === '' && images.length === 0) || isBroken(view.connection.kind)
             }
-            onClick={send}
+            onClick={() => send()}
           />
         </div>
       </div>

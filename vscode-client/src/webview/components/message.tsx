@@ -214,6 +214,14 @@ function Tools({ message, store }: { message: ShownMessage; store: Store }): JSX
         label={texts.copyPrompt}
         onClick={() => store.post({ type: 'copy', text: message.text })}
       />
+      {!dropped && (
+        <IconButton
+          icon="edit"
+          label={texts.editPrompt}
+          testId="edit-prompt"
+          onClick={() => store.beginEdit(message.groupId, message.text)}
+        />
+      )}
       <IconButton
         icon={dropped ? 'eye' : 'eye-closed'}
         label={dropped ? texts.restore : texts.drop}

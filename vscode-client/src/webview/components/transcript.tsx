@@ -1,6 +1,6 @@
 /** The conversation: follows the newest text unless the user has scrolled away from it. */
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Model, retryGroup, type ShownNotice, turnKey } from '../../shared/model';
 import type { ScrollPlace } from '../host';
 import type { Pending, Store, View } from '../store';
@@ -22,7 +22,8 @@ const SAVE_MS = 200;
 const NOTHING: readonly never[] = [];
 
 export function Transcript({ view, store }: { view: View; store: Store }): JSX.Element {
-  const { model, pending } = view;
+  const { pending } = view;
+  const model = useTranscript(view.model);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const messages = model?.messages ?? [];
@@ -123,6 +124,16 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
       )}
     </div>
   );
+}
+
+/** The conversation without the prompts that wait: those are listed at the input. */
+function useTranscript(model: Model | null): Model | null {
+  return useMemo(() => {
+    if (model === null || model.queue.length === 0) return model;
+    const waiting = new Set(model.queue.map(({ turnId }) => turnId));
+    const messages = model.messages.filter(({ groupId }) => !waiting.has(groupId));
+    return { ...model, messages };
+  }, [model]);
 }
 
 function Messages(props: { model: Model; from: number; store: Store }): JSX.Element {

@@ -1,0 +1,77 @@
+"""What a request will cost, said before it is sent: by what the cache should still hold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import frozen
+
+from tierline.context.models import ModelFacts
+from tierline.context.tiers.base import Pricing
+from tierline.context.tiers.shape import Overlap, Shape, lifetime, overlap
+
+Cold = Literal["", "first", "model", "expired", "changed", "uncached"]
+"""Why little can be read: the session's first request, another model or provider, too long a pause,
+other bytes at the beginning, a provider without a cache. Empty if most of it can be read."""
+_MILLION = 1_000_000
+WARM_SHARE = 0.5
+"""A request of which at least so much can be read is warm."""
+
+
+@frozen
+class Forecast:
+    """Of one request. Token counts are our own; money in US dollars, 0 where prices are unknown."""
+
+    tokens: int
+    readable: int
+    """Of them, what the provider's cache should hold."""
+    cost: float
+    """Of the input."""
+    best: float
+    """Of the input, if the cache held all that was sent before."""
+    cold: Cold
+    idle: float = 0.0
+    """Seconds since the request before."""
+
+
+def forecast(before: Shape | None, now: Shape, facts: ModelFacts) -> Forecast:
+    """What ``now`` will cost after ``before``, the newest request of the session."""
+    found, why = seen(before, now, facts)
+    tokens = now.tokens
+    readable = min(found.readable, tokens)
+    cold: Cold = "" if readable >= WARM_SHARE * tokens else why or "changed"
+    return Forecast(
+        tokens=tokens,
+        readable=readable,
+        cost=input_cost(tokens, readable, facts, now.ttl),
+        best=input_cost(tokens, min(found.offered, tokens), facts, now.ttl),
+        cold=cold,
+        idle=now.at - before.at if before is not None else 0.0,
+    )
+
+
+def seen(before: Shape | None, now: Shape, facts: ModelFacts) -> tuple[Overlap, Cold]:
+    """What of an earlier request the cache can give, time and place included, and why if not."""
+    nothing = Overlap(0, 0, 0, 0, broken=False)
+    if facts.caching == "none":
+        return nothing, "uncached"
+    if before is None:
+        return nothing, "first"
+    prices = Pricing.of(facts)
+    if (before.provider, before.model, before.instance) != (now.provider, now.model, now.instance):
+        return nothing, "model"
+    if now.at - before.at > lifetime(before, prices):
+        return nothing, "expired"
+    return overlap(before, now, prices), ""
+
+
+def input_cost(tokens: int, readable: int, facts: ModelFacts, ttl: str) -> float:
+    """US dollars for the input of a request of which so much is read from the cache."""
+    prices = facts.prices_for(tokens)
+    if prices.input <= 0:
+        return 0.0
+    fresh = prices.input
+    if facts.explicit_markers:
+        fresh = Pricing.of(facts, input_tokens=tokens).write("1h" if ttl == "1h" else "5m")
+    read = prices.read or prices.input
+    return (readable * read + max(tokens - readable, 0) * fresh) / _MILLION

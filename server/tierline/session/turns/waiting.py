@@ -1,0 +1,176 @@
+"""The prompts that wait: listed, changed, moved, taken back, or brought to the turn that runs.
+
+A prompt is in the log before it waits. The log is only appended to, and a conversation stands in
+its order; so a prompt that is changed or moved is written anew together with those behind it, and
+what stood there before is removed by an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from attrs import evolve
+
+from tierline import protocol as p
+from tierline.context.blocks import Image, Text, visible
+from tierline.errors import TierlineError
+from tierline.history import actions
+from tierline.session.conversation import Conversation
+from tierline.session.conversation.ordering import in_order, shield
+from tierline.session.events import EventBus
+from tierline.session.mentions.service import MentionService
+from tierline.session.redaction import redacted
+from tierline.session.state.queue import TurnQueue
+from tierline.session.state.turn import Turn
+
+
+class WaitingPrompts:
+    """What of the queue clients see, and what they do with it."""
+
+    def __init__(
+        self, bus: EventBus, queue: TurnQueue, conversation: Conversation, mentions: MentionService
+    ) -> None:
+        self._bus = bus
+        self._queue = queue
+        self._conversation = conversation
+        self._mentions = mentions
+        self._told: list[p.QueuedPrompt] = []
+        self.wake: Callable[[], None] = lambda: None
+        """Called when a prompt may begin again."""
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def listed(self, _params: p.NoParams) -> p.QueueResult:
+        """The prompts that wait, the next one first."""
+        return p.QueueResult(self.shown())
+
+    @in_order
+    async def change(self, params: p.QueueChangeParams) -> p.QueueResult:
+        """Another text for a prompt; its pictures and what went along stay."""
+        self._place(params.turn_id)
+        text, notices = await redacted(params.text)
+        if not visible(Text(text)):
+            raise TierlineError("empty_prompt", "There is nothing to send.", "Remove it instead.")
+        named = await self._mentions.take(p.ChatSendParams(text, mentions="text"), text)
+        for notice in dict.fromkeys((*notices, *named.notices)):
+            self._bus.notice("warning", notice)
+        # The file may have been asked for meanwhile, and the prompt have begun.
+        place = self._place(params.turn_id)
+        order = list(self._queue.waiting)[place:]
+        known = {one.label for one in order[0].attached}
+        attached = (
+            *order[0].attached,
+            *(one for one in named.attached if one.label not in known),
+        )
+        return await self._rewrite(
+            place, [evolve(order[0], text=text, attached=attached), *order[1:]]
+        )
+
+    @in_order
+    async def move(self, params: p.QueueMoveParams) -> p.QueueResult:
+        """Another place for a prompt."""
+        place = self._place(params.turn_id)
+        to = min(max(params.to, 0), len(self._queue.waiting) - 1)
+        order = list(self._queue.waiting)
+        order.insert(to, order.pop(place))
+        first = min(place, to)
+        return await self._rewrite(first, order[first:])
+
+    @in_order
+    async def remove(self, params: p.QueueParams) -> p.QueueResult:
+        """Take a prompt back: it is sent and shown no more."""
+        turn = self._queue.waiting[self._place(params.turn_id)]
+        self._queue.waiting.remove(turn)
+        await self._forget([turn])
+        return self._changed()
+
+    @in_order
+    async def steer(self, params: p.QueueSteerParams) -> p.QueueResult:
+        """Whether a prompt is to reach the running turn at its next step."""
+        self._queue.waiting[self._place(params.turn_id)].steer = params.steer
+        return self._changed()
+
+    # --- for the turn ----------------------------------------------------------------------------
+
+    async def reach(self, turn: Turn) -> None:
+        """Between two steps: what the user wants to say to this turn becomes a part of it."""
+        if not any(waiting.steer for waiting in self._queue.waiting):
+            return
+        async with self._conversation.changes:
+            await shield(self._reach(turn))
+
+    async def _reach(self, turn: Turn) -> None:
+        for said in [waiting for waiting in self._queue.waiting if waiting.steer]:
+            message = self._conversation.find(said.message_id)
+            written = await self._conversation.add_again(message, group_id=turn.group_id)
+            turn.attached = (*turn.attached, *said.attached)
+            self._queue.waiting.remove(said)
+            await self._forget([said])
+            shown = self._conversation.show(written.id)
+            self._bus.publish(p.MessageAdded(turn.group_id, shown))
+        self._changed()
+
+    def shown(self) -> list[p.QueuedPrompt]:
+        """The prompts that wait, as clients see them."""
+        return [self._shown(turn) for turn in self._queue.waiting]
+
+    def publish(self) -> None:
+        """Something waits, or waits no more."""
+        shown = self.shown()
+        if shown != self._told:
+            self._told = shown
+            self._bus.publish(p.QueueChanged(shown))
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    def _changed(self) -> p.QueueResult:
+        self.publish()
+        self._bus.context_changed()
+        return p.QueueResult(self.shown())
+
+    def _place(self, turn_id: str) -> int:
+        groups = self._queue.groups
+        if turn_id in groups:
+            return groups.index(turn_id)
+        if self._queue.knows(turn_id):
+            raise TierlineError("conflict", "This prompt is answered already.", "Stop it first.")
+        raise TierlineError("not_found", "This prompt does not wait any more.", "Reload the chat.")
+
+    async def _rewrite(self, first: int, order: Sequence[Turn]) -> p.QueueResult:
+        """Write the prompts from a place on anew, in this order."""
+        await self._paused(self._written(first, order))
+        return self._changed()
+
+    async def _paused(self, work: Awaitable[None]) -> None:
+        self._queue.paused = True
+        try:
+            await work
+        finally:
+            self._queue.paused = False
+            self.wake()
+
+    async def _written(self, first: int, order: Sequence[Turn]) -> None:
+        made = []
+        for turn in order:
+            message = self._conversation.find(turn.message_id)
+            written = await self._conversation.add_again(
+                message, text=turn.text, attached=turn.attached
+            )
+            made.append(evolve(turn, group_id=written.group_id, message_id=written.id))
+        before = list(self._queue.waiting)
+        self._queue.waiting.clear()
+        self._queue.waiting.extend([*before[:first], *made])
+        await self._forget(order)
+
+    async def _forget(self, turns: Sequence[Turn]) -> None:
+        action = actions.remove_all(turn.group_id for turn in turns)
+        if problem := await self._conversation.act(action):
+            self._bus.notice("error", problem, "storage")
+
+    def _shown(self, turn: Turn) -> p.QueuedPrompt:
+        try:
+            content = self._conversation.find(turn.message_id).content
+        except TierlineError:  # it was undone meanwhile
+            content = ()
+        images = sum(isinstance(block, Image) for block in content)
+        return p.QueuedPrompt(turn.group_id, turn.message_id, turn.text, images, turn.steer)
