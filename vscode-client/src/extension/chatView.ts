@@ -356,7 +356,15 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     try {
       await this.session.server.whenReady();
       const text = await this.slash.run(line, (prompt) =>
-        this.send({ type: 'send', ticket, text: prompt, images: [], agreed: [] }),
+        this.send({
+          type: 'send',
+          ticket,
+          text: prompt,
+          images: [],
+          agreed: [],
+          steer: false,
+          editing: '',
+        }),
       );
       this.post({ type: 'commandDone', ticket, text });
     } catch (error) {
