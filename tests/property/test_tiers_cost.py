@@ -114,17 +114,19 @@ def test_the_bound_is_nearly_reached() -> None:
 def test_the_figures_that_are_shown_are_those_that_decide(
     stale: int, behind: int, paid: float, prices: Pricing
 ) -> None:
-    """The breakdown shows the rent until now, this request included, beside the price."""
-    account = Account(paid)
-    keep, other = LayoutSize(1000 + stale + behind, 50), LayoutSize(1000, behind + 50)
+    """The breakdown shows the rent until now, this request included, beside the price. Thinking
+    that is still valid is not dead: it is no part of the rent.
+    """
+    account, other = Account(paid), LayoutSize(1000, behind + 50)
     rent = paid + stale * prices.read
     for thinking in (0, 700):
+        keep = LayoutSize(1000 + stale + thinking + behind, 50)
         verdict = weigh(account, keep, other, prices, "5m", thinking=thinking)
         assert verdict.rent == pytest.approx(rent)
         if verdict.code in ("due", "wait"):
             lost = thinking * prices.thinking
             assert verdict.price == pytest.approx(
-                price(behind, prices) - stale * prices.read + lost
+                price(behind, prices) - (stale + thinking) * prices.read + lost
             )
             assert verdict.rewrite is (verdict.rent >= verdict.price)
             assert verdict.ratio == pytest.approx(rent / verdict.price)
