@@ -1,5 +1,5 @@
 // Builds the extension host bundle and the webview bundle into dist/.
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { context } from 'esbuild';
 
 const production = process.argv.includes('--production');
@@ -43,6 +43,18 @@ await Promise.all(
     copyFile(`node_modules/@vscode/codicons/dist/${name}`, `dist/${name}`),
   ),
 );
+// Loaded by the chat when a reply first has a formula or a diagram.
+const katex = 'node_modules/katex/dist';
+await copyFile(`${katex}/katex.min.js`, 'dist/katex.js');
+await copyFile('node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js', 'dist/mermaid.js');
+const styles = await readFile(`${katex}/katex.min.css`, 'utf8');
+// The editor's browser reads woff2; the older formats would only make the package larger.
+const older = /,url\(fonts\/[^)]*\.(?:woff|ttf)\) format\("\w+"\)/g;
+await writeFile('dist/katex.css', styles.replace(older, ''));
+await mkdir('dist/fonts');
+for (const name of await readdir(`${katex}/fonts`)) {
+  if (name.endsWith('.woff2')) await copyFile(`${katex}/fonts/${name}`, `dist/fonts/${name}`);
+}
 for (const options of builds) {
   const build = await context(options);
   if (watch) await build.watch();

@@ -371,3 +371,40 @@ async def test_an_open_edit_waits_for_its_conversation(open_editor: Open) -> Non
         assert [e.id for e in back.edits] == [found.id]
         done = await editor.ask("edit/accept", p.EditAcceptParams(found.id))
         assert done.state == "applied"
+
+
+async def test_code_of_a_reply_becomes_an_edit_that_the_user_decides(
+    open_editor: Open, workspace: Path
+) -> None:
+    """Taken out of the reply by the user: no call, no question; the model hears of it later."""
+    (workspace / "m.py").write_text("def a():\n    return 1\n\n\ndef b():\n    return 2\n")
+    code = "def b():\n    return 3\n"
+    replies = [says("openai", "Look."), says("openai", "Good.")]
+    with wire_server("openai", replies) as model:
+        editor: EditingEditor = await open_editor(model, experimental=ALL)
+        ended = await editor.chat("Show me.")
+        assert ended.message is not None
+        said = ended.message.id
+        made = await editor.ask("edit/propose", p.EditProposeParams(code, said, path="m.py"))
+        assert (made.state, made.call_id, made.path, made.create) == ("open", "", "m.py", False)
+        assert [hunk.after for hunk in made.hunks] == ["    return 3\n"]
+        taken = await editor.ask("edit/accept", p.EditAcceptParams(made.id))
+        assert taken.state == "applied"
+        assert "return 3" in editor.documents[made.uri].text
+        new = await editor.ask("edit/propose", p.EditProposeParams(code, said, path="new/n.py"))
+        assert new.create and new.hunks[0].after == code
+        await editor.ask("edit/reject", p.EditRejectParams(new.id))
+        for path, text, why in (
+            ("m.py", "x = 1\n", "nothing in the file is called"),
+            ("../out.py", code, "out.py"),
+            (".env", code, ".env"),
+        ):
+            with pytest.raises(Exception, match=why):
+                await editor.ask("edit/propose", p.EditProposeParams(text, said, path=path))
+        assert [edit.id for edit in (await editor.ask("edit/list", p.NoParams())).edits] == [
+            made.id,
+            new.id,
+        ]
+        await editor.chat("And now?")
+    assert "m.py" in json.dumps(model.bodies[-1]["messages"][1:]), "what became of it is told"
+    assert not (workspace / "new").exists()

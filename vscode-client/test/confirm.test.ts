@@ -16,5 +16,11 @@ it('asks every modal question through the one helper that has the safe answer fi
     (name) =>
       name.endsWith('.ts') && /\bconfirmed\(/.test(readFileSync(path.join(SOURCE, name), 'utf8')),
   );
-  expect(asking.sort()).toEqual(['confirm.ts', 'files.ts', 'memos.ts', 'sessions.ts']);
+  expect(asking.sort()).toEqual([
+    'confirm.ts',
+    'files.ts',
+    'memos.ts',
+    'replies.ts',
+    'sessions.ts',
+  ]);
 });

@@ -9,6 +9,7 @@ import { type KeyOwner, Keys, ownersOf } from '../src/extension/keys';
 import { Mentions } from '../src/extension/mentions/mentions';
 import { Models } from '../src/extension/models';
 import { Notes } from '../src/extension/notes';
+import { Replies } from '../src/extension/replies';
 import type { ServerController } from '../src/extension/server/controller';
 import { describeError, NotConnectedError } from '../src/extension/server/errors';
 import { parseLine } from '../src/extension/server/logLines';
@@ -21,7 +22,7 @@ import { readyFor } from '../src/extension/waiting';
 import { ModelWays } from '../src/extension/ways';
 import type { Event, EventBody, KeyCheckResult, ProviderInfo, SessionInfo } from '../src/protocol';
 import type { Connection, ToWebview } from '../src/shared/messages';
-import { budget, delta, event, file, message, started, state } from './fake/state';
+import { budget, delta, edit, event, file, message, started, state } from './fake/state';
 import * as fake from './fake/vscode';
 
 type Answers = Record<string, (params: unknown) => unknown>;
@@ -467,6 +468,51 @@ describe('keys', () => {
     ]);
     const written = JSON.stringify([mock(log.info).mock.calls, mock(log.warn).mock.calls]);
     expect(written).not.toContain('sk-');
+  });
+});
+
+describe('what is done with a reply', () => {
+  const replies = (): Replies => new Replies(session);
+  const block = { type: 'code' as const, path: '', language: 'bash', messageId: 'm1' };
+
+  it('runs a command only after the user has seen it whole', async () => {
+    const sendText = vi.fn();
+    Object.assign(vscode.window, {
+      createTerminal: vi.fn(() => ({ show: vi.fn(), sendText, exitStatus: undefined })),
+    });
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Do not run');
+    await replies().code({ ...block, verb: 'run', text: '$ make' });
+    expect(sendText).not.toHaveBeenCalled();
+    mock(vscode.window.showWarningMessage).mockResolvedValueOnce('Run');
+    await replies().code({ ...block, verb: 'run', text: '$ make\n$ ls' });
+    expect(mock(vscode.window.showWarningMessage).mock.calls.at(-1)?.[1]).toMatchObject({
+      modal: true,
+      detail: 'make\nls',
+    });
+    expect(sendText).toHaveBeenCalledWith('make\nls', true);
+    const before = mock(vscode.window.showWarningMessage).mock.calls.length;
+    await replies().code({ ...block, verb: 'run', text: 'ls \u202Efr mr' });
+    await replies().code({ ...block, verb: 'run', text: 'x'.repeat(3_000) });
+    const asked = mock(vscode.window.showWarningMessage).mock.calls.slice(before);
+    expect(asked.map(([text]) => text)).toEqual([
+      'The command has hidden characters in it and is not run.',
+      'That is too long to be looked at here; put it into a new file.',
+    ]);
+    expect(sendText).toHaveBeenCalledTimes(1);
+  });
+
+  it('proposes code for the file that it names, and says what the server refuses', async () => {
+    server.answers['tierline/edit/propose'] = () => edit();
+    await replies().code({ ...block, verb: 'apply', text: 'x = 1', path: 'src/a.py' });
+    expect(server.asked.at(-1)).toEqual([
+      'tierline/edit/propose',
+      { code: 'x = 1', messageId: 'm1', path: 'src/a.py' },
+    ]);
+    server.answers['tierline/edit/propose'] = () => {
+      throw new Error('Not applied.');
+    };
+    await replies().code({ ...block, verb: 'apply', text: 'x = 1', path: 'src/a.py' });
+    expect(mock(vscode.window.showWarningMessage).mock.calls.at(-1)?.[0]).toContain('Not applied.');
   });
 });
 

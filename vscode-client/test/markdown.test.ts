@@ -1,6 +1,8 @@
 // @vitest-environment jsdom
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { MarkdownView, parse } from '../src/webview/markdown';
+import { candidates, hrefOf } from '../src/shared/paths';
+import { KnownPaths } from '../src/webview/markdown/paths';
+import { MarkdownView, parse } from '../src/webview/markdown/view';
 
 const handlers = { copy: vi.fn(), insert: vi.fn(), open: vi.fn() };
 let root: HTMLElement;
@@ -142,7 +144,7 @@ describe('untrusted text', () => {
     ),
   );
   const ATTRIBUTES = new Set(
-    'class href title start tabindex role aria-label aria-hidden data-align data-action type'.split(
+    'class href title start tabindex role aria-label aria-hidden data-align data-action type dir data-language data-path'.split(
       ' ',
     ),
   );
@@ -188,5 +190,141 @@ describe('what can be done with a reply', () => {
     expect(handlers.open).toHaveBeenCalledWith('https://example.org/a');
     expect(click.defaultPrevented).toBe(true);
     expect(outer).not.toHaveBeenCalled();
+  });
+});
+
+describe('what replies are made of besides', () => {
+  it('draws task lists, footnotes and formulas without any HTML', () => {
+    const text = [
+      '- [x] done',
+      '- [ ] open',
+      '',
+      'It is so[^1], and $a^2$ costs $5 and $6.',
+      '',
+      '$$',
+      'x = 1',
+      '$$',
+      '',
+      '[^1]: Because.',
+    ].join('\n');
+    view.update(text, true);
+    const tasks = [...root.querySelectorAll('.tasks .task')];
+    expect(tasks.map((task) => task.getAttribute('aria-label'))).toEqual(['Done', 'Not done']);
+    expect(root.querySelector('sup a')?.textContent).toBe('1');
+    expect(root.querySelector('.footnotes li')?.textContent).toBe('Because. ↩');
+    const formulas = [...root.querySelectorAll('.math')];
+    expect(formulas.map((one) => one.getAttribute('data-source'))).toEqual(['a^2', 'x = 1']);
+    expect(root.textContent).toContain('costs $5 and $6.');
+    (root.querySelector('sup a') as HTMLElement).click();
+    expect(handlers.open).not.toHaveBeenCalled();
+  });
+
+  it('keeps what was drawn while the text around it grows', () => {
+    view.update('So $a$ is', false);
+    const formula = root.querySelector('.math');
+    (formula as Element).textContent = 'drawn';
+    view.update('So $a$ is small, `b` too.', false);
+    expect(root.querySelector('.math')).toBe(formula);
+    expect(formula?.textContent).toBe('drawn');
+    view.update('So $b$ is', true);
+    expect(root.querySelector('.math')?.textContent).toBe('b');
+  });
+
+  it('takes a diagram for one when the reply is complete', () => {
+    const text = '```mermaid\ngraph TD\n  a --> b\n```';
+    view.update(text, false);
+    expect(root.querySelector('.diagram')).toBeNull();
+    view.update(text, true);
+    expect(root.querySelector('.diagram pre')?.textContent).toBe('graph TD\n  a --> b');
+  });
+
+  it('follows the direction of the text, but not in code', () => {
+    view.update('שלום עולם\n\n- `x = 1`', true);
+    expect([...root.querySelectorAll('p, li')].map((one) => one.getAttribute('dir'))).toContain(
+      'auto',
+    );
+    expect(root.querySelector('code')?.getAttribute('dir')).toBe('ltr');
+  });
+
+  it('shows characters that make code read otherwise, and copies what was written', () => {
+    const code = 'if (admin\u202E \u2066// check\u2069) {';
+    view.update(`\`\`\`js\n${code}\n\`\`\`\n\nText \u202Eturned.`, true);
+    const shown = [...root.querySelectorAll('.control')].map((one) =>
+      one.getAttribute('data-code'),
+    );
+    expect(shown).toEqual(['U+202E', 'U+2066', 'U+2069', 'U+202E']);
+    (root.querySelector('[data-action=copy]') as HTMLElement).click();
+    expect(handlers.copy).toHaveBeenCalledWith(code);
+  });
+
+  it('folds long code, and keeps it open while more comes', () => {
+    const code = (lines: number): string => `\`\`\`py\n${'x = 1\n'.repeat(lines)}`;
+    view.update(code(20), false);
+    expect(root.querySelector('.unfold')).toBeNull();
+    view.update(code(40), false);
+    (root.querySelector('.unfold') as HTMLElement).click();
+    view.update(code(41), false);
+    expect(root.querySelector('.code.long')?.hasAttribute('data-open')).toBe(true);
+    expect(root.querySelector('.unfold-more')?.textContent).toBe('Show all 41 lines');
+  });
+
+  it('offers for code what can be done with it, with the file that it names', () => {
+    const code = vi.fn();
+    view = new MarkdownView(root, { ...handlers, code });
+    view.update(
+      '```python src/a.py\nx = 1\n```\n\n```bash\nls\n```\n\n```ts\n// src/b.ts\nlet y;\n```',
+      true,
+    );
+    const actions = [...root.querySelectorAll('.code')].map((block) =>
+      [...block.querySelectorAll('[data-action]')].map((one) => one.getAttribute('data-action')),
+    );
+    expect(actions).toEqual([
+      ['copy', 'insert', 'apply', 'new'],
+      ['copy', 'insert', 'run'],
+      ['copy', 'insert', 'apply', 'new'],
+    ]);
+    for (const one of root.querySelectorAll('[data-action=apply], [data-action=run]'))
+      (one as HTMLElement).click();
+    expect(code.mock.calls).toEqual([
+      ['apply', 'x = 1', 'src/a.py', 'python'],
+      ['run', 'ls', '', 'bash'],
+      ['apply', '// src/b.ts\nlet y;', 'src/b.ts', 'ts'],
+    ]);
+  });
+});
+
+describe('words that are files', () => {
+  it.each([
+    ['see src/a.py.', ['src/a.py']],
+    ['src/a.py:12 and b.ts:3:4', ['src/a.py:12', 'b.ts:3:4']],
+    ['docs/x.md#L3-L9, (lib/ü.rs)', ['docs/x.md:3', 'lib/ü.rs']],
+    ['File "pkg/m.py", line 7, in f', ['pkg/m.py:7']],
+    ['./run.sh ../up.c C:\\w\\a.cs /etc/x', ['./run.sh', '../up.c', 'C:\\w\\a.cs', '/etc/x']],
+    ['1.2.3, e.g. 3.14 and ...', ['e.g']],
+    ['https://example.org/a.py and me@example.org', ['me@example.org']],
+  ])('%s', (text, hrefs) => {
+    expect(candidates(text).map(hrefOf)).toEqual(hrefs);
+  });
+
+  it('become links once the host has said that they exist, in text and in code', async () => {
+    vi.useFakeTimers();
+    const ask = vi.fn();
+    const paths = new KnownPaths(ask);
+    view = new MarkdownView(root, { ...handlers, paths });
+    view.update(
+      '`src/a.py:3`, src/b.py and Makefile; `Makefile`\n\n```\nsrc/a.py:9: error\n```',
+      true,
+    );
+    expect(root.querySelector('a')).toBeNull();
+    vi.advanceTimersByTime(500);
+    expect(ask).toHaveBeenCalledTimes(1);
+    expect(ask.mock.calls[0]?.[0]).toEqual(['src/a.py', 'src/b.py', 'Makefile']);
+    paths.answer(ask.mock.calls[0]?.[0], ['src/a.py', 'Makefile']);
+    const links = [...root.querySelectorAll('a')].map((one) => one.getAttribute('href'));
+    expect(links).toEqual(['src/a.py:3', 'Makefile', 'src/a.py:9']);
+    (root.querySelector('a') as HTMLElement).click();
+    expect(handlers.open).toHaveBeenCalledWith('src/a.py:3');
+    view.dispose();
+    vi.useRealTimers();
   });
 });

@@ -263,6 +263,48 @@ describe('a conversation', () => {
     expect(page.has('[data-testid=start]')).toBe(false);
   });
 
+  it('finds words in all of it, from the newest upwards, and counts them', () => {
+    page.ready({
+      messages: [
+        message('a', { text: 'tier and Tier' }),
+        message('b', { role: 'assistant', text: 'no such word' }),
+        message('c', { text: 'one more tier' }),
+      ],
+    });
+    page.click('[data-testid=find-button]');
+    const input = page.get('[data-testid=find-input]') as HTMLInputElement;
+    act(() => {
+      input.value = 'TIER';
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    expect(page.get('[data-testid=find-count]').textContent).toBe('3 of 3');
+    act(() => {
+      input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+    });
+    expect(page.get('[data-testid=find-count]').textContent).toBe('2 of 3');
+    act(() => {
+      input.value = 'nothing';
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    expect(page.get('[data-testid=find-count]').textContent).toBe('0 of 0');
+    act(() => {
+      input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    });
+    expect(page.has('[data-testid=find]')).toBe(false);
+  });
+
+  it('shows code that the user took out of a reply as an edit under it', () => {
+    page.ready({
+      messages: [message('u'), message('a', { role: 'assistant', text: '```py\nx = 1\n```' })],
+    });
+    page.click('[data-action=apply]');
+    expect(page.last('code')).toEqual({
+      ...{ type: 'code', verb: 'apply', text: 'x = 1', path: '', language: 'py', messageId: 'a' },
+    });
+    page.emit({ kind: 'editChanged', edit: edit({ messageId: 'a', callId: '' }) });
+    expect(page.get('[data-testid=edit]').closest('[data-role=assistant]')).not.toBeNull();
+  });
+
   it('says of each answer of the embedded model whose it is, and leads to better ones', () => {
     page.ready({
       messages: [

@@ -135,6 +135,7 @@ from tierline.protocol.tools import (
     EditListResult,
     EditParams,
     EditPreview,
+    EditProposeParams,
     EditRejectParams,
     ForgetCommandParams,
     SaveParams,
@@ -298,6 +299,9 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/memo/search", MemoSearchParams, MemoListResult, "Search the memos."),
     Method("tierline/consent/answer", ConsentAnswerParams, Ok, "Answer a question of a tool."),
     Method("tierline/edit/list", NoParams, EditListResult, "The edits that were proposed."),
+    Method(
+        "tierline/edit/propose", EditProposeParams, EditInfo, "Propose code of a reply as an edit."
+    ),
     Method("tierline/edit/accept", EditAcceptParams, EditInfo, "Apply an edit or parts of it."),
     Method("tierline/edit/reject", EditRejectParams, EditInfo, "Reject an edit."),
     Method(

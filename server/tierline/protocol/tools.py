@@ -37,6 +37,18 @@ class EditAcceptParams:
 
 
 @define
+class EditProposeParams:
+    """Bring code of a reply into a file, as an edit that the user decides about."""
+
+    code: str
+    message_id: str
+    """The reply that it stands in."""
+    path: str = ""
+    uri: str = ""
+    """The file; one of both. A file that does not exist is made with the code in it."""
+
+
+@define
 class EditRejectParams:
     """Reject an edit. The reason is told to the model."""
 

@@ -111,6 +111,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/stats/turns": lambda session, params: session.reflection.turns(params),
     "tierline/consent/answer": lambda session, params: session.consents.answer(params),
     "tierline/edit/list": lambda session, params: session.edits.listed(params),
+    "tierline/edit/propose": lambda session, params: session.edits.propose(params),
     "tierline/edit/accept": lambda session, params: session.edits.accept(params),
     "tierline/edit/reject": lambda session, params: session.edits.reject(params),
     "tierline/edit/choose": lambda session, params: session.edits.choose(params),

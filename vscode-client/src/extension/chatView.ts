@@ -18,6 +18,7 @@ import { insert } from './insert';
 import { askedAboutMentions } from './mentions/asking';
 import { type Mentions, openMention } from './mentions/mentions';
 import { openFileLink } from './openFile';
+import { Replies } from './replies';
 import { describeError } from './server/errors';
 import type { Session } from './session';
 import type { Sessions } from './sessions';
@@ -43,6 +44,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private wantsFocus = false;
   /** What the user gave to the chat before it was drawn. */
   private readonly waiting: ToWebview[] = [];
+  private readonly replies: Replies;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -57,6 +59,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly documents: Pick<VirtualDocuments, 'show'>,
     private readonly log: vscode.LogOutputChannel,
   ) {
+    this.replies = new Replies(session);
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
       session.server.onConnection((connection) => this.post({ type: 'connection', connection })),
@@ -286,6 +289,16 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case 'openLink':
         await this.openLink(message.href);
+        return;
+      case 'paths':
+        this.post({
+          type: 'paths',
+          asked: message.paths,
+          found: await this.replies.existing(message.paths),
+        });
+        return;
+      case 'code':
+        await this.replies.code(message);
         return;
       case 'openSettings':
         await vscode.commands.executeCommand('workbench.action.openSettings', 'tierline');

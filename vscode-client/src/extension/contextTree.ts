@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { exact } from '../shared/budget';
 import { type Entry, type Group, type GroupName, groups } from '../shared/contextTree';
 import { shownName } from '../shared/names';
+import { tierTip, tierWords } from '../shared/tierWords';
 import type { VirtualDocuments } from './documents';
 import * as notify from './notify';
 import { describeError } from './server/errors';
@@ -263,7 +264,7 @@ function entryItem(entry: Entry): vscode.TreeItem {
   const dimmed = entry.kind === 'suggestion' || entry.used === false;
   item.id = `${entry.group}:${entry.key}`;
   const cut = entry.cut !== '' ? t('cut') : '';
-  item.description = [cut, state, entry.problem === '' ? entry.tier : '', where]
+  item.description = [cut, state, entry.problem === '' ? tierWords(entry.tier) : '', where]
     .filter((part) => part !== '')
     .map(shownName)
     .join(' · ');
@@ -307,7 +308,7 @@ function tooltip(entry: Entry, size: string): string {
     entry.cut,
     entry.why === '' ? '' : t('Why: {0}', entry.why),
     size,
-    entry.tier === '' ? '' : t('Stability tier: {0}', entry.tier),
+    entry.tier === '' ? '' : tierTip(entry.tier),
     entry.kind === 'suggestion' ? t('A suggestion: nothing is held until you accept it.') : '',
   ];
   // Plain text, never a MarkdownString: a name could be a link that runs a command.

@@ -17,7 +17,8 @@ export async function openFileLink(link: Extract<Link, { kind: 'file' }>): Promi
   return true;
 }
 
-async function locate(path: string): Promise<vscode.Uri | null> {
+/** The file or folder of the workspace that a path of a reply means; null if there is none. */
+export async function locate(path: string): Promise<vscode.Uri | null> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const absolute = /^(?:[a-z]:)?[\\/]/i.test(path);
   const candidates = absolute

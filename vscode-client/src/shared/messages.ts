@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import type { Event, State } from '../protocol';
 import { IMAGE_TYPES, MAX_IMAGE_BASE64, MAX_IMAGES } from './images';
 import type { Snapshot } from './model';
+import { MAX_PATH, MAX_PATHS } from './paths';
 import { way, ways } from './ways';
 
 const MAX_TEXT = 2_000_000;
@@ -108,6 +109,20 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('copy'), text }),
   v.strictObject({ type: v.literal('insert'), text }),
   v.strictObject({ type: v.literal('openLink'), href: name }),
+  /** Which of these are files here? Comes back as ``paths``. */
+  v.strictObject({
+    type: v.literal('paths'),
+    paths: v.pipe(v.array(v.pipe(v.string(), v.maxLength(MAX_PATH))), v.maxLength(MAX_PATHS)),
+  }),
+  /** Something is to be done with a code block of a reply. */
+  v.strictObject({
+    type: v.literal('code'),
+    verb: v.picklist(['apply', 'new', 'run']),
+    text,
+    path: name,
+    language: name,
+    messageId: name,
+  }),
 ]);
 
 export type ToHost = v.InferOutput<typeof toHost>;
@@ -265,6 +280,11 @@ const toWebview = v.variant('type', [
   }),
   v.strictObject({ type: v.literal('active'), active: v.nullable(activeChip) }),
   v.strictObject({ type: v.literal('ways'), ways }),
+  v.strictObject({
+    type: v.literal('paths'),
+    asked: v.array(v.string()),
+    found: v.array(v.string()),
+  }),
   v.strictObject({ type: v.literal('focusInput') }),
   /** Something that the user should read here, not in the server's stream. */
   v.strictObject({

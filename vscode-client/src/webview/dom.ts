@@ -10,6 +10,11 @@ export interface Branch {
   tag: string;
   attrs: Readonly<Record<string, string>>;
   kids: readonly Tree[];
+  /**
+   * Draws what belongs into the element, at once or later; from then on that is its own. It is made
+   * anew only when its ``data-source`` is another.
+   */
+  draws?: (element: Element) => void;
 }
 
 export type Tree = string | Branch;
@@ -21,6 +26,12 @@ export function h(
 ): Branch {
   return { tag, attrs, kids };
 }
+
+/** Elements whose contents were drawn by themselves. */
+const drawn = new WeakSet<Node>();
+
+/** An attribute that the user's own clicks set. */
+const OWN = 'data-open';
 
 /**
  * Make the children of ``parent`` equal to ``next``. ``previous`` is what they were made from;
@@ -38,6 +49,11 @@ export function patch(
     else if (typeof tree === 'string') {
       if (node instanceof Text) setText(node, tree);
       else node.replaceWith(create(tree));
+    } else if (tree.draws !== undefined || drawn.has(node)) {
+      const source = node instanceof Element ? node.getAttribute('data-source') : null;
+      if (tree.draws === undefined || !drawn.has(node) || source !== tree.attrs['data-source']) {
+        node.replaceWith(create(tree));
+      }
     } else if (node instanceof Element && node.localName === tree.tag) {
       setAttributes(node, tree.attrs);
       const before = previous[index];
@@ -52,12 +68,16 @@ function create(tree: Tree): Node {
   const element = document.createElement(tree.tag);
   setAttributes(element, tree.attrs);
   for (const kid of tree.kids) element.append(create(kid));
+  if (tree.draws !== undefined) {
+    drawn.add(element);
+    tree.draws(element);
+  }
   return element;
 }
 
 function setAttributes(element: Element, attrs: Readonly<Record<string, string>>): void {
   for (const name of element.getAttributeNames()) {
-    if (!(name in attrs)) element.removeAttribute(name);
+    if (!(name in attrs) && name !== OWN) element.removeAttribute(name);
   }
   for (const [name, value] of Object.entries(attrs)) {
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);

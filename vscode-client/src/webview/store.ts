@@ -16,6 +16,7 @@ import { isUnserved, type Ways } from '../shared/ways';
 import { complete, plain } from './announcer';
 import { attach, splitDataUri } from './attachments';
 import type { HostPort, ScrollPlace } from './host';
+import { KnownPaths } from './markdown/paths';
 import { texts } from './texts';
 
 /** A prompt that was sent and has not come back as a message yet. */
@@ -62,6 +63,10 @@ export interface View {
   ways: Ways | null;
   /** The first page is shown over the conversation. */
   choosing: boolean;
+  /** The bar for finding words is open. */
+  finding: boolean;
+  /** The message that is to be in view; a new object each time. */
+  revealed: { id: string } | null;
   /** Grows when the input is to be focused. */
   focusRequests: number;
 }
@@ -85,6 +90,8 @@ export class Store {
   private announcedTo = 0;
   /** Commands that were sent and have not been answered. */
   private readonly commands = new Map<number, string>();
+  /** Which words of replies are files here. */
+  readonly paths = new KnownPaths((paths) => this.post({ type: 'paths', paths }));
 
   constructor(
     connect: (listen: (message: ToWebview) => void) => HostPort,
@@ -111,6 +118,8 @@ export class Store {
       announcements: [],
       ways: null,
       choosing: false,
+      finding: false,
+      revealed: null,
       focusRequests: 0,
     };
     this.stream = new EventStream({
@@ -271,6 +280,16 @@ export class Store {
     this.save();
   }
 
+  find(finding: boolean): void {
+    this.set({ finding });
+    if (!finding) this.set({ focusRequests: this.current.focusRequests + 1 });
+  }
+
+  /** Draw so much of the conversation that this message is in it. */
+  reveal(id: string): void {
+    this.set({ revealed: { id } });
+  }
+
   stop(): void {
     this.post({ type: 'stop' });
   }
@@ -347,6 +366,9 @@ export class Store {
         return;
       case 'active':
         this.set({ active: message.active });
+        return;
+      case 'paths':
+        this.paths.answer(message.asked, message.found);
         return;
       case 'ways':
         this.set({ ways: message.ways });

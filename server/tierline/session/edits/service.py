@@ -15,8 +15,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from attrs import evolve
+
 from tierline import protocol as p
 from tierline.context.edits.blocks import Block, Misfit, Proposal, create, propose
+from tierline.context.edits.fitting import fit
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.tiers.base import AppliedEdit
@@ -108,6 +111,39 @@ class EditService:
         """The edits, those that are open checked against their files."""
         await self.refresh()
         return p.EditListResult(self.infos())
+
+    async def propose(self, params: p.EditProposeParams) -> p.EditInfo:
+        """Code of a reply that the user wants in a file: an edit like the model's own.
+
+        Raises:
+            TierlineError: ``bad_request``: there is no such file here; ``conflict``: it may not be
+                changed, or where the code goes cannot be told.
+        """
+        path = params.path or self._loader.key(params.uri)
+        call = Call("", PROPOSE_EDIT.name, {"path": path}, message_id=params.message_id)
+        made = await asyncio.to_thread(self._from_code, call, params.code)
+        if isinstance(made, str):
+            raise TierlineError("conflict", f"Not applied to {path}: {made}")
+        await self._book.add(made)
+        self._show(made)
+        return made.info
+
+    def _from_code(self, call: Call, code: str) -> Edit | str:
+        """The edit that brings code into a file, or why not. Blocking."""
+        path, loader = str(call.arguments["path"]), self._loader
+        place = loader.roots.resolve(path)
+        if isinstance(place, Refusal):
+            return told(place)
+        if not os.path.lexists(place.path):
+            return self._checked(evolve(call, arguments={"path": path, "content": code}))
+        current = loader.current(place)
+        if isinstance(current, Refusal):
+            return told(current)
+        blocks = fit(current[0].text, code)
+        if isinstance(blocks, str):
+            return blocks
+        edits = [{"search": block.search, "replace": block.replace} for block in blocks]
+        return self._checked(evolve(call, arguments={"path": path, "edits": edits}))
 
     async def accept(self, params: p.EditAcceptParams) -> p.EditInfo:
         """Apply an edit, or some of its hunks.

@@ -5,6 +5,7 @@ import { useFocusKept } from '../focus';
 import type { Store, View } from '../store';
 import { texts } from '../texts';
 import { Composer } from './composer';
+import { FindBar } from './find';
 import { Box, Button, Icon, IconButton } from './parts';
 import { Start } from './start';
 import { Transcript } from './transcript';
@@ -18,6 +19,11 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
       class="app"
       data-connection={view.connection.kind}
       onKeyDown={(event) => {
+        if ((event.ctrlKey || event.metaKey) && event.key === 'f' && !event.altKey) {
+          event.preventDefault();
+          store.find(true);
+          return;
+        }
         // From anywhere in the view; where Esc closes something, that comes first.
         if (event.key !== 'Escape' || event.defaultPrevented || view.model === null) return;
         const { turn, consents } = view.model;
@@ -45,6 +51,14 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
           </button>
         )}
         <span class="gap" />
+        {view.model !== null && view.model.messages.length > 0 && (
+          <IconButton
+            icon="search"
+            label={texts.findTip}
+            testId="find-button"
+            onClick={() => store.find(!view.finding)}
+          />
+        )}
         <IconButton
           icon="history"
           label={texts.sessions}
@@ -58,6 +72,7 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
           onClick={() => store.post({ type: 'newSession' })}
         />
       </header>
+      {view.finding && view.model !== null && <FindBar model={view.model} store={store} />}
       {view.choosing ? (
         <div class="start-over">
           <Start view={view} store={store} />

@@ -164,7 +164,7 @@ function pieces(text: string): string[] {
     .filter((piece) => piece !== '');
 }
 
-function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
+export function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
   const open = edit.state === 'open';
   return (
     <section

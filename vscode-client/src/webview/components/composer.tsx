@@ -177,6 +177,7 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
           ref={input}
           data-testid="chat-input"
           rows={2}
+          dir="auto"
           placeholder={texts.promptPlaceholder}
           aria-label={texts.prompt}
           aria-autocomplete="list"

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { FileInfo } from '../../protocol';
 import { tokens } from '../../shared/budget';
 import { labels } from '../../shared/labels';
+import { tierWords } from '../../shared/tierWords';
 import type { Store } from '../store';
 import { texts } from '../texts';
 import { Icon, IconButton } from './parts';
@@ -124,7 +125,7 @@ function FileChip(props: { file: FileInfo; name: string; store: Store }): JSX.El
 function tip(file: FileInfo): string {
   const parts = [file.path, texts.weight(tokens(file.tokens))];
   if (file.pin !== 'none') parts.push(file.pin);
-  if (file.tier !== '') parts.push(file.tier);
+  if (file.tier !== '') parts.push(tierWords(file.tier));
   if (file.dirty) parts.push(texts.unsaved);
   if (file.reason !== '') parts.push(file.reason);
   return parts.join(' · ');

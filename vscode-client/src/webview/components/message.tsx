@@ -1,7 +1,7 @@
 /** One message: a prompt, a reply (streaming or complete), or what a tool answered. */
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { ConsentInfo, EditInfo } from '../../protocol';
 import { tokens } from '../../shared/budget';
 import { money } from '../../shared/cache';
@@ -9,25 +9,37 @@ import { iconOf } from '../../shared/mentions';
 import type { ToHost } from '../../shared/messages';
 import type { RunningTurn, ShownMessage } from '../../shared/model';
 import { isShowable } from '../attachments';
-import { MarkdownView } from '../markdown';
+import { MarkdownView } from '../markdown/view';
 import type { Store } from '../store';
 import { texts } from '../texts';
-import { Calls } from './calls';
+import { Calls, EditCard } from './calls';
 import { Box, Button, Icon, IconButton } from './parts';
 
-export function Markdown(props: { text: string; final: boolean; store: Store }): JSX.Element {
+export function Markdown(props: {
+  text: string;
+  final: boolean;
+  store: Store;
+  /** Whose text it is; what is done with its code names it. */
+  messageId?: string;
+}): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
   const view = useRef<MarkdownView | null>(null);
   const { text, final, store } = props;
+  const id = useRef('');
+  id.current = props.messageId ?? '';
   useLayoutEffect(() => {
     if (element.current === null) return;
     view.current ??= new MarkdownView(element.current, {
       copy: (code) => store.post({ type: 'copy', text: code }),
       insert: (code) => store.post({ type: 'insert', text: code }),
       open: (href) => store.post({ type: 'openLink', href }),
+      code: (verb, code, path, language) =>
+        store.post({ type: 'code', verb, text: code, path, language, messageId: id.current }),
+      paths: store.paths,
     });
     view.current.update(text, final);
   }, [text, final, store]);
+  useEffect(() => () => view.current?.dispose(), []);
   // Its children belong to the MarkdownView.
   return <div class="markdown" ref={element} />;
 }
@@ -73,7 +85,9 @@ function Prompt({
     >
       <div class="bubble">
         <Images images={message.images} />
-        <div class="prompt-text">{message.text}</div>
+        <div class="prompt-text" dir="auto">
+          {message.text}
+        </div>
         <Attached message={message} store={store} />
       </div>
       <div class="actions">
@@ -141,9 +155,14 @@ function Reply(props: MessageProps): JSX.Element {
     >
       {message.embedded === true && <EmbeddedLine store={store} />}
       <Thinking text={message.thinking} seconds={message.thinkingSeconds} />
-      <Markdown text={message.text} final store={store} />
+      <Markdown text={message.text} final messageId={message.id} store={store} />
       {message.state !== '' && <StateBlock text={message.state} />}
       <Calls calls={message.calls} edits={edits} consents={consents} store={store} />
+      {edits
+        .filter((edit) => edit.callId === '' && edit.messageId === message.id)
+        .map((edit) => (
+          <EditCard key={edit.id} edit={edit} store={store} />
+        ))}
       {failed && (
         <Box level="error">
           <p>{message.error || message.note || texts.failed}</p>

@@ -29,7 +29,7 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
   const messages = model?.messages ?? [];
   const empty =
     model !== null && messages.length === 0 && model.turn === null && pending.length === 0;
-  const { follow, restore, away } = useFollowing(scroller, content, empty, (place) =>
+  const { follow, restore, release, away } = useFollowing(scroller, content, empty, (place) =>
     store.keepScroll(place === null ? null : { ...place, session: sessionNow.current }),
   );
   const [pages, setPages] = useState(1);
@@ -50,6 +50,12 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
     setPages(Math.max(1, Math.ceil((count - at) / PAGE)));
     restore(place);
   }, [session]);
+  useLayoutEffect(() => {
+    const at = model?.messages.findIndex(({ id }) => id === view.revealed?.id) ?? -1;
+    if (at < 0) return;
+    release();
+    setPages((count) => Math.max(count, Math.ceil((messages.length - at) / PAGE)));
+  }, [view.revealed]);
   const lastTicket = pending.at(-1)?.ticket ?? 0;
   useLayoutEffect(() => {
     if (lastTicket > 0) follow(true);
@@ -150,6 +156,10 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
     for (const notice of notices.get(after) ?? []) items.push(<Notice notice={notice} />);
   };
   addNotices('');
+  // Code that the user took out of a reply himself belongs to no call.
+  const applied = new Set(
+    model.edits.filter(({ callId }) => callId === '').map(({ messageId }) => messageId),
+  );
   let folded: JSX.Element[] = [];
   const unfold = (): void => {
     if (folded.length === 0) return;
@@ -175,7 +185,7 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
         store={store}
         retry={message === last ? retry : null}
         again={message === last && retry === null && model.turn === null}
-        edits={message.calls.length > 0 ? model.edits : NOTHING}
+        edits={message.calls.length > 0 || applied.has(message.id) ? model.edits : NOTHING}
         consents={message.calls.length > 0 ? model.consents : NOTHING}
       />
     );
@@ -211,7 +221,9 @@ function PendingPrompt({ prompt }: { prompt: Pending }): JSX.Element {
     <article class="message user pending" data-testid="pending" aria-label={texts.you}>
       <div class="bubble">
         <Images images={prompt.images} />
-        <div class="prompt-text">{prompt.text}</div>
+        <div class="prompt-text" dir="auto">
+          {prompt.text}
+        </div>
       </div>
       <div class="note" role="status">
         {prompt.queued ? texts.queued : texts.sending}
@@ -229,7 +241,12 @@ function useFollowing(
   content: { readonly current: HTMLElement | null },
   empty: boolean,
   keep: (place: Omit<ScrollPlace, 'session'> | null) => void,
-): { follow: (force: boolean) => void; restore: (place: ScrollPlace) => void; away: boolean } {
+): {
+  follow: (force: boolean) => void;
+  restore: (place: ScrollPlace) => void;
+  release: () => void;
+  away: boolean;
+} {
   const following = useRef(true);
   const wanted = useRef<ScrollPlace | null>(null);
   const keeper = useRef(keep);
@@ -302,7 +319,13 @@ function useFollowing(
     setAway(true);
     follow(false);
   };
-  return { follow, restore, away };
+  /** Who looks at something else is not taken back to the end. */
+  const release = (): void => {
+    wanted.current = null;
+    following.current = false;
+    setAway(true);
+  };
+  return { follow, restore, release, away };
 }
 
 function find(element: HTMLElement, id: string): HTMLElement | null {

@@ -1,0 +1,102 @@
+/** Code blocks: what is in them, whose file it is, and what can be done with it. */
+import { candidates } from '../../shared/paths';
+import { type Branch, h } from '../dom';
+import { highlight } from '../highlight';
+import { texts } from '../texts';
+import { type IsFile, withControls, withFiles } from './text';
+
+/** Longer blocks are as high as this many lines and scroll, until they are opened. */
+const LONG_LINES = 30;
+const SHELLS = new Set([
+  'bash',
+  'sh',
+  'shell',
+  'zsh',
+  'console',
+  'powershell',
+  'ps1',
+  'bat',
+  'cmd',
+]);
+const PLAIN = new Set(['', 'text', 'txt', 'plain', 'plaintext', 'console', 'output', 'log']);
+
+/** ``info``: what stands behind the fence, e.g. "python src/a.py" or "ts title=\"a.ts\"". */
+export function codeBlock(content: string, info: string, isFile: IsFile, final: boolean): Branch {
+  const code = content.replace(/\n$/, '');
+  const language = languageOf(info);
+  const path = pathOf(info, code);
+  const lines = code.split('\n').length;
+  const plain = PLAIN.has(language.toLowerCase()) || code.includes('Traceback (most recent');
+  const shell = SHELLS.has(language.toLowerCase());
+  const attrs: Record<string, string> = {
+    class: lines > LONG_LINES ? 'code long' : 'code',
+    dir: 'ltr',
+    'data-language': language,
+    'data-path': path,
+  };
+  const kids = [
+    h('div', { class: 'code-head' }, [
+      h('span', { class: 'code-language', title: path || language }, [
+        path || language || texts.plainText,
+      ]),
+      action('copy', 'copy', texts.copyCode),
+      action('insert', 'insert', texts.insertCode),
+      ...(final && !shell ? [action('apply', 'diff', texts.applyCode(path))] : []),
+      ...(final && !shell ? [action('new', 'new-file', texts.newFileCode)] : []),
+      ...(final && shell ? [action('run', 'terminal', texts.runCode)] : []),
+    ]),
+    h('pre', { tabindex: '0', 'aria-label': texts.codeIn(language) }, [
+      h('code', {}, plain ? withFiles(code, isFile, true) : coloured(code, language)),
+    ]),
+  ];
+  if (lines > LONG_LINES) {
+    kids.push(
+      h('button', { type: 'button', class: 'unfold', 'data-action': 'unfold' }, [
+        h('span', { class: 'unfold-more' }, [texts.allLines(lines)]),
+        h('span', { class: 'unfold-less' }, [texts.fewerLines]),
+      ]),
+    );
+  }
+  return h('div', attrs, kids);
+}
+
+function coloured(code: string, language: string): Branch['kids'] {
+  return highlight(code, language).flatMap((tree) => {
+    return typeof tree === 'string' ? withControls(tree, true) : [deep(tree)];
+  });
+}
+
+function deep(tree: Branch): Branch {
+  return h(
+    tree.tag,
+    tree.attrs,
+    tree.kids.flatMap((kid) => (typeof kid === 'string' ? withControls(kid, true) : [deep(kid)])),
+  );
+}
+
+function languageOf(info: string): string {
+  const word = info.trim().split(/[\s:{]/)[0] ?? '';
+  return word.includes('/') ? '' : word.replace(/[^\w+#.-]/g, '').slice(0, 30);
+}
+
+/** The file that a block says it belongs to: behind the fence, or in a comment on its first line. */
+function pathOf(info: string, code: string): string {
+  const rest = info.trim().replace(/^[\w+#.-]+/, '');
+  const named = /(?:title|path|file(?:name)?)=["']?([^"'\s}]+)/.exec(rest)?.[1];
+  const behind = named ?? rest.replace(/^[\s:]+/, '').split(/\s/)[0] ?? '';
+  const comment = /^(?:#|\/\/|--|<!--|\/\*)\s*([^\s*]+)\s*(?:\*\/|-->)?$/.exec(
+    code.split('\n', 1)[0] ?? '',
+  )?.[1];
+  for (const text of [behind, comment ?? '']) {
+    const one = candidates(text)[0];
+    if (one !== undefined && one.text === text && one.line === 0) return one.path;
+  }
+  return '';
+}
+
+function action(name: string, icon: string, label: string): Branch {
+  const attrs = { type: 'button', class: 'icon-button', 'data-action': name, title: label };
+  return h('button', { ...attrs, 'aria-label': label }, [
+    h('span', { class: `codicon codicon-${icon}`, 'aria-hidden': 'true' }),
+  ]);
+}

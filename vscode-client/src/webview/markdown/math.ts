@@ -1,0 +1,52 @@
+/** Formulas, set by KaTeX once one comes; until then, and where one is wrong, their source shows. */
+import { type Branch, h } from '../dom';
+import { loadScript, loadStyle } from './lazy';
+
+interface Katex {
+  render(source: string, element: HTMLElement, options: Record<string, unknown>): void;
+}
+
+/** Longer ones are left as they are: they would block the page. */
+const MAX_LENGTH = 5_000;
+
+export function math(source: string, display: boolean): Branch {
+  const attrs = { class: display ? 'math display' : 'math', 'data-source': source, dir: 'ltr' };
+  const tree = h(display ? 'div' : 'span', attrs, [source]);
+  return source.length > MAX_LENGTH
+    ? tree
+    : { ...tree, draws: (element) => draw(element, display) };
+}
+
+function draw(element: Element, display: boolean): void {
+  const katex = (globalThis as { katex?: Katex }).katex;
+  if (katex !== undefined) {
+    set(katex, element, display);
+    return;
+  }
+  Promise.all([loadScript('katex'), loadStyle('katex')]).then(
+    () => {
+      const loaded = (globalThis as { katex?: Katex }).katex;
+      if (loaded !== undefined) set(loaded, element, display);
+    },
+    () => {}, // the source stays
+  );
+}
+
+function set(katex: Katex, element: Element, displayMode: boolean): void {
+  const source = element.getAttribute('data-source') ?? '';
+  try {
+    // Nodes, not HTML; no links, no classes and no colours of the model's own choosing.
+    katex.render(source, element as HTMLElement, {
+      displayMode,
+      throwOnError: true,
+      output: 'htmlAndMathml',
+      strict: 'ignore',
+      trust: false,
+      maxSize: 20,
+      maxExpand: 200,
+    });
+  } catch {
+    element.textContent = source;
+    element.classList.add('wrong');
+  }
+}
