@@ -1,4 +1,4 @@
-"""From the icon to a real answer with a key, and what can be read in it: one window for all of it."""
+"""From the icon to a real answer with a key, and what can be read in it: one window for all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
 
-REPLY = r"""## What it does
+REPLY = (
+    r"""## What it does
 
 - [x] read `convert.py:3`
 - [ ] write the tests
@@ -42,10 +43,13 @@ python convert.py
 שלום עולם
 
 ```text
-""" + "a line\n" * 45 + """```
+"""
+    + "a line\n" * 45
+    + """```
 
 [^1]: With an offset.
 """
+)
 
 
 @pytest.fixture

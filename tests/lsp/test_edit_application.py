@@ -381,7 +381,7 @@ async def test_code_of_a_reply_becomes_an_edit_that_the_user_decides(
     code = "def b():\n    return 3\n"
     replies = [says("openai", "Look."), says("openai", "Good.")]
     with wire_server("openai", replies) as model:
-        editor: EditingEditor = await open_editor(model, experimental=ALL)
+        editor = await open_editor(model, ALL)
         ended = await editor.chat("Show me.")
         assert ended.message is not None
         said = ended.message.id

@@ -48,6 +48,42 @@ class SessionParams:
 
 
 @define
+class ExportParams:
+    """A session as a text; the current one when empty."""
+
+    format: Literal["markdown", "html", "json"] = "markdown"
+    session_id: str = ""
+
+
+@define
+class ExportResult:
+    """The text, and what a file of it may be called."""
+
+    name: str
+    text: str
+
+
+@define
+class ImportParams:
+    """A conversation as another tool wrote it."""
+
+    text: str
+    name: str = ""
+    """Of the file, for what is said."""
+
+
+@define
+class ImportResult:
+    """What was taken over, and what could not be."""
+
+    source: str
+    """Whose format it is."""
+    sessions: int
+    messages: int
+    left_out: list[str] = field(factory=list)
+
+
+@define
 class SessionMessages:
     """A session's visible messages."""
 

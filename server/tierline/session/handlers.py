@@ -72,6 +72,8 @@ HANDLERS: dict[str, Handler] = {
     "tierline/branch/compare": lambda session, params: session.history.compare(params),
     "tierline/chat/command": slash.run,
     "tierline/chat/commands": slash.listed,
+    "tierline/history/export": lambda session, params: session.exchange.export(params),
+    "tierline/history/import": lambda session, params: session.exchange.take(params),
     "tierline/history/recover": lambda session, params: session.history.recover(params),
     "tierline/history/anchor": lambda session, params: session.anchor.get(params),
     "tierline/history/rebuild": lambda session, params: session.anchor.rebuild(params),

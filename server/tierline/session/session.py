@@ -32,6 +32,7 @@ from tierline.session.files.instructions import InstructionService
 from tierline.session.files.service import FileService
 from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
+from tierline.session.history.exchange import Exchange
 from tierline.session.history.service import HistoryService
 from tierline.session.memory.anchor import Anchor
 from tierline.session.memory.levels import MemoryService
@@ -337,6 +338,7 @@ class Session:
             self.turns,
             self.state,
         )
+        self.exchange = Exchange(self.history, self.conversation)
         notes = note_tools(self.conversation, self.scratchpad, self.memos)
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*notes, *code_tools(self.retrieval), *effects):

@@ -56,7 +56,7 @@ def test_a_method_is_found_without_its_class_and_indented_as_it_was() -> None:
 def test_what_has_no_counterpart_is_put_behind_what_has_one() -> None:
     made = after(FILE, "def last():\n    return 1\n\ndef beyond():\n    return 2\n")
     assert made.endswith("def last():\n    return 1\n\ndef beyond():\n    return 2\n")
-    assert made.startswith(FILE.split("def last")[0])
+    assert made.startswith(FILE.partition("def last")[0])
 
 
 def test_braces_end_a_definition_where_they_are_closed() -> None:

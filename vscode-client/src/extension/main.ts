@@ -15,6 +15,7 @@ import { ContextViews } from './contextViews';
 import { Decorations } from './decorations';
 import { VirtualDocuments } from './documents';
 import { Edits } from './edits';
+import { exportSession, importSession } from './exchange';
 import { Files } from './files';
 import { Keys } from './keys';
 import { language } from './language';
@@ -106,6 +107,11 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     'tierline.sessions': () => sessions.browse(),
     'tierline.renameSession': () => sessions.rename(),
+    'tierline.exportSession': () => exportSession(session),
+    'tierline.importSession': async () => {
+      await importSession(session);
+      await chat.focus();
+    },
     'tierline.undo': () => sessions.undo(),
     'tierline.compact': () => compactNow(session),
     'tierline.restoreTurn': () => sessions.restore(),
