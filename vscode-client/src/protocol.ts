@@ -764,6 +764,34 @@ export interface SessionParams {
   sessionId?: string;
 }
 
+/** A session as a text; the current one when empty. */
+export interface ExportParams {
+  format?: 'markdown' | 'html' | 'json';
+  sessionId?: string;
+}
+
+/** The text, and what a file of it may be called. */
+export interface ExportResult {
+  name: string;
+  text: string;
+}
+
+/** A conversation as another tool wrote it. */
+export interface ImportParams {
+  text: string;
+  /** Of the file, for what is said. */
+  name?: string;
+}
+
+/** What was taken over, and what could not be. */
+export interface ImportResult {
+  /** Whose format it is. */
+  source: string;
+  sessions: number;
+  messages: number;
+  leftOut: string[];
+}
+
 /** A session's visible messages. */
 export interface SessionMessages {
   sessionId: string;
@@ -1583,6 +1611,16 @@ export interface EditAcceptParams {
   hunks?: number[];
 }
 
+/** Bring code of a reply into a file, as an edit that the user decides about. */
+export interface EditProposeParams {
+  code: string;
+  /** The reply that it stands in. */
+  messageId: string;
+  path?: string;
+  /** The file; one of both. A file that does not exist is made with the code in it. */
+  uri?: string;
+}
+
 /** Reject an edit. The reason is told to the model. */
 export interface EditRejectParams {
   id: string;
@@ -2022,6 +2060,10 @@ export interface Requests {
   'tierline/chat/command': [CommandParams, CommandResult];
   /** List the slash commands. */
   'tierline/chat/commands': [NoParams, CommandListResult];
+  /** A session as a text. */
+  'tierline/history/export': [ExportParams, ExportResult];
+  /** Take over another tool's session. */
+  'tierline/history/import': [ImportParams, ImportResult];
   /** Take over a damaged log. */
   'tierline/history/recover': [RecoverParams, RecoverResult];
   /** The STATE block in force. */
@@ -2100,6 +2142,8 @@ export interface Requests {
   'tierline/consent/answer': [ConsentAnswerParams, Ok];
   /** The edits that were proposed. */
   'tierline/edit/list': [NoParams, EditListResult];
+  /** Propose code of a reply as an edit. */
+  'tierline/edit/propose': [EditProposeParams, EditInfo];
   /** Apply an edit or parts of it. */
   'tierline/edit/accept': [EditAcceptParams, EditInfo];
   /** Reject an edit. */
