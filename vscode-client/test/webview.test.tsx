@@ -1166,6 +1166,15 @@ describe('what the model does', () => {
     page.emit({ kind: 'consentClosed', id: 'q3', answer: 'once' });
   });
 
+  it('accepts an edit and all that follow in this session', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    page.emit({ kind: 'editChanged', edit: edit() });
+    page.emit({ kind: 'toolChanged', turnId: 't1', call: call('c1', { editId: 'e1' }) });
+    page.click('[data-testid=edit-accept-all]');
+    expect(page.last('edit')).toMatchObject({ verb: 'acceptAll', id: 'e1', hunks: [] });
+  });
+
   it('shows no "always" where it may not be given', () => {
     const page = new Page();
     withCall(page, 'c1');

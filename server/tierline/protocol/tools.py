@@ -34,6 +34,8 @@ class EditAcceptParams:
     id: str
     hunks: list[int] = field(factory=list)
     """Indexes; empty for all."""
+    session: bool = False
+    """Further edits of this session are applied at once, without being asked about."""
 
 
 @define

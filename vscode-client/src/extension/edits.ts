@@ -13,7 +13,7 @@ import type { Session } from './session';
 
 const EDIT_SCHEME = 'tierline-edit';
 
-type Verb = 'accept' | 'reject' | 'preview';
+type Verb = 'accept' | 'acceptAll' | 'reject' | 'preview';
 
 export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposable, StaticFeature {
   private readonly texts = new Map<string, string>();
@@ -74,7 +74,14 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     const { server } = this.session;
     if (verb === 'preview') await this.preview(id);
     else if (verb === 'reject') await server.request('tierline/edit/reject', { id, reason });
-    else await server.request('tierline/edit/accept', { id, hunks });
+    else {
+      const all = verb === 'acceptAll'; // and those that are still to come
+      await server.request('tierline/edit/accept', {
+        id,
+        hunks,
+        ...(all ? { session: true } : {}),
+      });
+    }
   }
 
   /** From the palette or a diff's title: the edit that is shown, else the one that waits. */

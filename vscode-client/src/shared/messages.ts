@@ -88,7 +88,7 @@ const toHost = v.variant('type', [
   }),
   v.strictObject({
     type: v.literal('edit'),
-    verb: v.picklist(['accept', 'reject', 'preview']),
+    verb: v.picklist(['accept', 'acceptAll', 'reject', 'preview']),
     id: name,
     hunks: v.pipe(v.array(count), v.maxLength(1_000)),
     reason: name,

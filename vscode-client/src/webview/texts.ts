@@ -213,6 +213,10 @@ export const texts = {
   edit: (path: string) => t('Proposed edit of {0}', path),
   accept: t('Accept'),
   acceptSome: (count: number) => (count === 1 ? t('Accept 1 part') : t('Accept {0} parts', count)),
+  acceptAll: t('Accept all in this session'),
+  acceptAllTip: t(
+    'Apply this edit and those that follow in this session, without a question; the editor’s undo takes each back',
+  ),
   reject: t('Reject'),
   rejectReason: t('Why? Told to the model; Enter rejects'),
   preview: t('Preview'),

@@ -164,6 +164,8 @@ class EditService:
             problem = await self._apply(edit, sorted(set(params.hunks) or known))
         if problem:
             raise TierlineError("conflict", problem, "Reject the edit, or undo your own change.")
+        if params.session:
+            self._preferences.edits_now = True
         await self._decided(edit)
         return edit.info
 
@@ -243,7 +245,10 @@ class EditService:
         return found
 
     async def load(self) -> None:
-        """Take up the edits of the conversation that is current now."""
+        """Take up the edits of the conversation that is current now. What was agreed to for another
+        one does not count here.
+        """
+        self._preferences.edits_now = False
         await self._book.load()
         self._listen()
 
@@ -260,8 +265,7 @@ class EditService:
             return Output(f"Not proposed: {made}", error=True, note="refused")
         await self._book.add(made)
         self._show(made)
-        settings = self._preferences.settings.tools
-        if settings.edits == "apply" and not words.sensitive(made.info.path):
+        if self._preferences.applies_edits and not words.sensitive(made.info.path):
             async with self._lock:
                 problem = await self._apply(made, [h.index for h in made.info.hunks])
             if problem:

@@ -19,8 +19,15 @@ class Preferences:
     """A history selection for this run alone (``tierline build --strategy``)."""
     effort_now: Effort | None = None
     """How much the model is to think, in this run alone."""
+    edits_now: bool = False
+    """In this session, edits are applied without being asked about."""
     read_only: bool = False
     """Nothing is written, no unfinished reply is taken up, nothing is indexed."""
+
+    @property
+    def applies_edits(self) -> bool:
+        """True if edits are applied at once and looked at afterwards."""
+        return self.edits_now or self.settings.tools.edits == "apply"
 
     @property
     def effort(self) -> Effort:

@@ -212,7 +212,7 @@ function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Elemen
     own.set(hunk.index, { take: !takes(hunk), over: hunk.choice });
     draw((drawn) => drawn + 1);
   };
-  const act = (verb: 'accept' | 'reject' | 'preview', why = ''): void =>
+  const act = (verb: 'accept' | 'acceptAll' | 'reject' | 'preview', why = ''): void =>
     store.post({
       type: 'edit',
       verb,
@@ -233,6 +233,14 @@ function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Elemen
       <div class="card-actions" ref={reject}>
         <Button testId="edit-accept" disabled={chosen.length === 0} onClick={() => act('accept')}>
           {all ? texts.accept : texts.acceptSome(chosen.length)}
+        </Button>
+        <Button
+          secondary
+          testId="edit-accept-all"
+          title={texts.acceptAllTip}
+          onClick={() => act('acceptAll')}
+        >
+          {texts.acceptAll}
         </Button>
         <Button
           secondary

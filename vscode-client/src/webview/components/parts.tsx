@@ -34,6 +34,7 @@ interface ButtonProps {
   children: ComponentChildren;
   onClick: () => void;
   secondary?: boolean;
+  title?: string;
   testId?: string;
   disabled?: boolean;
 }
@@ -43,6 +44,7 @@ export function Button(props: ButtonProps): JSX.Element {
     <button
       type="button"
       class={props.secondary ? 'button secondary' : 'button'}
+      title={props.title}
       data-testid={props.testId}
       disabled={props.disabled}
       onClick={props.onClick}
