@@ -1609,6 +1609,8 @@ export interface EditAcceptParams {
   id: string;
   /** Indexes; empty for all. */
   hunks?: number[];
+  /** Further edits of this session are applied at once, without being asked about. */
+  session?: boolean;
 }
 
 /** Bring code of a reply into a file, as an edit that the user decides about. */
