@@ -33,7 +33,7 @@ LEFT_OUT = [
         "test_platform_package.py", "test_supply_chain.py", "test_benchmark_report.py",
         "test_reliability_page.py", "test_otel.py")),
     *(f"tests/property/test_{name}.py" for name in (
-        "compaction_soak", "secrets_properties", "boundary", "ignore_against_git", "fragments",
+        "compaction_soak", "secrets_properties", "boundary", "ignore_against_git",
         "files_round_trip")),
     *(f"tests/lsp/test_{name}.py" for name in (
         "faults_kill", "faults_network", "fuzz_messages", "load", "responsiveness", "no_network",

@@ -1,8 +1,8 @@
 """What is kept between requests saves time and changes nothing: plan, arrangement and body are
 those of a cold start, byte for byte (issue 3, must show 4).
 
-The hot side keeps items, state, messages and fragments as the session does. The cold side gets
-copies of everything, its state from JSON, treats no message as plain and writes the body anew.
+The hot side keeps items, state and messages as the session does. The cold side gets copies of
+everything, its state from JSON, and treats no message as plain.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ from tierline.history.groups import KnownAtoms, atoms
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.history.truncation import truncate
-from tierline.providers import fragments, render_anthropic, render_openai
+from tierline.providers import render_anthropic, render_openai
 from tierline.providers.canonical import dumps
-from tierline.providers.fragments import Fragments
 from tierworld import POLICIES, World
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "150"))
@@ -60,8 +59,6 @@ class Side:
     world: World
     hot: bool
     items: dict[tuple[Any, ...], Item] = field(factory=dict)
-    pieces: Fragments = field(factory=Fragments)
-    others: Fragments = field(factory=Fragments)
 
     def request(self, accepted: bool) -> tuple[Any, ...]:
         """Plan id and entries, tiers, and both bodies."""
@@ -80,15 +77,8 @@ class Side:
         first = strict(prompt, strategy="anthropic")
         second = strict(prompt, strategy="openai")
         bodies = (
-            (
-                fragments.anthropic(first, self.pieces),
-                fragments.openai(second, self.others, official=True),
-            )
-            if self.hot
-            else (
-                dumps(render_anthropic.body(first)),
-                dumps(render_openai.body(second, official=True)),
-            )
+            dumps(render_anthropic.body(first)),
+            dumps(render_openai.body(second, official=True)),
         )
         state = json.dumps(arranged.next.to_json(), sort_keys=True)
         return made, arranged.tiers(), arranged.marks, state, *bodies

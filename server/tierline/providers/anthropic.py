@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from tierline.context.prompt import Prompt
-from tierline.providers import fragments, render_anthropic
+from tierline.providers import render_anthropic
 from tierline.providers.base import ProviderError, RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps, rendered
 from tierline.providers.choose import Choice
@@ -46,7 +46,6 @@ class AnthropicProvider:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._client: Any = None
-        self._fragments = fragments.Fragments()
         self._loading = asyncio.Lock()
 
     def render(self, prompt: Prompt) -> RenderedRequest:
@@ -72,10 +71,7 @@ class AnthropicProvider:
 
     def _rendered(self, prompt: Prompt, profile: Profile) -> RenderedRequest:
         prompt = evolve(prompt, form=profile.form())
-        if prompt.form:
-            payload = dumps(render_anthropic.body(prompt))
-        else:
-            payload = fragments.anthropic(prompt, self._fragments)
+        payload = dumps(render_anthropic.body(prompt))
         return rendered(self.name, self.strategy, prompt.model, payload, prompt)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:

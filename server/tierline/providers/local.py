@@ -18,7 +18,7 @@ from attrs import evolve
 
 from tierline.context.prompt import Prompt
 from tierline.processes import end
-from tierline.providers import fragments, render_local
+from tierline.providers import render_local
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps
 from tierline.providers.choose import Choice
@@ -179,9 +179,7 @@ class LocalProvider(OpenAIProvider):
         return f"{self.child.pid}@{self.child.address}"
 
     def _body(self, prompt: Prompt) -> bytes:
-        if prompt.form:
-            return dumps(render_local.body(prompt))
-        return fragments.openai(prompt, self._fragments, official=False, more=render_local.SAMPLING)
+        return dumps(render_local.body(prompt))
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """The whole prompt in the model's own tokens, its chat template included."""

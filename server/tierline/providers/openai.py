@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from tierline.context.prompt import Prompt
-from tierline.providers import fragments, render_openai
+from tierline.providers import render_openai
 from tierline.providers.addresses import host_of
 from tierline.providers.base import ProviderError, RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps, rendered
@@ -55,7 +55,6 @@ class OpenAIProvider:
     def __init__(self, endpoint: Endpoint, *, service: str = "") -> None:
         self._endpoint = endpoint
         self._client: Any = None
-        self._fragments = fragments.Fragments()
         self._loading = asyncio.Lock()
         if service:
             self.service = service
@@ -96,9 +95,7 @@ class OpenAIProvider:
         return rendered(self.name, self.strategy, prompt.model, self._body(prompt), prompt)
 
     def _body(self, prompt: Prompt) -> bytes:
-        if prompt.form:
-            return dumps(render_openai.body(prompt, official=self._official()))
-        return fragments.openai(prompt, self._fragments, official=self._official())
+        return dumps(render_openai.body(prompt, official=self._official()))
 
     def _official(self) -> bool:
         return is_official(self._endpoint.base_url)
