@@ -83,7 +83,7 @@ def tool_turn(
             msg(
                 base + 2 * step + 1,
                 "assistant",
-                (ToolUse(call, "read_file", {"path": "a.py"}),),
+                (ToolUse(call, "search_code", {"query": "a"}),),
                 group=group,
                 status=Status.TOOL_CALL,
                 parsing_strategy=strategy,

@@ -54,14 +54,16 @@ async def test_br_190_every_route_is_capped_and_the_whole_is_kept_once(
         told = results(model.bodies[len(uses)], kind)
         order = list(told)
         # Each was among the newest when it was first sent, and what was sent stays as it is.
+        # A page of read_file bounds itself: it is larger, so that most files are one read.
+        most = dict.fromkeys(order, caps["active_recent"]) | dict.fromkeys(("c2", "c6"), 26_000)
         for call in order:
-            assert len(told[call].removeprefix("Error: ")) <= caps["active_recent"] + 200, call
+            assert len(told[call].removeprefix("Error: ")) <= most[call] + 200, call
         assert HINT in told["c0"]
         assert HINT in told["c5"]
         await editor.chat("Is it?")
         later = results(model.bodies[-1], kind)
         for call in order:
-            assert len(later[call].removeprefix("Error: ")) <= caps["active_recent"] + 200, call
+            assert len(later[call].removeprefix("Error: ")) <= most[call] + 200, call
         assert [v for body in model.bodies for v in violations(body, kind)] == []
     # The hint leads to the whole text, which is stored once.
     records = [

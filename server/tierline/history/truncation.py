@@ -1,7 +1,8 @@
 """Tool-result truncation: full while it is needed, short afterwards, never lost.
 
 When a result is written it gets the form that is due: in the
-active group the newest five results keep 5000 characters and older ones 1000; in finished groups
+active group the newest five results keep 5000 characters (more of what was asked for in pages) and
+older ones 1000; in finished groups
 all keep 300. What was sent stays in the form in which it was sent, whatever its age, until bytes
 are rewritten anyway (``context/tiers/rewrites.py``). What was cut is one ``query_db`` call away,
 and the text behind the cut says exactly which.
@@ -36,9 +37,13 @@ class TruncationSettings:
     """Newest results of ``query_db``, which were asked for because something had been cut; to cut
     them as well would send the model round in circles."""
 
+    page: int = field(default=26_000, validator=validators.ge(0))
+    """Newest results of ``read_file``, which bounds itself to a page; 500 lines are one."""
+
 
 DEFAULTS = TruncationSettings()
 RETRIEVAL_TOOL = "query_db"
+PAGING_TOOL = "read_file"
 
 
 def hint(message_id: str) -> str:
@@ -63,8 +68,9 @@ def limits(
         for place, _ in enumerate(results(m))
     ]
     newest = set(active[-settings.recent :]) if settings.recent else set()
-    retrievals = {
-        c.id for m in messages if not m.plain for c in calls(m) if c.name == RETRIEVAL_TOOL
+    more = {RETRIEVAL_TOOL: settings.retrieved, PAGING_TOOL: settings.page}
+    larger = {
+        c.id: more[c.name] for m in messages if not m.plain for c in calls(m) if c.name in more
     }
     found: dict[str, tuple[int, ...]] = {}
     for message in messages:
@@ -76,10 +82,8 @@ def limits(
                 allowed.append(settings.inactive)
             elif (message.id, place) not in newest:
                 allowed.append(settings.degraded)
-            elif result.tool_use_id in retrievals:
-                allowed.append(max(settings.retrieved, settings.full))
             else:
-                allowed.append(settings.full)
+                allowed.append(max(settings.full, larger.get(result.tool_use_id, 0)))
         if allowed:
             found[message.id] = tuple(allowed)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tierline.context.fences import render_file, render_path
@@ -21,8 +21,13 @@ from tierline.tools.registry import Call, Output, Tool
 from tierline.workspace.loader import Loader
 from tierline.workspace.survey import readable
 
-PAGE = DEFAULTS.full - 400
-"""Characters of file text on one page; the rest is for path, fence and note."""
+PAGE = DEFAULTS.page - 400
+"""Characters of file text on the largest page; the rest is for path, fence and note."""
+SMALLEST_PAGE = 4_600
+NAMES = DEFAULTS.full - 400
+"""Characters of a list of names."""
+_SHARE = 0.5
+"""Characters of a page for each token of the model's window: an eighth of it, at four a token."""
 MOST_NAMES = 400
 MOST_GLOB = 1000
 """Characters of a glob; longer ones fit no path, and take long to compile."""
@@ -33,8 +38,9 @@ READ_FILE = ToolSpec(
     name="read_file",
     description=(
         "Read a text file of the workspace as the user sees it now (unsaved changes included). "
-        f"Returns a page of whole lines, up to {PAGE} characters; the note says which lines and "
-        "where the next page begins. Files that are given in full need not be read again."
+        "Returns a page of whole lines, some hundreds; the note says which lines and where the "
+        "next page begins. Files that are given in full, and pages that were read and have not "
+        "changed, need not be read again."
     ),
     input_schema={
         "type": "object",
@@ -66,11 +72,12 @@ LIST_FILES = ToolSpec(
 )
 
 
-def tools(loader: Loader) -> tuple[Tool, ...]:
-    """Both tools over one workspace."""
+def tools(loader: Loader, window: Callable[[], int] = lambda: 2 * PAGE) -> tuple[Tool, ...]:
+    """Both tools over one workspace. ``window``: tokens that the model takes."""
 
     async def read(call: Call) -> Output:
-        return await asyncio.to_thread(read_file, loader, call.arguments)
+        page = page_for(window())
+        return await asyncio.to_thread(read_file, loader, call.arguments, page)
 
     async def names(call: Call) -> Output:
         return await asyncio.to_thread(list_files, loader, call.arguments)
@@ -81,8 +88,13 @@ def tools(loader: Loader) -> tuple[Tool, ...]:
     )
 
 
-def read_file(loader: Loader, arguments: Mapping[str, Any]) -> Output:
-    """A page of a file. Blocking."""
+def page_for(window: int) -> int:
+    """Characters of a page for a window of so many tokens."""
+    return max(SMALLEST_PAGE, min(PAGE, int(window * _SHARE)))
+
+
+def read_file(loader: Loader, arguments: Mapping[str, Any], most: int = PAGE) -> Output:
+    """A page of a file, at most so many characters. Blocking."""
     loaded = loader.load(str(arguments["path"]))
     if isinstance(loaded, Refusal):
         return Output(told(loaded), error=True)
@@ -98,13 +110,13 @@ def read_file(loader: Loader, arguments: Mapping[str, Any]) -> Output:
     page: list[str] = []
     size = 0
     for line in lines[first - 1 : last]:
-        if page and size + len(line) > PAGE:
+        if page and size + len(line) > most:
             break
-        page.append(clip(line, PAGE) if len(line) > PAGE else line)
+        page.append(clip(line, most) if len(line) > most else line)
         size += len(page[-1])
     end = first + len(page) - 1
     note = "" if (first, end) == (1, len(lines)) else f"lines {first}-{end} of {len(lines)}"
-    if page and len(page[-1]) == PAGE:
+    if page and len(page[-1]) == most:
         note += ", a line was cut"
     text = render_file(loaded.key, "".join(page), note)
     if end < last:
@@ -128,7 +140,7 @@ def list_files(loader: Loader, arguments: Mapping[str, Any]) -> Output:
             if not matches(place.key, pattern):
                 continue
             size += len(place.key) + 1
-            if len(names) == MOST_NAMES or size > PAGE:
+            if len(names) == MOST_NAMES or size > NAMES:
                 more = "(There are more files: name a folder or a pattern.)"
                 break
             names.append(render_path(place.key))

@@ -54,6 +54,8 @@ class Round:
     """Hides the STATE block while the reply streams; None if none is asked for."""
     cache: p.CacheReport | None = None
     """What the provider's cache gave the request."""
+    standing: Mapping[str, tuple[int, ...]] = field(factory=dict)
+    """How many characters of each result the request held, by message."""
     asked: float = 0.0
     """When the request went out, in seconds since the epoch."""
 

@@ -62,7 +62,10 @@ class ToolService:
         self._loader = loader
         self._workbench = workbench
         self.registry = Registry()
-        for tool in (*reading.tools(loader), searching.tool(loader)):
+        for tool in (
+            *reading.tools(loader, lambda: models.facts().max_input_tokens),
+            searching.tool(loader),
+        ):
             self.registry.add(tool)
 
     # --- what is offered -------------------------------------------------------------------------

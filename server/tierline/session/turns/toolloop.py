@@ -52,6 +52,7 @@ from tierline.session.tools.servers import ServerService
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.turns.drafting import DraftService
 from tierline.session.turns.reflection import request_data
+from tierline.session.turns.repeated import unchanged
 from tierline.session.turns.spending import SpendingGuard
 from tierline.session.turns.waiting import WaitingPrompts
 from tierline.tools.registry import Output
@@ -192,6 +193,7 @@ class Rounds:
         while True:
             try:
                 await self._stream(turn, composed)
+                turn.round.standing = composed.arrangement.next.transcript.limits
                 self._models.answered()
                 break
             except ProviderError as error:
@@ -452,6 +454,8 @@ class Rounds:
         message = turn.round.message
         assert message is not None, "only recorded calls are answered"
         state: p.CallStatus = status or ("error" if output.error else "ok")
+        messages, standing = self._conversation.context(), turn.round.standing
+        output = unchanged(call.name, output, messages, standing, turn.group_id) or output
         result = ToolResult(call.id, (Text(output.text), *output.images), output.error)
         facts = {
             "tool": call.name,
