@@ -306,7 +306,7 @@ PROTECTED = {
 
 
 @frozen
-class Problem:
+class SettingProblem:
     """A setting that could not be used: which, from where, and what to do. The rest counts."""
 
     where: str
@@ -318,12 +318,12 @@ def load(
     editor: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
     user_file: Path | None = None,
-) -> tuple[Settings, list[Problem]]:
+) -> tuple[Settings, list[SettingProblem]]:
     """Read and merge every source. A bad value is reported and skipped, never fatal.
 
     ``editor`` may be nested (``{"provider": {"name": …}}``), camelCase or snake_case.
     """
-    problems: list[Problem] = []
+    problems: list[SettingProblem] = []
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     layers: list[tuple[str, Mapping[str, Any]]] = []
     own = workspace / FOLDER / "config.toml" if workspace is not None else None
@@ -332,7 +332,7 @@ def load(
         files.append(own)
     elif own is not None and os.path.lexists(own):
         why = "The file is not read: the workspace is not trusted."
-        problems.append(Problem(str(own), why))
+        problems.append(SettingProblem(str(own), why))
     for path in files:
         try:
             place = path if path == own else disk.resolved(path)  # links in dotfiles are the user's
@@ -341,7 +341,9 @@ def load(
             continue
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             why = disk.explain(error)
-            problems.append(Problem(str(path), f"The file was not read: {why}. Mend or move it."))
+            problems.append(
+                SettingProblem(str(path), f"The file was not read: {why}. Mend or move it.")
+            )
     layers.append(("editor settings", editor or {}))
     layers.append(("environment", _from_environment(os.environ if env is None else env)))
     untrusted = str(own) if own is not None else ""
@@ -349,7 +351,7 @@ def load(
         for section, name, value in _flatten(values, where, problems):
             if where == untrusted and section in PROTECTED:
                 problems.append(
-                    Problem(
+                    SettingProblem(
                         where,
                         f"{section}.{name} is ignored here: {PROTECTED[section]}. "
                         "Set it in your own configuration file or in the editor.",
@@ -360,7 +362,9 @@ def load(
                 converted = _convert(SECTIONS[section], name, value)
                 SECTIONS[section](**{**merged[section], name: converted})
             except (ValueError, TypeError) as error:
-                problems.append(Problem(where, f"{section}.{name} = {value!r} is ignored: {error}"))
+                problems.append(
+                    SettingProblem(where, f"{section}.{name} = {value!r} is ignored: {error}")
+                )
             else:
                 merged[section][name] = converted
     sections = {name: SECTIONS[name](**values) for name, values in merged.items()}
@@ -393,13 +397,15 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def _flatten(
-    values: Mapping[str, Any], where: str, problems: list[Problem]
+    values: Mapping[str, Any], where: str, problems: list[SettingProblem]
 ) -> typing.Iterator[tuple[str, str, Any]]:
     for raw_section, content in values.items():
         section = _snake(raw_section)
         if section not in SECTIONS or not isinstance(content, Mapping):
             problems.append(
-                Problem(where, f"There is no section [{raw_section}]; see docs/configuration.md.")
+                SettingProblem(
+                    where, f"There is no section [{raw_section}]; see docs/configuration.md."
+                )
             )
             continue
         known = {item.name for item in attrs.fields(SECTIONS[section])}
@@ -409,7 +415,9 @@ def _flatten(
                 yield section, name, value
             else:
                 problems.append(
-                    Problem(where, f"There is no setting {raw_section}.{raw_name}; it is ignored.")
+                    SettingProblem(
+                        where, f"There is no setting {raw_section}.{raw_name}; it is ignored."
+                    )
                 )
 
 

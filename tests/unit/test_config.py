@@ -8,7 +8,7 @@ import pytest
 from tierline import config
 
 
-def load(tmp_path: Path, **layers: object) -> tuple[config.Settings, list[config.Problem]]:
+def load(tmp_path: Path, **layers: object) -> tuple[config.Settings, list[config.SettingProblem]]:
     return config.load(
         tmp_path,
         editor=layers.get("editor"),  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @frozen
-class Line:
+class LogLine:
     """One physical line. ``start`` and ``end`` are byte offsets; ``end`` is behind the newline."""
 
     start: int
@@ -105,7 +105,7 @@ class HistoryLog:
 
     def read(
         self, offset: int = 0, end: int | None = None, *, containing: bytes = b""
-    ) -> Iterator[Line]:
+    ) -> Iterator[LogLine]:
         """Stream lines from a byte offset (a line's start) to ``end`` or the end of the file.
 
         Blank lines are passed over. A missing file has no lines. Lines without the bytes
@@ -199,7 +199,9 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     return text.encode("ascii") + b"\n"
 
 
-def _lines(stream: BinaryIO, position: int, end: int | None, containing: bytes) -> Iterator[Line]:
+def _lines(
+    stream: BinaryIO, position: int, end: int | None, containing: bytes
+) -> Iterator[LogLine]:
     while end is None or position < end:
         raw = stream.readline(MAX_LINE_BYTES)
         if not raw:
@@ -210,11 +212,11 @@ def _lines(stream: BinaryIO, position: int, end: int | None, containing: bytes) 
                 position += len(piece)
                 if piece.endswith(b"\n"):
                     break
-            yield Line(start, position, None, "too_long")
+            yield LogLine(start, position, None, "too_long")
             continue
         terminated = raw.endswith(b"\n")
         if containing and terminated and containing not in raw:
-            yield Line(start, position, None)
+            yield LogLine(start, position, None)
             continue
         # After a power cut, file systems may fill what was not yet written with NUL bytes; a record
         # that another writer put behind them on the same line is still good.
@@ -223,14 +225,14 @@ def _lines(stream: BinaryIO, position: int, end: int | None, containing: bytes) 
             body = body.removeprefix(_BOM)
         if not body:
             if b"\0" in raw:
-                yield Line(start, position, None, "json" if terminated else "torn", terminated)
+                yield LogLine(start, position, None, "json" if terminated else "torn", terminated)
             continue
         del raw  # a line may be tens of megabytes: hold it once
         record, problem = _parse(body)
         if record is None and not terminated:
-            yield Line(start, position, None, "torn", complete=False)
+            yield LogLine(start, position, None, "torn", complete=False)
             return
-        yield Line(start, position, record, problem)
+        yield LogLine(start, position, record, problem)
 
 
 def _last_byte(fd: int) -> bytes:
