@@ -46,6 +46,7 @@ def workspace(workspace: Path) -> Path:
     (workspace / "docs").mkdir()
     for name in ("celsius", "kelvin"):
         (workspace / "docs" / f"{name}.md").write_text(f"# {name}\n\nA scale.\n" * 20)
+    (workspace / "AGENTS.md").write_text("# Rules\n\nAnswer briefly.\n")
     (workspace / "broken.json").write_text('{\n  "scale": \n}\n')
     return workspace
 
@@ -89,7 +90,19 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
         pictured(vscode, f"list-{theme}")
         faults += [f"{theme}: {one}" for one in violations(webview(vscode, "chat"))]
     use_theme(vscode, settings, "dark")
-    box.press("Backspace")
+
+    # Commands say what they do; instruction files stand in the Context view with a switch.
+    box.fill("/")
+    expect(listed.filter(has_text="Show what this conversation has cost")).to_have_count(1)
+    assert listed.count() > 30
+    rules = page.locator(".monaco-list-row", has_text="AGENTS.md")
+    switch = rules.locator(".custom-view-tree-node-item-checkbox")
+    expect(switch).to_be_visible(timeout=20_000)
+    pictured(vscode, "commands")
+    switch.click()
+    expect(rules).to_contain_text("AGENTS.md")
+    expect(switch).to_have_attribute("aria-checked", "false", timeout=20_000)
+    box.fill("Look at ")
     chosen(chat, "@conv", "convert.py")
     expect(chips(chat)).to_contain_text(["convert.py"], timeout=20_000)
     chosen(chat, "and @docs", "docs/")

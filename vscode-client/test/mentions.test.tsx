@@ -206,6 +206,16 @@ describe('the list', () => {
     expect(input().value).toBe('@symbol:run ');
   });
 
+  it('keeps nothing that no longer fits while the server is asked', () => {
+    type('@');
+    receive({ type: 'completions', ticket: last('complete').ticket, items });
+    type('@a.');
+    const options = [...root.querySelectorAll('[role=option]')];
+    expect(options.map((one) => one.getAttribute('data-kind'))).toEqual(['file']);
+    type('@a.x');
+    expect(root.querySelector('[role=listbox]')).toBeNull();
+  });
+
   it('says of commands what they do, below their words', () => {
     type('/con');
     const commands = [{ path: '/context window <N>', detail: 'Send only the last N turns.' }];

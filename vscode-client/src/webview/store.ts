@@ -296,9 +296,14 @@ export class Store {
 
   askCompletions(query: string | null): void {
     this.completionTicket = ++this.lastId;
-    if (query === null) {
-      if (this.current.completions.length > 0) this.set({ completions: [] });
-    } else this.post({ type: 'complete', ticket: this.completionTicket, query });
+    // What was listed for fewer letters and no longer fits must not be taken by a quick Enter.
+    const wanted = query?.toLowerCase();
+    const left =
+      wanted === undefined
+        ? []
+        : this.current.completions.filter(({ path }) => path.toLowerCase().includes(wanted));
+    if (left.length < this.current.completions.length) this.set({ completions: left });
+    if (query !== null) this.post({ type: 'complete', ticket: this.completionTicket, query });
   }
 
   dismiss(id: number): void {
