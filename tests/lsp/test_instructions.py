@@ -91,3 +91,12 @@ async def test_a_restricted_workspace_is_not_followed_and_says_so(
     assert "Call me Ishmael." in body(model), "the user's own are"
     listed = {one.name: one for one in (await editor.ask("instructions/list")).files}
     assert "Restricted Mode" in listed["AGENTS.md"].why
+
+
+async def test_a_switch_before_the_first_prompt_leaves_the_folder_the_users_own(
+    start: Start, model: WireServer, workspace: Path
+) -> None:
+    editor = await start(model)
+    key = (await editor.ask("instructions/list")).files[0].key
+    await editor.ask("instructions/set", p.InstructionSwitchParams(key, False))
+    assert (workspace / ".tierline" / "owner").is_file(), "the next start would not use it"

@@ -14,6 +14,7 @@ from tierline.config import default_user_file
 from tierline.context.counting import TokenCounter
 from tierline.context.fences import render_file
 from tierline.context.items import Item, Section
+from tierline.disk.folder import make
 from tierline.errors import TierlineError
 from tierline.session.events import EventBus
 from tierline.session.files.service import FileService
@@ -165,7 +166,7 @@ class InstructionService:
         return self._off
 
     def _keep(self, off: set[str]) -> None:
-        self._place.parent.mkdir(parents=True, exist_ok=True)
+        make(self._place.parent)
         disk.replace(self._place, json.dumps({"off": sorted(off)}).encode())
 
 
