@@ -43,7 +43,7 @@ def test_the_client_speaks_german(vscode: Workbench, model: WireServer) -> None:
     expect(vscode.status).to_contain_text("/", timeout=60_000)
     box = chat.get_by_test_id("chat-input")
     expect(box).to_have_attribute(
-        "placeholder", "Fragen Sie zu Ihrem Code, @ für Dateien, / für Befehle"
+        "placeholder", "Fragen Sie zu Ihrem Code, @ für Kontext, / für Befehle"
     )
     frame = webview(vscode, "chat")
     assert frame.evaluate("() => document.documentElement.lang") == "de"
