@@ -2,9 +2,10 @@
 
 Of the form (its ``io.py``): a session begins with ``# aider chat started at TIME``; what the user
 typed stands behind ``#### ``, what aider said behind ``> ``, both with two blanks at each line's
-end; everything else is the model's. aider says which files are in the chat, which edits it applied
-and under which commit, so that with the repository every text is known. Times of prompts stand in
-``.aider.input.history`` (``# TIME``, then the lines behind ``+``), which is read beside it.
+end (which formatters take away); everything else is the model's. aider says which files are in the
+chat, which edits it applied and under which commit, so that with the repository every text is
+known. Times of prompts stand in ``.aider.input.history`` (``# TIME``, then the lines behind ``+``),
+which is read beside it.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ _STARTED = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d
 _TYPED_AT = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\s*$")
 _TYPED = re.compile(r"^####(?: (.*?))?  $")
 _TOOL = re.compile(r"^>(?: (.*?))?  $")
+_BARE_TYPED, _BARE_TOOL = re.compile(r"^#### (.*?) *$"), re.compile(r"^>(?: (.*?))? *$")
+"""The same in a history that a formatter has been through."""
 _ADDED = re.compile(r"^Added (\S+) to (?:the chat|read-only files)\.?$")
 _REMOVED = re.compile(r"^Removed (?:read-only file )?(\S+) from the chat\.?$")
 _DROPPED_ALL = "Dropping all files from the chat session."
 _APPLIED = re.compile(r"^Applied edit to (\S+)$")
 _COMMIT = re.compile(r"^Commit ([0-9a-f]{7,40}) (?!was reset)")
 _ROOT = re.compile(r"^(?:Git repository created in|Git working dir:|Cur working dir:) (\S+)")
-_OFFERED = re.compile(r"^Add (?:file|\S+) to the chat\?.*\]: *(?:y|yes|a|all)$", re.IGNORECASE)
+_OFFERED = re.compile(
+    r"^Add (?:file|\S+|these files) to the chat\?(?:.*\]:)? *(?:y|yes|a|all)$", re.IGNORECASE
+)
 _THINKING = re.compile(
     r"^(?:<(?P<tag>thinking-content-\w+)>\n(?P<inner>.*?)\n</(?P=tag)>"
     r"|► \*\*THINKING\*\*\n(?P<older>.*?)\n► \*\*ANSWER\*\*)\s*",
@@ -46,6 +51,8 @@ class _Draft:
     drafting: Drafting
     chat: set[str] = field(factory=set)
     adds: list[str] = field(factory=list)
+    later: list[str] = field(factory=list)
+    """Files that came in after the reply of the turn that is being read."""
     drops: list[str] = field(factory=list)
     times: list[tuple[float, str]] = field(factory=list)
     """When what was typed; what has been met is taken away."""
@@ -54,7 +61,7 @@ class _Draft:
     reply: list[str] = field(factory=list)
     applied: list[str] = field(factory=list)
     commits: list[str] = field(factory=list)
-    told_last: str = ""
+    told_last: list[str] = field(factory=list)
     before: dict[str, str] = field(factory=dict)
     """Texts before the last turn's edits, for /undo."""
     pending: dict[str, str | None] = field(factory=dict)
@@ -91,9 +98,11 @@ class _Draft:
             self.applied.append(self._relative(found[1]))
         elif found := _COMMIT.match(line):
             self.commits.append(found[1])
-        elif _OFFERED.match(line) and self.told_last:
-            self._add(self.told_last)
-        self.told_last = line.strip()
+        elif _OFFERED.match(line):
+            for name in self.told_last:
+                self._add(name)
+        bare = bool(line) and " " not in line and "." in line
+        self.told_last = [*self.told_last, line] if bare else []
 
     def flush(self) -> None:
         """The turn is over, if there is one."""
@@ -134,7 +143,7 @@ class _Draft:
                 changes,
             )
         )
-        self.adds, self.drops = [], []
+        self.adds, self.later, self.drops = self.later, [], []
 
     def _as_committed(self, applied: list[str], commits: list[str]) -> None:
         """With the repository: what an edit's commit says of a file and the edit does not, others
@@ -154,19 +163,21 @@ class _Draft:
         path = self._relative(name)
         if path and path not in self.chat:
             self.chat.add(path)
-            self.adds.append(path)
+            replied = any(line.strip() for line in self.reply)
+            (self.later if replied else self.adds).append(path)
 
     def _drop(self, name: str) -> None:
         path = self._relative(name)
         if path in self.chat:
             self.chat.discard(path)
             self.drops.append(path)
-            if path in self.adds:
-                self.adds.remove(path)
+            self.adds = [one for one in self.adds if one != path]
+            self.later = [one for one in self.later if one != path]
 
     def _relative(self, name: str) -> str:
         """A path in the repository: by its end, as aider mixes absolute and relative ones."""
-        if not name.startswith("/"):
+        name = name.replace("\\", "/")
+        if not name.startswith("/") and name[1:2] != ":":
             return name
         for known in (*self.chat, *self.drafting.now):
             if name.endswith("/" + known):
@@ -184,6 +195,8 @@ def read(
 ) -> list[Recording]:
     """The sessions of a history that have a turn, oldest first. ``typed``: the input history."""
     times = _times(typed)
+    formatted = not re.search(r"(?m)^#### .*  $", text)
+    of_typed, of_tool = (_BARE_TYPED, _BARE_TOOL) if formatted else (_TYPED, _TOOL)
     found: list[Recording] = []
     draft: _Draft | None = None
     prompt: list[str] = []
@@ -191,7 +204,7 @@ def read(
     for line in text.split("\n"):
         inside = bool(_BLOCK.match(line)) or (inside and not _BLOCK_END.match(line))
         started = _STARTED.match(line)
-        said = None if inside else _TYPED.match(line)
+        said = None if inside else of_typed.match(line)
         if prompt and said is None:
             if draft is not None:
                 draft.typed("\n".join(prompt).strip())
@@ -207,7 +220,7 @@ def read(
             prompt.append(said[1] or "")
         elif draft is None:
             continue
-        elif not inside and (told := _TOOL.match(line)):
+        elif not inside and (told := of_tool.match(line)):
             if (told[1] or "").startswith("^C"):
                 continue
             draft.told(told[1] or "")

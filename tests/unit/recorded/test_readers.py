@@ -133,6 +133,34 @@ def test_aiders_history_becomes_turns_with_files_edits_and_times() -> None:
     assert lived(session)["src/shop.py"] == SHOP.replace("str(total)", 'f"{total:.3f}"')
 
 
+def test_a_history_that_a_formatter_went_through_is_read_as_well() -> None:
+    bare = "\n".join(line.rstrip() for line in AIDER.split("\n"))
+    (session,) = aider.read(bare, "somebody", texts)
+    assert [turn.prompt.split()[0] for turn in session.turns] == ["give", "what", "make"]
+    assert len(session.turns[0].rounds[0].edits) == 1
+
+
+def test_paths_of_windows_and_files_that_were_offered_are_in_the_chat() -> None:
+    told = r"""
+# aider chat started at 2025-03-01 10:00:00
+
+> Added C:\Users\x\shop\src\shop.py to the chat  
+
+#### what is it?  
+
+A shop. I need the cart.
+
+> src/cart.py  
+> Add file to the chat? (Y)es/(N)o/(D)on't ask again [Yes]: y  
+
+#### and now?  
+
+A cart.
+"""  # noqa: W291
+    (session,) = aider.read(told, "somebody", texts)
+    assert [turn.adds for turn in session.turns] == [("src/shop.py",), ("src/cart.py",)]
+
+
 def test_without_an_input_history_only_the_sessions_beginning_is_known() -> None:
     (session,) = aider.read(AIDER, "somebody", texts)
     assert [turn.at for turn in session.turns] == [1740823200.0, None, None]
