@@ -264,8 +264,9 @@ async def play(
 
 
 def _environment(base: Path, model: EnforcingServer, policy: str) -> dict[str, str]:
+    paths = [*hook(base / "hook", _CLOCK).values(), os.environ.get("PYTHONPATH", "")]
     return {
-        **hook(base / "hook", _CLOCK),
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONDONTWRITEBYTECODE": "",  # or the first turn compiles the SDK
         "PYTHONPYCACHEPREFIX": str(BYTECODE),
         "TIERLINE_RECORDED_CLOCK": str(base / "clock"),
