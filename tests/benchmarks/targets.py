@@ -9,6 +9,8 @@ from attrs import frozen
 
 Figures: TypeAlias = Mapping[str, Any]
 GIGABYTE_LOG_MB = 1000
+SESSIONS = 30
+"""Recorded sessions that the targets are for."""
 
 
 @frozen
@@ -205,6 +207,30 @@ TARGETS = (
     Target(
         "load", "Memory at the end of an hour's events over that after its first minutes", 5, "%",
         lambda f: f["hour"]["growth_percent"],
+    ),
+    Target(
+        "real_sessions", "Recorded sessions: cost over the bound (median)", 1.15, "",
+        lambda f: f["over_bound_median"], comparable=lambda f: f["sessions"] >= SESSIONS,
+    ),
+    Target(
+        "real_sessions", "Recorded sessions that every other arrangement makes dearer", 90, "%",
+        lambda f: 100 * f["cheaper_than_all_share"], at_most=False,
+        comparable=lambda f: f["sessions"] >= SESSIONS,
+    ),
+    Target(
+        "real_sessions", "Outdated text in the worst request of all", 15, "%",
+        lambda f: 100 * f["outdated_worst"], comparable=lambda f: f["sessions"] >= SESSIONS,
+    ),
+    Target(
+        "real_sessions", "Whose sessions they are: people", 10, "", lambda f: f["people"],
+        at_most=False,
+    ),
+    Target(
+        "real_sessions", "Requests refused in them", 0, "", lambda f: f["refused"],
+    ),
+    Target(
+        "compaction_loss", "Questions that are still answerable after compaction", 90, "%",
+        lambda f: 100 * f["extract"]["with"], at_most=False,
     ),
 )  # fmt: skip
 

@@ -205,3 +205,26 @@ async def test_a_new_topic_truncates(start: Start, serve: Any) -> None:
     await editor.chat("Larger")
     sent = json.dumps(server.of("chat")[-1])
     assert "New topic" in sent and "Step 1 of" not in sent
+
+
+async def test_what_a_prompt_refers_to_comes_back_from_behind_the_summary(
+    start: Start, serve: Callable[[Answer], ChoosingServer]
+) -> None:
+    """The part that is asked for, for this prompt, and nothing for one that refers to nothing."""
+
+    def answer(what: What, number: int, _body: Any) -> str:
+        if what != "chat":
+            return NOTES
+        return "The broker listens on 18083." if number == 1 else f"Reply {number}: read."
+
+    model = serve(answer)
+    editor = await start(model, **LOW)
+    await editor.chat("Which port does the broker take? " + "please " * 60)
+    await talk(editor, 5)
+    await editor.ask("compaction/run")
+    await editor.chat("Please go on.")
+    assert "18083" not in json.dumps(model.bodies[-1])
+    await editor.chat("On which port was the broker again?")
+    sent = json.dumps(model.bodies[-1])
+    assert "Recalled from this conversation, an earlier turn about this" in sent
+    assert "The broker listens on 18083." in sent

@@ -6,7 +6,7 @@ It goes to the end of the request, for this request alone, so that it costs no c
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from attrs import frozen
 
@@ -14,12 +14,13 @@ from tierline.context.fences import fence
 from tierline.context.text import clip
 from tierline.history.extract import LineKind, digest
 from tierline.history.failures import signature
-from tierline.history.parser import text_of
+from tierline.history.groups import is_prompt
+from tierline.history.parser import full_text, text_of
 from tierline.history.selection import Search, fuse, search_words
 from tierline.memory import tasks
 from tierline.memory.levels import LevelSummary
 from tierline.memory.situations import Facts, MemoryAction, decide
-from tierline.memory.state import Memory
+from tierline.memory.state import HeldTurn, Memory
 from tierline.memory.turns import MemoryTurn, is_summary
 from tierline.memory.words import Weights, lexical, terms
 
@@ -32,6 +33,12 @@ MAX_SUMMARIES = 2
 _CLOSE = 0.15
 TURN_CHARACTERS = 1_600
 """Of one turn that is retrieved and expanded."""
+_AROUND = 2
+"""Lines on either side of one that the prompt asks for."""
+_LEAST_ROOM = 40
+"""Characters; with less left no further line is looked for."""
+_SEARCHED_CHARACTERS = 60_000
+"""Of one turn, so much is searched for lines that the prompt asks for."""
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
 _QUOTED = re.compile(r"(['\"`]).{0,80}?\1")
@@ -83,8 +90,30 @@ def recall(
         elif action is MemoryAction.RETRIEVE_ERRORS:
             pieces += errors
         elif action is MemoryAction.EXPAND_TOPIC:
-            pieces += [_topic(memory, turn, why) for turn, why in found[:MAX_TURNS]]
+            asked = frozenset(terms(prompt))
+            pieces += [_topic(memory, turn, why, asked) for turn, why in found[:MAX_TURNS]]
     return tuple(pieces)
+
+
+def of_summarised(
+    turns: Sequence[MemoryTurn],
+    shown: Collection[str],
+    prompt: str,
+    memory: Memory,
+    *,
+    search: Search | None = None,
+    semantic: Sequence[str] = (),
+    result: str = "",
+) -> tuple[Recalled, ...]:
+    """The same for a conversation whose older part is a summary. ``turns`` are all its turns,
+    ``shown`` the ids of those that are sent word for word, ``memory`` an empty one.
+    """
+    for place, turn in enumerate(turns):
+        memory.turns[turn.id] = turn
+        memory.places[turn.id] = place
+        if turn.id in shown:
+            memory.held.append(HeldTurn(turn, 0))
+    return recall(memory, prompt, search=search, semantic=semantic, result=result)
 
 
 def render(piece: Recalled) -> str:
@@ -209,18 +238,50 @@ def _summary(summary: LevelSummary) -> Recalled:
     )
 
 
-def _topic(memory: Memory, turn: MemoryTurn, why: str) -> Recalled:
+def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: frozenset[str]) -> Recalled:
     number = memory.places[turn.id] + 1
     parts: list[str] = []
     if is_summary(turn.messages):
         parts.append(turn.text)
     else:
-        replies = [text_of(m.content) for m in turn.messages if m.role == "assistant"]
-        said = "\n".join(r for r in replies if r.strip())
         parts.append(f"User: {_short(turn.prompt)}")
-        if said:
-            parts.append(f"Assistant: {_short(said)}")
+        done = "\n".join(full_text(m.content) for m in turn.messages if not is_prompt(m))
+        if done.strip():
+            parts.append(f"Assistant: {excerpt(done, asked, TURN_CHARACTERS)}")
     return Recalled(f"turn-{number}", "topic", "\n".join(parts), turn.message_ids, why)
+
+
+def excerpt(text: str, asked: frozenset[str], most: int) -> str:
+    """The lines of a text that hold most of the terms that are asked for, each with its neighbours,
+    in order; a short text whole. ``most`` is in characters; "…" stands for what is left out.
+    """
+    whole = text.strip()
+    if len(whole) <= most:
+        return whole
+    lines = clip(whole, _SEARCHED_CHARACTERS).split("\n")
+    hits = [len(asked.intersection(terms(line))) for line in lines]
+    chosen: set[int] = set()
+    room = most
+    for place in sorted(range(len(lines)), key=lambda place: (-hits[place], place)):
+        if not hits[place] or room < _LEAST_ROOM:
+            break
+        around = range(max(0, place - _AROUND), min(len(lines), place + _AROUND + 1))
+        new = [near for near in around if near not in chosen]
+        cost = sum(len(lines[near]) + 1 for near in new)
+        if cost > room:
+            new, cost = [place] if place not in chosen else [], len(lines[place]) + 1
+        if new and cost <= room:
+            chosen.update(new)
+            room -= cost
+    if not chosen:
+        return f"{clip(whole, most)} …"
+    parts: list[str] = []
+    before = -1
+    for place in sorted(chosen):
+        parts += ["…"] if place > before + 1 else []
+        parts.append(lines[place])
+        before = place
+    return "\n".join([*parts, "…"] if before < len(lines) - 1 else parts)
 
 
 def _short(text: str) -> str:

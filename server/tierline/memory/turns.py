@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import TypeAlias
 
 import attrs
-from attrs import frozen
+from attrs import define, field, frozen
 
 from tierline.context.blocks import Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import PromptMessage
 from tierline.history.extract import LineKind, digest, standing_rules
-from tierline.history.groups import Group, content_hash, is_prompt, to_prompt
+from tierline.history.groups import Group, content_hash, groups, is_prompt, to_prompt
 from tierline.history.messages import Message, Status
 from tierline.history.names import file_names, identifiers
 from tierline.history.parser import full_text, text_of
@@ -123,6 +123,28 @@ def look(group: Group, count: Count, before: float = 0.0) -> MemoryTurn:
         important=marked,
         dead_end=any(m.status in (Status.INTERRUPTED, Status.ERROR) for m in messages),
     )
+
+
+@define
+class Looked:
+    """Turns of one conversation, looked at once. Not thread-safe."""
+
+    _known: dict[str, MemoryTurn] = field(factory=dict)
+
+    def turns(self, conversation: Sequence[Message], count: Count) -> list[MemoryTurn]:
+        """The turns of a conversation without system messages."""
+        looked: dict[str, MemoryTurn] = {}
+        made: list[MemoryTurn] = []
+        before = 0.0
+        for group in groups(conversation):
+            key = f"{group.id}:{len(group.messages)}:{group.messages[-1].id}"
+            key += f":{group.messages[-1].status}"
+            turn = self._known.get(key) or look(group, count, before)
+            looked[key] = turn
+            made.append(turn)
+            before = turn.when
+        self._known = looked
+        return made
 
 
 def spoken_only(messages: Sequence[Message]) -> tuple[Message, ...]:

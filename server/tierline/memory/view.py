@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from attrs import define, field, frozen
 
 from tierline.context.blocks import Text
-from tierline.history.groups import groups
 from tierline.history.messages import Message
 from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.metrics import MemoryReport
 from tierline.memory.state import Memory
-from tierline.memory.turns import Count, MemoryTurn, look, spoken_only
+from tierline.memory.turns import Count, Looked, MemoryTurn, spoken_only
 
 NOTE = (
     "Parts of this conversation were shortened to save room. What follows in brackets stands for "
@@ -87,11 +86,12 @@ class Keeper:
     count: Count
     _done: list[str] = field(factory=list)
     _memory: Memory | None = None
-    _looked: dict[str, MemoryTurn] = field(factory=dict)
+    _looked: Looked = field(factory=Looked)
 
     def memory(self, conversation: Sequence[Message], commands: Sequence[Compress] = ()) -> Memory:
         """The memory after a conversation, whose last turn may still be growing."""
-        turns = self._turns([m for m in conversation if m.role != "system"])
+        talk = [m for m in conversation if m.role != "system"]
+        turns = self._looked.turns(talk, self.count)
         forced = {command.after for command in commands}
         keys = [f"{turn.sha256}:{turn.id in forced}" for turn in turns]
         settled = keys[:-1]
@@ -104,20 +104,6 @@ class Keeper:
         if turns:
             _step(memory, turns[-1], forced)
         return memory
-
-    def _turns(self, conversation: Sequence[Message]) -> list[MemoryTurn]:
-        looked: dict[str, MemoryTurn] = {}
-        made: list[MemoryTurn] = []
-        before = 0.0
-        for group in groups(conversation):
-            key = f"{group.id}:{len(group.messages)}:{group.messages[-1].id}"
-            key += f":{group.messages[-1].status}"
-            turn = self._looked.get(key) or look(group, self.count, before)
-            looked[key] = turn
-            made.append(turn)
-            before = turn.when
-        self._looked = looked
-        return made
 
 
 def _step(memory: Memory, turn: MemoryTurn, forced: set[str]) -> None:

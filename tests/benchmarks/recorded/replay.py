@@ -18,7 +18,7 @@ import random
 import struct
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,9 @@ class Played:
 
 
 @define
-class _Player:
+class Player:
+    """One session while it is lived through."""
+
     recording: Recording
     root: Path
     played: Played
@@ -226,13 +228,20 @@ def replacements(before: str, after: str, edits: Sequence[Edit]) -> list[tuple[s
 
 
 async def play(
-    recording: Recording, policy: str = "", settings: Mapping[str, Any] | None = None
+    recording: Recording,
+    policy: str = "",
+    settings: Mapping[str, Any] | None = None,
+    *,
+    model: str = "",
+    after: Callable[[Player, EditingEditor], Awaitable[None]] | None = None,
 ) -> Played:
-    """Live through a session. ``policy``: another one than the default."""
+    """Live through a session. ``policy``: another one than the default; ``after`` is called at its
+    end, while the server still runs.
+    """
     played = Played(recording)
     with tempfile.TemporaryDirectory(dir=_TEMPORARY) as name:
         base = Path(name)
-        player = _Player(recording, base / "work", played)
+        player = Player(recording, base / "work", played)
         player.root.mkdir()
         (player.root / ".git").mkdir()
         (player.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
@@ -243,27 +252,29 @@ async def play(
         with (
             clock.open("r+b") as file,
             mmap.mmap(file.fileno(), 8) as ahead,
-            EnforcingServer("anthropic", player.answer) as model,
+            EnforcingServer("anthropic", player.answer) as server,
         ):
-            player.model = model
+            player.model = server
             editor = EditingEditor(player.root)
             editor.experimental = {"save": True}  # edits are asked about by messages
             await editor.start(
-                env=_environment(base, model, policy),
+                env=_environment(base, server, policy, model),
                 settings=dict(settings or {}),
                 capabilities=editor.capabilities_given(),
             )
             try:
                 await _live(player, editor, ahead)
+                if after is not None:
+                    await after(player, editor)
             finally:
                 await editor.stop()
-            played.refused = [refused.message for refused in model.refused]
+            played.refused = [refused.message for refused in server.refused]
         kept = player.root / ".tierline"
         played.disk = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
     return played
 
 
-def _environment(base: Path, model: EnforcingServer, policy: str) -> dict[str, str]:
+def _environment(base: Path, server: EnforcingServer, policy: str, model: str) -> dict[str, str]:
     paths = [*hook(base / "hook", _CLOCK).values(), os.environ.get("PYTHONPATH", "")]
     return {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
@@ -271,15 +282,15 @@ def _environment(base: Path, model: EnforcingServer, policy: str) -> dict[str, s
         "PYTHONPYCACHEPREFIX": str(BYTECODE),
         "TIERLINE_RECORDED_CLOCK": str(base / "clock"),
         "TIERLINE_PROVIDER_NAME": "anthropic",
-        "TIERLINE_PROVIDER_BASE_URL": model.url,
-        "TIERLINE_PROVIDER_MODEL": model.model,
+        "TIERLINE_PROVIDER_BASE_URL": server.url,
+        "TIERLINE_PROVIDER_MODEL": model or server.model,
         "ANTHROPIC_API_KEY": "test-key-of-nobody",
         "TIERLINE_SYMBOLS_ENABLED": "true",
         **({"TIERLINE_CACHE_POLICY": policy} if policy else {}),
     }
 
 
-async def _live(player: _Player, editor: EditingEditor, ahead: mmap.mmap) -> None:
+async def _live(player: Player, editor: EditingEditor, ahead: mmap.mmap) -> None:
     assert player.model is not None
     await editor.until(
         lambda: any(e.status.state == "ready" for e in editor.bodies(p.SymbolsChanged)), 60
@@ -310,7 +321,7 @@ async def _live(player: _Player, editor: EditingEditor, ahead: mmap.mmap) -> Non
     ]
 
 
-async def _before(player: _Player, editor: EditingEditor, turn: Turn) -> None:
+async def _before(player: Player, editor: EditingEditor, turn: Turn) -> None:
     """What happens between two prompts."""
     for path, text in turn.changes.items():
         player.own.pop(path, None)

@@ -24,8 +24,9 @@ from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.selection import Strategy
 from tierline.memory import view as views
 from tierline.memory.levels import Budgets, Level, LevelSummary
-from tierline.memory.recall import Recalled, recall, render
+from tierline.memory.recall import Recalled, of_summarised, recall, render
 from tierline.memory.state import Memory
+from tierline.memory.turns import Looked
 from tierline.memory.view import Compress, Keeper
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
@@ -48,7 +49,8 @@ LevelName = Literal["permanent", "session", "working", "volatile"]
 class MemoryView:
     """What one request takes from the memory."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] | None
+    """The conversation as levels; None if it is sent as it is."""
     recalled: tuple[Recalled, ...]
     room: int
     """Tokens for what is recalled."""
@@ -98,6 +100,7 @@ class MemoryService:
         self._keeper: Keeper | None = None
         self._key: tuple[Any, ...] = ()
         self._lock = threading.Lock()
+        self._turns = Looked()
         self._search = GroupSearch()
         self.retrieved: tuple[str, ...] = ()
         """Names of what went with the last prompt."""
@@ -111,6 +114,20 @@ class MemoryService:
             self._work, list(messages), forced, turn.searched if turn else "", max_input_tokens
         )
         if turn is not None and turn is self._queue.current:
+            self.retrieved = tuple(piece.name for piece in found.recalled)
+        return found
+
+    async def recalled(
+        self, visible: Sequence[Message], sent: Sequence[Message], turn: Turn
+    ) -> MemoryView | None:
+        """What a prompt refers to of the turns that a summary stands for. ``sent`` is the
+        conversation as it is sent. None if no turn is summarised.
+        """
+        shown = {message.group_id for message in sent if not message.meta.get("summary")}
+        if all(m.group_id in shown for m in visible if m.role != "system"):
+            return None
+        found = await asyncio.to_thread(self._summarised, list(visible), shown, turn.searched)
+        if turn is self._queue.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)
         return found
 
@@ -186,6 +203,26 @@ class MemoryService:
         system = [m for m in messages if m.role == "system"]
         room = int(memory.budgets.total * RECALLED_SHARE)
         return MemoryView(views.messages(memory, system), pieces, room)
+
+    def _summarised(self, messages: list[Message], shown: set[str], prompt: str) -> MemoryView:
+        budgets = budgets_of(self._preferences.settings.memory)
+        room = int(budgets.total * RECALLED_SHARE)
+        if not prompt.strip():
+            return MemoryView(None, (), room)
+        talk = [message for message in messages if message.role != "system"]
+        count = self._models.counter().count
+        with self._lock:
+            turns = self._turns.turns(talk, count)
+        pieces = of_summarised(
+            turns,
+            shown,
+            prompt,
+            Memory(budgets, count),
+            search=self._search.over(talk),
+            semantic=self._meaning.rank(prompt, talk),
+            result=_last_result(messages),
+        )
+        return MemoryView(None, pieces, room)
 
     def _memory(self, messages: list[Message], forced: list[Compress], window: int) -> Memory:
         facts = self._models.facts()

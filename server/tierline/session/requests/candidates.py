@@ -82,7 +82,8 @@ class Snapshot:
     automatic: Automatic = field(factory=Automatic)
     """Module map, held cards, touchpoints."""
     memory: MemoryView | None = None
-    """What the ``levels`` selection makes of the conversation."""
+    """What the ``levels`` selection makes of the conversation, or what is recalled of the part that
+    a summary stands for."""
     tools: tuple[ToolSpec, ...] = ()
     """What the model may call, in canonical order."""
     edits: tuple[AppliedEdit, ...] = ()
@@ -152,7 +153,8 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> Candidate
     )
     # Without tools their calls cannot be sent either: Anthropic refuses the one without the other.
     strategy = snapshot.strategy if snapshot.tools else "text"
-    chosen = snapshot.messages if snapshot.memory is None else snapshot.memory.messages
+    levels = snapshot.memory.messages if snapshot.memory is not None else None
+    chosen = snapshot.messages if levels is None else levels
     messages: Sequence[Message] = isolate(
         chosen, strategy, snapshot.maker, reasoned=snapshot.reasoned
     )

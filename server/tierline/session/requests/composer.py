@@ -16,6 +16,7 @@ from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
 from tierline.context.items import Item
 from tierline.context.limits import Limits, trigger_tokens
+from tierline.context.mode import ContextMode
 from tierline.context.models import ModelFacts
 from tierline.context.plan import ContextPlan
 from tierline.context.prompt import Prompt
@@ -292,6 +293,9 @@ class Composer:
         if selection == Strategy.LEVELS:
             isolated = isolate(messages, self._models.strategy, maker)
             memory = await self._sources.memory.view(isolated, turn, limits.max_input_tokens)
+        elif turn is not None and self._preferences.mode is not ContextMode.OFF:
+            visible = until(self._conversation.visible(), active, self._queue.groups)
+            memory = await self._sources.memory.recalled(visible, messages, turn)
         read = await asyncio.to_thread(self._read, turn, counter)
         return Snapshot(
             facts=facts,

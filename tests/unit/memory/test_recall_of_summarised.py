@@ -1,0 +1,54 @@
+"""What a prompt refers to of turns that a summary stands for."""
+
+from __future__ import annotations
+
+from memories import count, said
+from tierline.memory.levels import Budgets
+from tierline.memory.recall import excerpt, of_summarised
+from tierline.memory.state import Memory
+from tierline.memory.turns import Looked
+from tierline.memory.words import terms
+
+FILLER = "".join(f"Line {n} says nothing of note, as lines do.\n" for n in range(300))
+TALK = [
+    *said(1, 0, "Which port does the broker take?", f"{FILLER}The broker is on 18083.\n{FILLER}"),
+    *said(2, 5, "Rename parse_header, please.", "It is parse_preamble now."),
+    *said(3, 9, "Thanks. And the colours?", "They are in palette.toml."),
+]  # fmt: skip
+
+
+def recalled(prompt: str, shown: set[str]) -> list[str]:
+    turns = Looked().turns(TALK, count)
+    found = of_summarised(turns, shown, prompt, Memory(Budgets(), count))
+    return [piece.text for piece in found]
+
+
+def test_a_turn_that_was_summarised_comes_back_with_the_lines_that_are_asked_for() -> None:
+    (text,) = recalled("On which port is the broker?", {"g2", "g3"})
+    assert "18083" in text
+    assert "Which port does the broker take?" in text
+    assert len(text) < 3_000
+
+
+def test_what_is_sent_anyway_is_not_sent_twice() -> None:
+    assert recalled("On which port is the broker?", {"g1", "g2", "g3"}) == []
+    assert recalled("On which port is the broker?", {"g1"}) == []
+
+
+def test_nothing_comes_back_for_a_prompt_that_refers_to_nothing() -> None:
+    assert recalled("Please go on.", set()) == []
+    assert recalled("Write a haiku about winter.", set()) == []
+
+
+def test_an_excerpt_has_the_lines_that_are_asked_for_in_order() -> None:
+    text = f"{FILLER}The broker listens on 18083.\n{FILLER}Its log is in broker.log.\n{FILLER}"
+    cut = excerpt(text, frozenset(terms("broker log")), 800)
+    assert len(cut) <= 810
+    assert cut.index("18083") < cut.index("broker.log")
+    assert cut.startswith("…\n")
+    assert cut.endswith("\n…")
+
+
+def test_a_short_text_is_its_own_excerpt() -> None:
+    assert excerpt("  Short.\n", frozenset(), 100) == "Short."
+    assert excerpt("x" * 500, frozenset({"y"}), 100).endswith("…")
