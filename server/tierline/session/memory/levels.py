@@ -194,7 +194,7 @@ class MemoryService:
             pieces = recall(
                 memory,
                 prompt,
-                search=self._search.over(messages),
+                search=self._search.over(_before_the_prompt(messages)),
                 semantic=self._meaning.rank(prompt, messages),
                 result=_last_result(messages),
             )
@@ -218,7 +218,7 @@ class MemoryService:
             shown,
             prompt,
             Memory(budgets, count),
-            search=self._search.over(talk),
+            search=self._search.over([m for m in talk if m.group_id not in shown]),
             semantic=self._meaning.rank(prompt, talk),
             result=_last_result(messages),
         )
@@ -275,6 +275,12 @@ def budgets_of(settings: MemoryConfig) -> Budgets:
         working_minutes=settings.working_minutes,
         trigger_percent=settings.trigger_percent,
     )
+
+
+def _before_the_prompt(messages: Sequence[Message]) -> list[Message]:
+    """The turns before the newest: a prompt is most like itself, and ranks are relative."""
+    newest = messages[-1].group_id if messages else ""
+    return [message for message in messages if message.group_id != newest]
 
 
 def _last_result(messages: Sequence[Message]) -> str:
