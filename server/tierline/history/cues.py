@@ -129,15 +129,18 @@ _NOT_DONE = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"(?:\bTODO\b|\bFIXME\b|\bstill (?:need|have|has|to|missing|open|left|fail)|\bnot (?:yet|done|"
+    r"(?:(?<!the )(?<!this )(?<!a )\b(?:TODO|FIXME)\b|"
+    r"\bstill (?:need|have|has|to|missing|open|left|fail)|\bnot (?:yet|done|"
     r"finished)\b|\bremaining\b|\bremains? (?:to|open)\b|\bleft to do\b|\bnext steps?\b|\bfor"
     r" later\b|"
     r"\bfollow[- ]up\b|\bonce that|\bafter (?:that|this),? (?:we|i|you)|"
-    r"\bwe(?:'ll| will) (?:also )?(?:need|have) to\b|\boutstanding\b|\bunresolved\b|\bpending\b|"
+    r"\bwe(?:'ll| will) (?:also )?(?:need|have) to\b|\boutstanding\b|\bunresolved\b|"
+    r"\b(?:is|are|still|remains?) pending\b|\bpending(?:\s*:|[.!]?$)|"
     r"\b(?:fehlt|fehlen|offen) noch\b|\bnoch (?:offen|nicht|zu tun)\b|\bnoch \w+en müssen\b|"
     r"^\s*[-*]\s*\[ \])",
     re.IGNORECASE | re.MULTILINE,
 )
+_PLAN = re.compile(r"\b(?:we|i)(?:'ll| will) (?:also )?(?:need|have) to\b", re.IGNORECASE)
 _FIX = re.compile(
     r"\b(?:fix(?:ed|es)?|the (?:fix|cause|reason|problem|issue|culprit|bug) (?:is|was)|root cause|"
     r"caused by|because|solved|solution|resolved|works now|needs? to|has to|should be|"
@@ -230,6 +233,11 @@ def is_thanks(sentence: str) -> bool:
 def is_opinion(sentence: str) -> bool:
     """A yes, a no, or a choice."""
     return _OPINION.match(sentence) is not None
+
+
+def is_plan(sentence: str) -> bool:
+    """It says what is going to be done now, as models do before they do it."""
+    return _PLAN.search(sentence) is not None
 
 
 def is_open(sentence: str) -> bool:

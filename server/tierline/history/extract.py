@@ -281,12 +281,14 @@ class _Finder:
 
     def _reply(self, place: int, message: Message, text: str) -> None:
         said = list(sentences(text))
+        # "We'll need to change X" before the change is what this reply does, not what is left.
+        acts = bool(message.files_modified) or any(isinstance(b, ToolUse) for b in message.content)
         done = ""
         broken = self.task is not None and cues.is_broken(self.task.text)
         for sentence in said:
             if self.error is not None and self.error_age <= 3 and cues.is_fix(sentence):
                 self._fixed(self.error, sentence, place)
-            elif cues.is_open(sentence):
+            elif cues.is_open(sentence) and not (acts and cues.is_plan(sentence)):
                 self._add(LineKind.OPEN, sentence, place)
             elif cues.is_decision(sentence):
                 self._add(LineKind.DECISION, sentence, place)
