@@ -182,7 +182,7 @@ def table(result: dict[str, Any]) -> str:
         "| summariser | questions about | asked | with what is recalled | without |",
         "| --- | --- | ---: | ---: | ---: |",
     ]
-    for way in WAYS:
+    for way in filter(result.__contains__, WAYS):
         rows = {"all": result[way], **result[way]["by_kind"]}
         for kind, row in rows.items():
             lines.append(
