@@ -7,23 +7,22 @@ from __future__ import annotations
 import pytest
 
 from histories import msg
-from tierline.context.blocks import Text, ToolResult, ToolUse
+from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.history.extract import LineKind, digest
 
 EDIT = ToolUse("c1", "propose_edit", {"path": "a.py", "content": "x = 1\n"})
 
 
 def open_lines(reply: str, *, acts: bool = False) -> tuple[str, ...]:
-    content = (Text(reply), *([EDIT] if acts else []))
+    content: tuple[Block, ...] = (Text(reply), EDIT) if acts else (Text(reply),)
     talk = [
         msg(1, "user", "Store the prompts, please.", group="g1"),
         msg(2, "assistant", content, group="g1"),
     ]
     if acts:
         talk.append(msg(3, "tool", (ToolResult("c1", (Text("Accepted."),)),), group="g1"))
-    return digest([*talk, msg(4, "assistant", "All done.", group="g1")], over=True).of(
-        LineKind.OPEN
-    )
+    talk.append(msg(4, "assistant", "All done.", group="g1"))
+    return digest(talk).of(LineKind.OPEN)
 
 
 def test_what_a_reply_says_before_it_does_it_is_not_open() -> None:
