@@ -20,6 +20,7 @@ from attrs import field, frozen, validators
 
 from tierline import disk
 from tierline.folder import FOLDER
+from tierline.network import Network
 from tierline.providers import registry
 
 _MOST_BYTES = 1_000_000
@@ -269,6 +270,7 @@ class Settings:
     """All settings."""
 
     provider: ProviderConfig = field(factory=ProviderConfig)
+    network: Network = field(factory=Network)
     context: ContextConfig = field(factory=ContextConfig)
     cache: CacheConfig = field(factory=CacheConfig)
     compaction: CompactionConfig = field(factory=CompactionConfig)
@@ -284,6 +286,7 @@ class Settings:
 
 SECTIONS: dict[str, type] = {
     "provider": ProviderConfig,
+    "network": Network,
     "context": ContextConfig,
     "cache": CacheConfig,
     "compaction": CompactionConfig,
@@ -298,6 +301,7 @@ SECTIONS: dict[str, type] = {
 }
 PROTECTED = {
     "provider": "a workspace may not choose where prompts go",
+    "network": "a workspace may not choose whom your requests pass",
     "tools": "a workspace may not give itself leave to act",
     "spending": "a workspace may not spend your money",
     "telemetry": "a workspace may not have you reported on",

@@ -476,7 +476,8 @@ BEFORE = [
     (
         "a certificate that nobody vouches for",
         "The certificate of api.example:443 is not trusted: self-signed certificate. Add your "
-        "network's certificate authority to the system, or set SSL_CERT_FILE.",
+        "network's certificate authority to the system, or name its PEM file in network.ca_file or "
+        "NODE_EXTRA_CA_CERTS.",
     ),
     (
         "https where only http is spoken",

@@ -35,6 +35,33 @@ describe('a setting', () => {
   });
 });
 
+describe("VS Code's own proxy", () => {
+  it('is passed on, with what is reached directly and how strict it is', () => {
+    Object.assign(vscode.configuration, {
+      'http.proxy': 'http://proxy.example:3128',
+      'http.noProxy': ['.intern.example', '10.0.0.0/8'],
+      'http.proxyStrictSSL': false,
+    });
+    expect(serverSettings().network).toEqual({
+      proxy: 'http://proxy.example:3128',
+      noProxy: '.intern.example,10.0.0.0/8',
+      proxyStrictSsl: false,
+    });
+  });
+
+  it('yields to Tierline’s own settings, and counts for nothing where it is off', () => {
+    Object.assign(vscode.configuration, { 'http.proxy': 'http://a:1', proxy: 'http://b:2' });
+    expect(serverSettings().network).toEqual({ proxy: 'http://b:2' });
+    vscode.configuration.proxy = undefined;
+    vscode.configuration['http.proxySupport'] = 'off';
+    expect(serverSettings().network).toEqual({ proxy: 'none' });
+  });
+
+  it('is not mentioned where nothing is set', () => {
+    expect(serverSettings().network).toBeUndefined();
+  });
+});
+
 describe('a bad value', () => {
   it('is not sent, and the others are', () => {
     Object.assign(vscode.configuration, { maxRounds: 'many', pastedLinks: 'never' });

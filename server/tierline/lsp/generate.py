@@ -21,7 +21,7 @@ from typing import Any
 
 import attrs
 
-from tierline import config, protocol
+from tierline import config, network, protocol
 from tierline.lsp import manifest
 from tierline.protocol import camel
 
@@ -265,7 +265,7 @@ def markdown() -> str:
 
 def configuration() -> str:
     """The whole of ``docs/configuration.md``."""
-    docs = field_docs(config)
+    docs = field_docs(config, network)
     out = [
         "# Configuration",
         "",

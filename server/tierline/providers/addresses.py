@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
+
+from tierline.network import is_this_machine
 
 
 def host_of(url: str) -> str:
@@ -16,10 +17,4 @@ def host_of(url: str) -> str:
 
 def is_loopback(url: str) -> bool:
     """True for an address on this machine."""
-    host = host_of(url)
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return is_this_machine(host_of(url))

@@ -91,6 +91,7 @@ class AnthropicProvider:
                 error,
                 secret=self._endpoint.key,
                 url=self._endpoint.base_url or _ADDRESS,
+                network=self._endpoint.network,
             )
             if failed.http_status in (404, 405, 501):
                 return None
@@ -134,7 +135,7 @@ class AnthropicProvider:
                 "Install it with pip install anthropic.",
             ) from error
         base_url = self._endpoint.base_url or _ADDRESS
-        options = http_options(base_url)
+        options = http_options(base_url, self._endpoint)
         return AsyncAnthropic(
             api_key=self._endpoint.key or "none",
             base_url=base_url.rstrip("/").removesuffix("/v1"),

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from tierline.context.models import ModelFacts
+from tierline.network import Network
 from tierline.providers.addresses import host_of, is_loopback
 from tierline.providers.base import Provider, ProviderError
 from tierline.providers.editor_port import EditorModel, EditorPort
@@ -44,6 +45,7 @@ class ProviderSettings:
     first_byte_seconds: float = 300.0
     max_retries: int = 4
     consent_loopback: bool = False
+    network: Network = field(factory=Network, repr=False)
 
 
 @frozen
@@ -359,4 +361,5 @@ def _endpoint(settings: ProviderSettings, url: str, key: str) -> Endpoint:
         stall_seconds=settings.stall_seconds,
         first_byte_seconds=settings.first_byte_seconds,
         retry=RetryPolicy(settings.max_retries),
+        network=settings.network,
     )

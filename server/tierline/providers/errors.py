@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from tierline.network import Network
 from tierline.providers.base import ProviderError
 from tierline.providers.overflows import Overflow, overflow
 from tierline.providers.refusals import Said
@@ -187,9 +188,16 @@ def from_event(service: str, body: object, *, secret: str = "") -> RequestFailed
 
 
 def from_exception(
-    service: str, error: Exception, *, secret: str = "", url: str = ""
+    service: str,
+    error: Exception,
+    *,
+    secret: str = "",
+    url: str = "",
+    network: Network | None = None,
 ) -> RequestFailed:
-    """The error of an exception that an SDK or its HTTP client raised. ``url``: the address."""
+    """The error of an exception that an SDK or its HTTP client raised. ``url``: the address;
+    ``network``: the way there.
+    """
     status = getattr(error, "status_code", None)
     response = getattr(error, "response", None)
     if isinstance(status, int) and response is not None:
@@ -214,7 +222,7 @@ def from_exception(
             f"The request to {service} could not be made ({type(error).__name__}).",
             "Check the key and the base URL.",
         )
-    found = reaching.why(service, url, error)
+    found = reaching.why(service, url, error, network)
     text = quote(str(cause) or type(cause).__name__, secret)
     return RequestFailed(
         "network",

@@ -40,7 +40,9 @@ async def fetch(client: Any, path: str, service: str, endpoint: Endpoint) -> obj
         )
     except Exception as error:
         url = endpoint.base_url or str(client.base_url)
-        raise from_exception(service, error, secret=endpoint.key, url=url) from error
+        raise from_exception(
+            service, error, secret=endpoint.key, url=url, network=endpoint.network
+        ) from error
     return answer
 
 

@@ -135,7 +135,7 @@ def connect(endpoint: Endpoint) -> Any:
             "Install it with pip install openai.",
         ) from error
     base_url = endpoint.base_url or _ADDRESS
-    options = http_options(base_url)
+    options = http_options(base_url, endpoint)
     return AsyncOpenAI(
         api_key=endpoint.key or "none",
         base_url=base_url,

@@ -10,11 +10,10 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from attrs import frozen
 
-from tierline.providers.addresses import is_loopback
+from tierline.network import Network, origin, proxy_for
 
 _DEPTH = 20
 _SPENT_NAMES = frozenset({"ConnectTimeout", "TimeoutError"})
@@ -31,17 +30,20 @@ class Unreached:
     retryable: bool = True
 
 
-def why(service: str, url: str, error: BaseException) -> Unreached:  # noqa: PLR0911
+def why(  # noqa: PLR0911
+    service: str, url: str, error: BaseException, network: Network | None = None
+) -> Unreached:
     """Which step failed. ``url`` is the service's address, which is not asked for anything."""
+    network = network or Network()
     causes = list(chain(error))
     names = {c.__name__ for cause in causes for c in type(cause).__mro__}
-    proxy = proxy_of(url)
+    proxy = proxy_of(url, network=network)
     place = proxy or _place(url)
     if "ProxyError" in names:
         return Unreached(
             f"The proxy {proxy or 'of this network'} did not let the request through "
             f"({_short(error)}).",
-            "Check the address, user name and password in HTTPS_PROXY.",
+            f"Check the address, user name and password in {origin(network)}.",
             retryable=False,
         )
     for cause in causes:
@@ -49,10 +51,18 @@ def why(service: str, url: str, error: BaseException) -> Unreached:  # noqa: PLR
             reason = cause.verify_message.rstrip(".") or "it could not be checked"
             return Unreached(
                 f"The certificate of {_place(url)} is not trusted: {reason}.",
-                "Add your network's certificate authority to the system, or set SSL_CERT_FILE.",
+                "Add your network's certificate authority to the system, or name its PEM file in "
+                "network.ca_file or NODE_EXTRA_CA_CERTS.",
                 retryable=False,
             )
     for cause in causes:
+        if isinstance(cause, ssl.SSLError) and "CERTIFICATE" in (cause.reason or "").upper():
+            return Unreached(
+                f"{_place(url)} wants to see a certificate of yours, or does not take the one that "
+                "it was shown.",
+                "Name the PEM files in network.client_certificate and network.client_key.",
+                retryable=False,
+            )
         if isinstance(cause, ssl.SSLError):
             return Unreached(
                 f"{place} does not answer with a secure connection "
@@ -63,7 +73,8 @@ def why(service: str, url: str, error: BaseException) -> Unreached:  # noqa: PLR
     if proxy and names & {"ConnectError", "ConnectTimeout"}:
         return Unreached(
             f"The proxy {proxy} cannot be reached.",
-            f"Check HTTPS_PROXY and the network, or add {_host(url)} to NO_PROXY.",
+            f"Check {origin(network)} and the network, or add {_host(url)} to "
+            f"{'network.no_proxy' if network.proxy else 'NO_PROXY'}.",
         )
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return Unreached(
@@ -99,17 +110,15 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         left += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
 
 
-def proxy_of(url: str, proxies: Mapping[str, str] | None = None) -> str:
-    """``host:port`` of the proxy that the environment sets for an address; empty if none is used.
+def proxy_of(
+    url: str, proxies: Mapping[str, str] | None = None, network: Network | None = None
+) -> str:
+    """``host:port`` of the proxy on the way to an address; empty if none is used.
     Never its user name or password.
     """
     try:
-        parts = urlsplit(url)
-        if not parts.hostname or is_loopback(url) or proxy_bypass(parts.hostname):
-            return ""
-        found = getproxies() if proxies is None else proxies
-        proxy = found.get(parts.scheme) or found.get("all") or ""
-        return _place(proxy if "://" in proxy else f"http://{proxy}") if proxy else ""
+        proxy = proxy_for(url, network, proxies)
+        return _place(proxy) if proxy else ""
     except ValueError:
         return ""
 

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 from attrs import define, field, frozen
 
 from tierline.context.text import well_formed
+from tierline.network import Network, NetworkError
+from tierline.network import options as network_options
 from tierline.providers import sse
-from tierline.providers.addresses import is_loopback
 from tierline.providers.base import (
     Malformed,
     ReasoningDelta,
@@ -55,6 +56,8 @@ class Endpoint:
     retry: RetryPolicy = field(factory=RetryPolicy)
     profiles: Profiles = field(factory=ForNow, eq=False, repr=False)
     """What servers take."""
+    network: Network = field(factory=Network, repr=False)
+    """The way there."""
 
 
 class Reader(Protocol):
@@ -104,22 +107,22 @@ def checked(service: str, endpoint: Endpoint) -> Endpoint:
     return endpoint
 
 
-def http_options(base_url: str) -> dict[str, Any]:
-    """Options for an SDK's HTTP client: no proxy for this machine, no redirects, our own clock.
+def http_options(base_url: str, endpoint: Endpoint) -> dict[str, Any]:
+    """Options for an SDK's HTTP client: the user's way there, no redirects, our own clock.
 
     A redirect would carry the prompt to an address that nobody chose.
+
+    Raises:
+        RequestFailed: ``network``: a proxy or a certificate that is set cannot be used.
     """
     import httpx2
 
     timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
-    options: dict[str, Any] = {"timeout": timeout, "follow_redirects": False}
-    if is_loopback(base_url):
-        options["trust_env"] = False
-        if base_url.startswith(
-            "https"
-        ):  # a certificate of one's own, by SSL_CERT_FILE, still holds
-            options["verify"] = httpx2.create_ssl_context()
-    return options
+    try:
+        way = network_options(base_url, endpoint.network)
+    except NetworkError as error:
+        raise RequestFailed(error.code, error.message, error.advice) from error
+    return {"timeout": timeout, "follow_redirects": False, **way}
 
 
 async def send(
@@ -300,7 +303,9 @@ async def _chunks(
         )
     except Exception as error:
         url = endpoint.base_url or str(client.base_url)
-        raise from_exception(service, error, secret=endpoint.key, url=url) from error
+        raise from_exception(
+            service, error, secret=endpoint.key, url=url, network=endpoint.network
+        ) from error
     answer.kind = kind = response.headers.get("content-type", "").lower()
     try:
         if kind.startswith(_NOT_EVENTS):

@@ -25,6 +25,7 @@ from tierline import __version__, config, disk
 from tierline.context import modelwords
 from tierline.disk import ownership, sqlite
 from tierline.errors import TierlineError
+from tierline.network import Network, NetworkError, named_by_environment, tls_context
 from tierline.providers.base import ProviderError
 from tierline.providers.choose import Found, ProviderSettings, choose, probe_loopback
 from tierline.providers.gguf import find_model
@@ -150,6 +151,28 @@ def vocabularies() -> Iterator[Check]:
             )  # fmt: skip
 
 
+def _network(network: Network, env: Mapping[str, str]) -> Iterator[Check]:
+    """What stands between this machine and others. Never a user name or a password."""
+    if network.proxy:
+        yield Check("network", "proxy", "note", "network.proxy is set; requests go through it")
+    for variable in () if network.proxy else PROXIES:
+        if env.get(variable) or env.get(variable.lower()):
+            yield Check("network", "proxy", "note", f"{variable} is set; requests go through it")
+    if not network.proxy_strict_ssl:
+        yield Check(
+            "network", "proxy", "warning", "certificates behind the proxy are not checked",
+            "Name its authority in network.ca_file and leave out network.proxy_strict_ssl.",
+        )  # fmt: skip
+    for variable, path in named_by_environment(env):
+        there = Path(path).exists()
+        said = f"{variable} names {path}" + ("" if there else ", which does not exist")
+        yield Check("network", "certificates", "note" if there else "warning", said)
+    try:
+        tls_context(network)
+    except NetworkError as error:
+        yield Check("network", "certificates", "failure", error.message, error.advice)
+
+
 def providers(home: Path, env: Mapping[str, str], found: list[Found]) -> Iterator[Check]:
     """Which language model would answer, what else there is, and what stands in between."""
     for row in with_keys():
@@ -170,9 +193,7 @@ def providers(home: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
         yield Check("provider", "embedded", "ok", f"{model.name}, {model.context:,} tokens")
     except ProviderError as error:
         yield Check("provider", "embedded", "note", error.message, error.advice)
-    for variable in PROXIES:
-        if env.get(variable) or env.get(variable.lower()):
-            yield Check("provider", "proxy", "note", f"{variable} is set; requests go through it")
+    yield from _network(found_settings.network, env)
     try:
         choice = choose(
             ProviderSettings(
@@ -181,6 +202,7 @@ def providers(home: Path, env: Mapping[str, str], found: list[Found]) -> Iterato
                 base_url=wanted.base_url,
                 model_path=wanted.local_model_path,
                 consent_loopback=wanted.use_local_server,
+                network=found_settings.network,
             ),
             env,
             {},

@@ -450,6 +450,7 @@ class ModelService:
             first_byte_seconds=config.first_byte_seconds,
             max_retries=config.max_retries,
             consent_loopback=self._consent,
+            network=self._preferences.settings.network,
         )
         if (override := self._override) is not None:
             kind = self._kind(override)

@@ -15,6 +15,7 @@ from tierline.lsp.manifest import SHOWN, manifest
 
 CLIENT = Path(__file__).resolve().parents[3] / "vscode-client"
 LEFT_OUT = {
+    "network.proxy_strict_ssl": "VS Code has its own http.proxyStrictSSL, which is passed on",
     "context.max_file_bytes": "a limit against accidents; the one in tokens is what people feel",
     "cache.min_tokens": "for experiments with the tiers",
     "memory.permanent_tokens": "budgets of levels belong together, in a file",

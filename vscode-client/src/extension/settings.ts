@@ -31,9 +31,24 @@ export function serverSettings(): ServerSettings {
     const value = given(configuration, name);
     return needed(name, value) === '' ? value : undefined;
   });
+  const network = { ...editorsNetwork(), ...settings.network };
+  if (Object.keys(network).length > 0) settings.network = network;
   // Not a setting of the user's: what the editor was told about this folder.
   settings.tools = { ...settings.tools, workspaceTrusted: vscode.workspace.isTrusted };
   return settings;
+}
+
+/** What VS Code's own `http` settings say of the way to other machines. */
+function editorsNetwork(): Record<string, unknown> {
+  const http = vscode.workspace.getConfiguration('http');
+  const network: Record<string, unknown> = {};
+  const proxy = http.get<string>('proxy');
+  if (http.get<string>('proxySupport') === 'off') network.proxy = 'none';
+  else if (typeof proxy === 'string' && proxy !== '') network.proxy = proxy;
+  const direct = http.get<unknown[]>('noProxy');
+  if (Array.isArray(direct) && direct.length > 0) network.noProxy = direct.join(',');
+  if (http.get<boolean>('proxyStrictSSL') === false) network.proxyStrictSsl = false;
+  return network;
 }
 
 /** Pure part: nests the values that are set. */

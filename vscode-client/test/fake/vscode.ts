@@ -229,8 +229,9 @@ export const workspace = {
   openTextDocument: vi.fn(async (_uri: Uri): Promise<unknown> => undefined),
   registerFileSystemProvider: vi.fn(() => new Disposable(() => {})),
   asRelativePath: (uri: Uri): string => uri.path.replace(/^\/ws\//, ''),
-  getConfiguration: () => ({
-    get: (name: string, fallback?: unknown) => configuration[name] ?? fallback,
+  getConfiguration: (section = 'tierline') => ({
+    get: (name: string, fallback?: unknown) =>
+      configuration[section === 'http' ? `http.${name}` : name] ?? fallback,
     inspect: (name: string) => ({ globalValue: configuration[name] }),
   }),
 };

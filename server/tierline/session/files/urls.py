@@ -205,7 +205,12 @@ class UrlService:
 
     async def _read(self, url: str) -> CachedPage:
         try:
-            fetched = await fetch.fetch(url, resolve=fetch.resolve_name, connect=fetch.connect_to)
+            fetched = await fetch.fetch(
+                url,
+                resolve=fetch.resolve_name,
+                connect=fetch.connect_to,
+                network=self._preferences.settings.network,
+            )
             page = await asyncio.to_thread(extract, fetched)
         except UrlRefused as refused:
             raise _error(refused) from None

@@ -1,7 +1,9 @@
-"""Reading one page: no cookies, no credentials, no proxy, no surprise about where it comes from.
+"""Reading one page: no cookies, no credentials, no surprise about where it comes from.
 
 A name is resolved once, each of its addresses is checked, and the connection goes to the very
 address that was checked, so a second answer of the name server (DNS rebinding) changes nothing.
+Behind a proxy only the proxy knows the addresses: what is refused by its name or address is refused
+all the same, and a name that is known here is checked, but the proxy looks it up once more.
 Redirects are followed here, hop by hop, with the same checks. ``resolve`` and ``connect`` are
 passed in, so that tests can stand in for the network.
 """
@@ -16,10 +18,11 @@ import zlib
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from email.message import Message
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from attrs import frozen
 
+from tierline.network import Network, NetworkError, origin, proxy_for, tls_context
 from tierline.workspace.urls.guard import IP, Target, UrlRefused, check, parse
 
 if TYPE_CHECKING:
@@ -98,6 +101,7 @@ async def fetch(
     connect: Connect = connect_to,
     limits: PageLimits | None = None,
     tls: ssl.SSLContext | None = None,
+    network: Network | None = None,
 ) -> Fetched:
     """Read the page at an address.
 
@@ -107,7 +111,8 @@ async def fetch(
     limits = limits or PageLimits()
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _follow(parse(text), resolve, connect, limits, tls)
+            way = _Way(resolve, connect, tls, network or Network())
+            return await _follow(parse(text), way, limits)
     except TimeoutError:
         raise UrlRefused(
             "url_timeout",
@@ -116,17 +121,27 @@ async def fetch(
         ) from None
 
 
-async def _follow(
-    first: Target,
-    resolve: Resolve,
-    connect: Connect,
-    limits: PageLimits,
-    tls: ssl.SSLContext | None,
-) -> Fetched:
+@frozen
+class _Way:
+    """How servers are reached."""
+
+    resolve: Resolve
+    connect: Connect
+    tls: ssl.SSLContext | None
+    network: Network
+
+    async def context(self, *, proxied: bool) -> ssl.SSLContext:
+        """Whom a secure connection trusts. Raises NetworkError."""
+        if self.tls is not None:
+            return self.tls
+        return await asyncio.to_thread(tls_context, self.network, proxied=proxied)
+
+
+async def _follow(first: Target, way: _Way, limits: PageLimits) -> Fetched:
     target = first
     seen = {first.url}
     while True:
-        found = await _get(target, resolve, connect, limits, tls)
+        found = await _get(target, way, limits)
         if isinstance(found, str):
             target = _next(target, found)
             if target.url in seen or len(seen) > limits.redirects:
@@ -161,8 +176,10 @@ def _next(target: Target, location: str) -> Target:
     return led
 
 
-async def _addresses(target: Target, resolve: Resolve) -> list[IP]:
-    """Every address of the host, all of them checked: one bad one refuses the name."""
+async def _addresses(target: Target, resolve: Resolve, *, proxied: bool) -> list[IP]:
+    """Every address of the host, all of them checked: one bad one refuses the name. None if it is
+    not known here, and a proxy may know it.
+    """
     if target.ip is not None:
         return [target.ip]
     try:
@@ -170,7 +187,7 @@ async def _addresses(target: Target, resolve: Resolve) -> list[IP]:
         found = [ipaddress.ip_address(answer) for answer in answers]
     except (OSError, ValueError, UnicodeError):
         found = []
-    if not found:
+    if not found and not proxied:
         raise UrlRefused(
             "url_unreachable",
             f"There is no server {target.host}.",
@@ -181,29 +198,28 @@ async def _addresses(target: Target, resolve: Resolve) -> list[IP]:
     return found
 
 
-async def _get(
-    target: Target,
-    resolve: Resolve,
-    connect: Connect,
-    limits: PageLimits,
-    tls: ssl.SSLContext | None,
-) -> str | tuple[str, str, bytes]:
+async def _get(target: Target, way: _Way, limits: PageLimits) -> str | tuple[str, str, bytes]:
     """One hop: where the server leads on to, or (media type, charset, body)."""
     import httpcore2
 
-    backend = _backend(await _addresses(target, resolve), connect)
+    proxy = proxy_for(target.url, way.network)
+    backend = _backend(await _addresses(target, way.resolve, proxied=bool(proxy)), way.connect)
     headers = [
         ("Host", target.authority),
         ("User-Agent", "Tierline (reads one page for its user)"),
         ("Accept", "text/html, text/plain, text/*;q=0.9, application/json;q=0.8, */*;q=0.1"),
         ("Accept-Encoding", "gzip, deflate"),
     ]
-    context = tls
-    if context is None and target.scheme == "https":
-        context = await asyncio.to_thread(httpcore2.default_ssl_context)
     try:
+        context = None
+        if "https" in (target.scheme, proxy.partition(":")[0]):
+            context = await way.context(proxied=bool(proxy))
+        if proxy:
+            pooled = httpcore2.AsyncConnectionPool(context, proxy=_proxy(proxy, context))
+        else:
+            pooled = httpcore2.AsyncConnectionPool(context, network_backend=backend)
         async with (
-            httpcore2.AsyncConnectionPool(context, network_backend=backend) as pool,
+            pooled as pool,
             pool.stream("GET", target.url, headers=headers) as response,
         ):
             fields = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in response.headers}
@@ -216,6 +232,14 @@ async def _get(
                 _within(int(length), limits)
             stream: Any = response.stream
             return media_type, charset, await _body(stream, fields, limits)
+    except NetworkError as error:
+        raise UrlRefused("url_unreachable", error.message, error.advice) from error
+    except httpcore2.ProxyError as error:
+        raise UrlRefused(
+            "url_unreachable",
+            f"The proxy did not let {target.host} through ({str(error)[:80]}).",
+            f"Check the address, user name and password in {origin(way.network)}.",
+        ) from None
     except (httpcore2.NetworkError, httpcore2.TimeoutException, OSError) as error:
         why = "its certificate is not valid" if "CERTIFICATE" in str(error).upper() else "no answer"
         raise UrlRefused(
@@ -229,6 +253,19 @@ async def _get(
             f"{target.host} does not answer as a web server does.",
             "Check the address.",
         ) from None
+
+
+def _proxy(address: str, context: ssl.SSLContext | None) -> Any:
+    import httpcore2
+
+    parts = urlsplit(address)
+    auth = (unquote(parts.username or ""), unquote(parts.password or ""))
+    place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    return httpcore2.Proxy(
+        place,
+        auth=auth if any(auth) else None,
+        ssl_context=context if parts.scheme == "https" else None,
+    )
 
 
 def _backend(addresses: Sequence[IP], connect: Connect) -> Any:

@@ -330,7 +330,10 @@ export class ServerController implements vscode.Disposable {
       change.affectsConfiguration('tierline.serverPath')
     ) {
       void this.restart();
-    } else if (change.affectsConfiguration('tierline') && this.ready) {
+    } else if (
+      (change.affectsConfiguration('tierline') || change.affectsConfiguration('http')) &&
+      this.ready
+    ) {
       void this.client?.sendNotification('workspace/didChangeConfiguration', {
         settings: { tierline: serverSettings() },
       });
