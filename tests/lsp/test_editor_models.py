@@ -159,3 +159,30 @@ async def test_a_client_that_declares_nothing_is_never_asked(workspace: Path) ->
         assert host.asked == []
     finally:
         await host.editor.stop()
+
+
+REPORTS: list[tuple[dict[str, Any], int, int | None]] = [
+    ({"prompt_tokens": 900, "prompt_tokens_details": {"cached_tokens": 640}}, 900, 640),
+    ({"prompt_tokens": 900, "completion_tokens": 3, "prompt_tokens_details": None}, 900, None),
+    ({"input_tokens": 100, "cache_read_input_tokens": 800, "output_tokens": 3}, 900, 800),
+    ({"prompt_tokens": "900", "cached_tokens": 640}, 900, 640),
+]
+
+
+async def test_thinking_is_folded_and_the_models_own_report_counts(host: Host) -> None:
+    for report, whole, read in REPORTS:
+
+        async def answer(
+            params: p.EditorChatParams, report: dict[str, Any] = report
+        ) -> p.EditorChatResult:
+            host.part(params.request_id, thinking="Let me see. ")
+            host.part(params.request_id, text="Yes.")
+            return p.EditorChatResult(usage=report)
+
+        host.answer = answer
+        end, text = await send(host, f"Is it {whole} {read}?")
+        assert (end.outcome, text) == ("ok", "Yes."), report
+        assert end.usage is not None and not end.usage.estimated, report
+        assert (end.usage.input_tokens, end.usage.cache_read_tokens) == (whole, read), report
+    thought = "".join(delta.text for delta in host.editor.bodies(p.ReasoningDelta))
+    assert thought == "Let me see. " * len(REPORTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 import zlib
 from pathlib import Path
@@ -92,5 +93,18 @@ async def test_the_editors_models_get_no_pictures(workspace: Path) -> None:
         await host.editor.ask("provider/select", p.ProviderSelectParams(name="editor"))
         assert "takes no pictures" in await refusal(host.editor, GOOD)
         assert host.asked == []
+    finally:
+        await host.editor.stop()
+
+
+async def test_the_editors_model_is_shown_a_picture_if_it_takes_them(workspace: Path) -> None:
+    host = Host(workspace)
+    host.offered = [p.EditorModelInfo("mini", "Mini", "acme", "m", 20_000, pictures=True)]
+    await host.editor.start(settings={"provider": {"name": "editor"}}, capabilities=CAPABLE)
+    try:
+        params = p.ChatSendParams("What is it?", images=[GOOD])
+        sent = await host.editor.ask("chat/send", params)
+        assert (await host.editor.finished(sent.turn_id)).outcome == "ok"
+        assert GOOD.data in json.dumps(host.asked[-1].body)
     finally:
         await host.editor.stop()

@@ -63,7 +63,7 @@ describe('messages', () => {
         parts: [
           { kind: 'result', id: 'c1', text: 'x = 1' },
           { kind: 'text', text: 'And this?' },
-          { kind: 'text', text: '(a picture, which this model cannot be shown)' },
+          { kind: 'picture', type: 'image/png', data: 'AAAA' },
         ],
       },
     ]);
@@ -92,10 +92,18 @@ describe('the editor’s models', () => {
     fake.lm.selectChatModels.mockReset();
   });
 
-  function offer(stream: () => AsyncGenerator<unknown>) {
+  function offer(stream: () => AsyncGenerator<unknown>, capabilities?: object) {
     const sendRequest = vi.fn(async () => ({ stream: stream() }));
     fake.lm.selectChatModels.mockResolvedValue([
-      { id: 'mini', name: 'Mini', vendor: 'acme', family: 'f', maxInputTokens: 9, sendRequest },
+      {
+        id: 'mini',
+        name: 'Mini',
+        vendor: 'acme',
+        family: 'f',
+        maxInputTokens: 9,
+        capabilities,
+        sendRequest,
+      },
     ]);
     return sendRequest;
   }
@@ -103,8 +111,51 @@ describe('the editor’s models', () => {
   it('are listed', async () => {
     offer(async function* () {});
     expect(await models.list()).toEqual({
-      models: [{ id: 'mini', name: 'Mini', vendor: 'acme', family: 'f', maxInputTokens: 9 }],
+      models: [
+        {
+          id: 'mini',
+          name: 'Mini',
+          vendor: 'acme',
+          family: 'f',
+          maxInputTokens: 9,
+          pictures: false,
+        },
+      ],
     });
+    offer(async function* () {}, { supportsImageToText: true });
+    expect((await models.list()).models[0]?.pictures).toBe(true);
+  });
+
+  it('are shown pictures if they say that they take them, and told of them if not', async () => {
+    for (const sees of [true, false]) {
+      const sendRequest = offer(async function* () {}, { supportsImageToText: sees });
+      await models.chat(params, send);
+      const [messages] = sendRequest.mock.calls[0] as unknown as [{ content: unknown[] }[]];
+      expect(messages.at(-1)?.content.at(-1)).toEqual(
+        sees
+          ? new fake.LanguageModelDataPart(Buffer.from([0, 0, 0]), 'image/png')
+          : new fake.LanguageModelTextPart('(a picture, which this model cannot be shown)'),
+      );
+    }
+  });
+
+  it('say what they think and what it took', async () => {
+    const usage = { prompt_tokens: 90, prompt_tokens_details: { cached_tokens: 64 } };
+    const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+    offer(async function* () {
+      yield new fake.LanguageModelThinkingPart(['Let me ', 'see.']);
+      yield null;
+      yield new fake.LanguageModelTextPart('Yes.');
+      yield new fake.LanguageModelDataPart(new Uint8Array([123]), 'usage');
+      yield new fake.LanguageModelDataPart(bytes({ any: 1 }), 'stateful_marker');
+      yield new fake.LanguageModelDataPart(bytes(usage), 'usage');
+      yield new fake.LanguageModelDataPart(bytes(7), 'usage');
+    });
+    expect(await models.chat(params, send)).toEqual({ usage });
+    expect(sent).toEqual([
+      { requestId: 'r1', thinking: 'Let me see.' },
+      { requestId: 'r1', text: 'Yes.' },
+    ]);
   });
 
   it('stream text and calls, with the tools handed over', async () => {
@@ -114,7 +165,7 @@ describe('the editor’s models', () => {
       yield { unknown: true };
       yield new fake.LanguageModelTextPart('lo');
     });
-    expect(await models.chat(params, send)).toEqual({});
+    expect(await models.chat(params, send)).toEqual({ usage: {} });
     expect(sent).toEqual([
       { requestId: 'r1', text: 'Hel' },
       { requestId: 'r1', callId: 'c2', callName: 'read', callArguments: '{"path":"b"}' },

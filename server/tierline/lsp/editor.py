@@ -62,7 +62,8 @@ class EditorModels:
             log.info("The editor did not list its models: %s", error or "no answer")
             return []
         return [
-            EditorModel(m.id, m.name, m.vendor, m.family, m.max_input_tokens) for m in result.models
+            EditorModel(m.id, m.name, m.vendor, m.family, m.max_input_tokens, m.pictures)
+            for m in result.models
         ]
 
     async def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[Answer, None]:
@@ -77,7 +78,7 @@ class EditorModels:
             async for piece in _pieces(queue, reply):
                 yield piece
             result = await reply
-            yield Finished(result.input_tokens, result.output_tokens)
+            yield Finished(result.input_tokens, result.output_tokens, result.usage)
         except JsonRpcException as error:
             raise _failure(error) from error
         finally:
@@ -103,7 +104,9 @@ async def _pieces(
                 getting.cancel()
         if getting.done() and not getting.cancelled():
             part = getting.result()
-            yield ReplyPiece(part.text, part.call_id, part.call_name, part.call_arguments)
+            yield ReplyPiece(
+                part.text, part.call_id, part.call_name, part.call_arguments, part.thinking
+            )
 
 
 def _failure(error: JsonRpcException) -> ProviderError:

@@ -19,6 +19,8 @@ class EditorModelInfo:
     family: str = ""
     max_input_tokens: int = 0
     """0 if the editor does not say."""
+    pictures: bool = False
+    """The model can be shown pictures, and the editor passes them on."""
 
 
 @define
@@ -44,11 +46,13 @@ class EditorChatResult:
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    usage: dict[str, Any] = field(factory=dict)
+    """The model's own report, in the form of Chat Completions or Messages, if it gave one."""
 
 
 @define
 class EditorPartParams:
-    """A part of a reply: text, or a whole tool call."""
+    """A part of a reply: text, thinking, or a whole tool call."""
 
     request_id: str
     text: str = ""
@@ -56,6 +60,7 @@ class EditorPartParams:
     call_name: str = ""
     call_arguments: str = ""
     """The arguments of a tool call as JSON text."""
+    thinking: str = ""
 
 
 @define

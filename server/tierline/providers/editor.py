@@ -15,6 +15,7 @@ from tierline.context.prompt import Prompt
 from tierline.providers import render_openai
 from tierline.providers.base import (
     ProviderError,
+    ReasoningDelta,
     RenderedRequest,
     Stop,
     StreamEvent,
@@ -26,6 +27,7 @@ from tierline.providers.canonical import dumps, rendered
 from tierline.providers.choose import Choice
 from tierline.providers.editor_port import EditorPort, Finished
 from tierline.providers.listing import Offered
+from tierline.providers.usage import completion_usage, message_figures, message_usage
 
 _WITHOUT = ("stream", "stream_options", "max_tokens")
 
@@ -87,13 +89,15 @@ class EditorProvider:
                     ) from error
                 answered = True
                 if isinstance(answer, Finished):
-                    if answer.input_tokens is not None or answer.output_tokens is not None:
-                        yield Usage(answer.input_tokens, answer.output_tokens)
+                    if (usage := _usage(answer)) is not None:
+                        yield usage
                     yield Stop("tool_use" if calls else "end")
                     return
                 if answer.call_name:
                     calls += 1
                     yield tool_call(answer.call_id, answer.call_name, answer.call_arguments)
+                elif answer.thinking:
+                    yield ReasoningDelta(answer.thinking)
                 elif answer.text:
                     yield TextDelta(answer.text)
 
@@ -107,6 +111,18 @@ class EditorProvider:
 
     async def close(self) -> None:
         """See ``Provider.close``. Nothing is held."""
+
+
+def _usage(answer: Finished) -> Usage | None:
+    """The model's own report, which tells of its cache as well, else what the client counted."""
+    report = answer.usage
+    if "input_tokens" in report:
+        return message_usage(message_figures({}, report))
+    if (found := completion_usage(report)) is not None:
+        return found
+    if answer.input_tokens is None and answer.output_tokens is None:
+        return None
+    return Usage(answer.input_tokens, answer.output_tokens)
 
 
 def body(prompt: Prompt) -> dict[str, Any]:

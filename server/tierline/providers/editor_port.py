@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 
 @frozen
@@ -19,6 +19,7 @@ class EditorModel:
     vendor: str = ""
     family: str = ""
     max_input_tokens: int = 0
+    pictures: bool = False
 
     @property
     def label(self) -> str:
@@ -30,12 +31,13 @@ class EditorModel:
 
 @frozen
 class ReplyPiece:
-    """A part of a reply: text, or a whole call with its arguments as JSON text."""
+    """A part of a reply: text, thinking, or a whole call with its arguments as JSON text."""
 
     text: str = ""
     call_id: str = ""
     call_name: str = ""
     call_arguments: str = ""
+    thinking: str = ""
 
 
 @frozen
@@ -44,6 +46,8 @@ class Finished:
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    usage: Mapping[str, Any] = field(factory=dict)
+    """What the model reports, as Chat Completions or Messages write it."""
 
 
 Answer: TypeAlias = ReplyPiece | Finished

@@ -322,8 +322,7 @@ class ModelService:
             facts = profiled(facts, self._profiles.of(choice.base_url, choice.model))
         if choice is not None and choice.newer and facts.breakpoints:
             facts = evolve(facts, caching="explicit", max_marks=4, ttls=("30m", "12h"))
-        if choice is not None and choice.spec.origin == "editor":
-            # Its API passes on text and calls only.
+        if choice is not None and choice.offered is not None and not choice.offered.pictures:
             facts = evolve(facts, image_rule=ImageRule.NONE)
         return facts
 

@@ -12,13 +12,24 @@ import {
   type EditorModelsResult,
   type EditorPartParams,
 } from '../protocol';
-import { type Part, tools, turns } from '../shared/editorMessages';
+import { NO_PICTURE, type Part, tools, turns } from '../shared/editorMessages';
 
 const FAILED = -32000;
 const CODES: Record<string, string> = {
   NoPermissions: 'auth',
   NotFound: 'unavailable',
   Blocked: 'bad_request',
+};
+
+interface DataPart {
+  mimeType: string;
+  data: Uint8Array;
+}
+
+/** Parts that newer versions of the editor know; without them a reply is text and calls. */
+const newer = vscode as unknown as {
+  LanguageModelDataPart?: { image(data: Uint8Array, type: string): DataPart };
+  LanguageModelThinkingPart?: new (...given: never[]) => { value: string | string[] };
 };
 
 export class LanguageModels implements StaticFeature {
@@ -64,12 +75,13 @@ export class LanguageModels implements StaticFeature {
   async list(): Promise<EditorModelsResult> {
     const models = await vscode.lm.selectChatModels();
     return {
-      models: models.map(({ id, name, vendor, family, maxInputTokens }) => ({
-        id,
-        name,
-        vendor,
-        family,
-        maxInputTokens,
+      models: models.map((model) => ({
+        id: model.id,
+        name: model.name,
+        vendor: model.vendor,
+        family: model.family,
+        maxInputTokens: model.maxInputTokens,
+        pictures: sees(model),
       })),
     };
   }
@@ -96,10 +108,11 @@ export class LanguageModels implements StaticFeature {
       if (offered.length > 0) options.tools = offered;
       const messages = turns(params.body).map(({ role, parts }) =>
         role === 'user'
-          ? vscode.LanguageModelChatMessage.User(parts.map(fromUser))
+          ? vscode.LanguageModelChatMessage.User(parts.map((part) => fromUser(part, sees(model))))
           : vscode.LanguageModelChatMessage.Assistant(parts.map(fromAssistant)),
       );
       const response = await model.sendRequest(messages, options, source.token);
+      let usage = {};
       for await (const part of response.stream) {
         if (source.token.isCancellationRequested) break;
         if (part instanceof vscode.LanguageModelTextPart) {
@@ -111,9 +124,16 @@ export class LanguageModels implements StaticFeature {
             callName: part.name,
             callArguments: JSON.stringify(part.input),
           });
+        } else if (
+          newer.LanguageModelThinkingPart &&
+          part instanceof newer.LanguageModelThinkingPart
+        ) {
+          await send({ requestId, thinking: [part.value].flat().join('') });
+        } else if (isData(part) && part.mimeType === 'usage') {
+          usage = reported(part) ?? usage;
         }
       }
-      return {};
+      return { usage };
     } catch (error) {
       throw new ResponseError(FAILED, said(error), { code: codeOf(error) });
     } finally {
@@ -124,12 +144,39 @@ export class LanguageModels implements StaticFeature {
 }
 
 type UserPart = vscode.LanguageModelTextPart | vscode.LanguageModelToolResultPart;
+
+/** True if the editor passes pictures on and the model says that it takes them. */
+function sees(model: vscode.LanguageModelChat): boolean {
+  const { capabilities } = model as { capabilities?: { supportsImageToText?: unknown } };
+  return newer.LanguageModelDataPart !== undefined && capabilities?.supportsImageToText === true;
+}
+
+function isData(part: unknown): part is DataPart {
+  const { mimeType, data } = (part ?? {}) as Partial<DataPart>;
+  return typeof mimeType === 'string' && data instanceof Uint8Array;
+}
+
+/** A report of usage: JSON in the form of the model's own service. */
+function reported(part: DataPart): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(part.data));
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
 type AssistantPart = vscode.LanguageModelTextPart | vscode.LanguageModelToolCallPart;
 
-function fromUser(part: Part): UserPart {
+function fromUser(part: Part, pictures: boolean): UserPart {
   if (part.kind === 'result') {
     const text = new vscode.LanguageModelTextPart(part.text);
     return new vscode.LanguageModelToolResultPart(part.id, [text]);
+  }
+  if (part.kind === 'picture') {
+    const data = newer.LanguageModelDataPart;
+    if (!pictures || data === undefined) return new vscode.LanguageModelTextPart(NO_PICTURE);
+    // The type of the API as it was in the oldest version that is supported has no such part.
+    return data.image(Buffer.from(part.data, 'base64'), part.type) as unknown as UserPart;
   }
   return new vscode.LanguageModelTextPart(part.kind === 'text' ? part.text : '');
 }
@@ -138,7 +185,7 @@ function fromAssistant(part: Part): AssistantPart {
   if (part.kind === 'call') {
     return new vscode.LanguageModelToolCallPart(part.id, part.name, part.input);
   }
-  return new vscode.LanguageModelTextPart(part.text);
+  return new vscode.LanguageModelTextPart(part.kind === 'text' ? part.text : '');
 }
 
 function said(error: unknown): string {

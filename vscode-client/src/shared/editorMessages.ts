@@ -2,6 +2,7 @@
 
 export type Part =
   | { kind: 'text'; text: string }
+  | { kind: 'picture'; type: string; data: string }
   | { kind: 'call'; id: string; name: string; input: object }
   | { kind: 'result'; id: string; text: string };
 
@@ -16,7 +17,7 @@ export interface Tool {
   inputSchema: object;
 }
 
-const NO_PICTURE = '(a picture, which this model cannot be shown)';
+export const NO_PICTURE = '(a picture, which this model cannot be shown)';
 
 /** Adjacent messages of one role are one turn; the API has no system role, so that is a user's. */
 export function turns(body: Record<string, unknown>): Turn[] {
@@ -50,8 +51,9 @@ function partsOf(message: Record<string, unknown>): Part[] {
   const parts: Part[] = [];
   if (typeof message.content === 'string') parts.push({ kind: 'text', text: message.content });
   for (const piece of list(message.content)) {
-    const text = piece.type === 'text' ? String(piece.text ?? '') : NO_PICTURE;
-    parts.push({ kind: 'text', text });
+    parts.push(
+      piece.type === 'text' ? { kind: 'text', text: String(piece.text ?? '') } : picture(piece),
+    );
   }
   for (const call of list(message.tool_calls)) {
     const fn = object(call.function);
@@ -63,6 +65,12 @@ function partsOf(message: Record<string, unknown>): Part[] {
     });
   }
   return parts.filter((part) => part.kind !== 'text' || part.text !== '');
+}
+
+function picture(piece: Record<string, unknown>): Part {
+  const url = String(object(piece.image_url).url ?? '');
+  const [, type, data] = /^data:(image\/[\w.+-]+);base64,(.*)$/.exec(url) ?? [];
+  return type && data ? { kind: 'picture', type, data } : { kind: 'text', text: NO_PICTURE };
 }
 
 function list(value: unknown): Record<string, unknown>[] {

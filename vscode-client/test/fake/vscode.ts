@@ -264,6 +264,18 @@ export class LanguageModelToolResultPart {
     readonly content: unknown[],
   ) {}
 }
+export class LanguageModelDataPart {
+  constructor(
+    readonly data: Uint8Array,
+    readonly mimeType: string,
+  ) {}
+  static image(data: Uint8Array, type: string): LanguageModelDataPart {
+    return new LanguageModelDataPart(data, type);
+  }
+}
+export class LanguageModelThinkingPart {
+  constructor(readonly value: string | string[]) {}
+}
 export const LanguageModelChatMessage = {
   User: (content: unknown[]) => ({ role: 'user', content }),
   Assistant: (content: unknown[]) => ({ role: 'assistant', content }),
