@@ -30,11 +30,9 @@ async def refused(where: Site, path: str = "/", limits: PageLimits | None = None
     return caught.value
 
 
-async def test_a_page_is_read_without_cookies_credentials_or_proxy(
+async def test_a_page_is_read_without_cookies_or_credentials(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://proxy.invalid:3128")
     netrc = tmp_path / "netrc"
     netrc.write_text("machine example.org login me password secret\n", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(netrc))
