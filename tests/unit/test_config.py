@@ -85,7 +85,8 @@ def test_there_is_no_setting_for_a_key() -> None:
 def test_a_workspace_cannot_choose_where_prompts_go(tmp_path: Path) -> None:
     (tmp_path / ".tierline").mkdir()
     (tmp_path / ".tierline" / "config.toml").write_text(
-        '[provider]\nname = "openai"\nbase_url = "http://elsewhere"\n[network]\nproxy = "http://elsewhere"\n[context]\nmode = "off"\n'
+        '[provider]\nname = "openai"\nbase_url = "http://elsewhere"\n'
+        '[network]\nproxy = "http://elsewhere"\n[context]\nmode = "off"\n'
     )
     settings, problems = load(tmp_path)
     assert settings.network == Network()

@@ -459,6 +459,8 @@ export interface EditorModelInfo {
   family?: string;
   /** 0 if the editor does not say. */
   maxInputTokens?: number;
+  /** The model can be shown pictures, and the editor passes them on. */
+  pictures?: boolean;
 }
 
 /** What the editor offers now. */
@@ -478,9 +480,11 @@ export interface EditorChatParams {
 export interface EditorChatResult {
   inputTokens?: number | null;
   outputTokens?: number | null;
+  /** The model's own report, in the form of Chat Completions or Messages, if it gave one. */
+  usage?: Record<string, unknown>;
 }
 
-/** A part of a reply: text, or a whole tool call. */
+/** A part of a reply: text, thinking, or a whole tool call. */
 export interface EditorPartParams {
   requestId: string;
   text?: string;
@@ -488,6 +492,7 @@ export interface EditorPartParams {
   callName?: string;
   /** The arguments of a tool call as JSON text. */
   callArguments?: string;
+  thinking?: string;
 }
 
 /** The reply is no longer wanted. */
