@@ -123,7 +123,7 @@ describe('the editor’s models', () => {
       ],
     });
     offer(async function* () {}, { supportsImageToText: true });
-    expect((await models.list()).models[0]?.pictures).toBe(true);
+    expect((await models.list()).models?.[0]?.pictures).toBe(true);
   });
 
   it('are shown pictures if they say that they take them, and told of them if not', async () => {
