@@ -351,9 +351,19 @@ async def test_every_capability_is_a_command_too(
         ("capsule.make", {"path": "src/a.py"}),
         ("capsule.list", None),
         ("memory.stats", None),
+        ("mention.complete", {"query": "a"}),
+        ("mention.resolve", {"text": "See @src/a.py"}),
+        ("instructions.list", None),
     ]:
         done[name] = await editor.command(name, params)
     done["memory.compress"] = True  # it needs turns: test_memory.py
+    done |= dict.fromkeys(
+        ("chat.ask", "instructions.set"), True
+    )  # test_code_actions.py, test_in….py
+    # test_waiting_prompts.py, test_exchange.py, test_spending.py, test_edit_application.py
+    waiting = ("chat.edit", "queue.list", "queue.change", "queue.move", "queue.remove")
+    kept = ("queue.steer", "history.export", "history.import", "compaction.show")
+    done |= dict.fromkeys((*waiting, *kept, "cache.forecast", "edit.propose"), True)
     # They need an index, or something held: test_retrieval.py, test_pins.py
     held = ("retrieval.get", "retrieval.code", "pins.add", "pins.remove", "pins.accept")
     done |= dict.fromkeys((*held, "pins.dismiss"), True)

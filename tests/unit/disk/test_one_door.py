@@ -29,6 +29,8 @@ ALLOWED = {
     "session/counting.py": {"read_text", "read_bytes"},
     "tokenizers/__init__.py": {"open"},
     "providers/profile.py": {"read_text"},
+    "prompts/__init__.py": {"read_text"},
+    "workspace/symbols/languages.py": {"read_text"},
     # Written by a developer's command, into a checkout.
     "lsp/generate.py": {"read_text", "write_text"},
     "cli/reference.py": {"write_text"},
