@@ -262,7 +262,8 @@ def test_a_certificate_that_nobody_vouches_for(workspace: Path, kind: Kind, trus
         turn = one_turn(workspace, kind, model.url)
         assert turn.told == (
             "The certificate of 127.0.0.1 is not trusted: self-signed certificate. Add your "
-            "network's certificate authority to the system, or set SSL_CERT_FILE."
+            "network's certificate authority to the system, or name its PEM file in "
+            "network.ca_file or NODE_EXTRA_CA_CERTS."
         ).replace("127.0.0.1 is", f"127.0.0.1:{model.port} is")
         assert (turn.end["code"], turn.waits) == ("network", [])
         assert model.requests == []
