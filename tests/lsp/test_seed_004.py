@@ -17,7 +17,7 @@ async def test_the_working_copy_of_the_history(start: Start) -> None:
     loading a session, emptied by a new one; tokens and compaction are reported.
     """
     with wire_server("openai", [o_reply("Noted.")]) as model:
-        editor = await start(model)
+        editor = await start(model, compaction={"compactionTriggerTokens": 24_000})  # 004's own
         empty = await editor.ask("history/status")
         assert empty.history_tokens == 0
         await editor.chat("Remember the word heron, please")
