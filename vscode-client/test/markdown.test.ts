@@ -37,6 +37,9 @@ const REPLY = [
   '> quoted',
 ].join('\n');
 
+// jsdom has no layout.
+Element.prototype.scrollIntoView = () => {};
+
 describe('rendering', () => {
   it('makes the elements of the usual Markdown', () => {
     view.update(REPLY, true);
