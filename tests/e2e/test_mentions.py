@@ -95,13 +95,18 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     box.fill("/")
     expect(listed.filter(has_text="Show what this conversation has cost")).to_have_count(1)
     assert listed.count() > 30
+    pictured(vscode, "commands")
+    header = page.locator(".pane-header[aria-label*='Context']").first
+    if header.get_attribute("aria-expanded") == "false":
+        header.click()
     rules = page.locator(".monaco-list-row", has_text="AGENTS.md")
     switch = rules.locator(".custom-view-tree-node-item-checkbox")
     expect(switch).to_be_visible(timeout=20_000)
-    pictured(vscode, "commands")
+    pictured(vscode, "instructions")
     switch.click()
     expect(rules).to_contain_text("AGENTS.md")
     expect(switch).to_have_attribute("aria-checked", "false", timeout=20_000)
+    header.click()  # small again
     box.fill("Look at ")
     chosen(chat, "@conv", "convert.py")
     expect(chips(chat)).to_contain_text(["convert.py"], timeout=20_000)
