@@ -155,7 +155,7 @@ def keyboard(bench: Workbench) -> None:
     frame = webviews(bench)["chat"]
     expect(frame.get_by_test_id("chat-input")).to_be_focused(timeout=10_000)
     reached: list[str] = []
-    for _ in range(60):
+    for _ in range(160):  # code blocks and links of two long replies are reached, too
         bench.page.keyboard.press("Shift+Tab")
         here = frame.evaluate(
             """() => {
