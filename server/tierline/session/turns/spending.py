@@ -50,7 +50,9 @@ class _Limit:
     money: bool
 
     def shown(self, amount: float) -> str:
-        return f"${amount:.2f}" if self.money else f"{amount:,.0f} tokens"
+        if self.money:
+            return f"${amount:.2f}"
+        return f"{amount:,.0f} token{'s' * (round(amount) != 1)}"
 
 
 @define
@@ -144,7 +146,10 @@ class SpendingGuard:
             "in this session.",
         )
         if not decision.allowed:
-            raise NotSpent(f"Not sent: the request would have cost about ${found.cost:.2f}.")
+            raise NotSpent(
+                f"Not sent: the request would have cost about ${found.cost:.2f}. Requests below "
+                "`spending.warn_cost` are sent without a question."
+            )
         self._warned.add(session if decision.answer == "always" else turn.group_id)
 
     async def _question(self, turn: Turn, title: str, text: str, detail: str) -> ConsentDecision:
