@@ -1,7 +1,7 @@
 """A request that is larger than a model or a service takes: recognised, and by how much.
 
 Sources: Anthropic "Errors", OpenAI "Error codes", the servers of llama.cpp, vLLM, Ollama and LM
-Studio, and what users report of Mistral, xAI, Gemini, Bedrock, Groq, DashScope and Cohere.
+Studio, and what users report of Mistral, xAI, Gemini, Bedrock, Groq, DashScope, Cohere, Kimi, Z.ai.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CODES = frozenset(
         "model_context_window_exceeded",
         "input_too_long",
         "context_window_exceeded",
-        "string_above_max_length",
+        "1261",  # Z.ai: "Prompt 超长"
     }
 )
 _SIZE = r"(?:input|prompt|request|message|messages|conversation|context)"
@@ -27,10 +27,12 @@ _WORDS = re.compile(
     rf"""
     context\s(?:length|window|size|limit) .{{0,60}} (?:exceed|too\s|larger|longer|is\s\d|over)
     | (?:exceed|larger\sthan|longer\sthan|greater\sthan|beyond|over)\w* \s .{{0,60}} context
-    | max(?:imum)?\s(?:context|prompt|input|sequence)
+    | max(?:imum)?\s(?:context|prompt|input|sequence|message\stokens)
     | context_length_exceeded | exceed_context_size
     | when\s(?:the\s)?context\s(?:the\s)?overflows
-    | max\sinput\slength | `?inputs`?\s(?:tokens\s)?\+\s`?max_new_tokens
+    | reached\s(?:the\s)?context | must\sbe\sat\sleast\s1,\sgot\s-\d | expected\smaxLength:\s\d{{5}}
+    | max\sinput\slength | `?inputs`?\smust\shave\s(?:less|fewer)
+    | `?inputs`?\s(?:tokens\s)?\+\s`?max_new_tokens
     | {_SIZE}\s(?:size|length|tokens?) .{{0,60}} (?:within|between|should\sbe|must\s|at\smost
         | exceed)
     | range\sof\s{_SIZE}\slength
@@ -43,14 +45,19 @@ _WORDS = re.compile(
     | (?:larger|longer|greater)\sthan\s(?:the\s)?max
     | n_ctx | context\slength\sof\sonly
     | number\sof\stokens .{{0,60}} (?:exceed|greater|larger)
+    | token\scount\s .{{0,60}} (?:exceeds|only\ssupports) | token\slimit\s(?:\w+\s)?exceeded
+    | length\sof\s\d+\stokens\sexceeds
+    | 超长 | (?:长度|上下文) .{{0,12}} 超 | 超[过出] .{{0,12}} (?:长度|上下文)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _NOT = re.compile(
-    r"\bimages?\b|maximum allowed number of output tokens|string too long|per day"
-    r"|rate limit (?:reached|exceeded)",
+    r"\bimages?\b(?! and text)|maximum allowed number of output tokens|string too long"
+    r"|per (?:day|hour|minute|second)\b|rate limit (?:reached|exceeded)",
     re.IGNORECASE,
 )
+_TEXT_TOO_LONG = re.compile(r"(?:content|input|text)\S*: string too long", re.IGNORECASE)
+"""One text has too many characters, which says nothing of tokens."""
 _REPLY_TOO_LONG = re.compile(
     r"max_(?:completion_|output_)?tokens\W{0,3} (?:is|are) too (?:large|high)", re.IGNORECASE
 )
@@ -65,15 +72,16 @@ _LIMITS = [
     re.compile(pattern.replace("N", _N), re.IGNORECASE)
     for pattern in (
         r"\d\s\+\s\d+\s>\s*N",
-        r"\bn_ctx\W{1,4}N",
+        r"\b(?:n_ctx|max_seq_len|max_model_len)\W{1,4}N",
         r"max(?:imum)?\.?\s(?:\w+\s){0,3}?(?:length|window|size|limit|tokens?)"
         r"(?:\s(?:allowed|supported))?\s*(?:is|of|:|=|\()?\s*\(?N",
         r"context\s(?:length|window|size|limit)\s*(?:is|of|:|=|\()?\s*(?:only\s)?\(?N",
         r"N(?:\s|-)*(?:tokens?\s)?max(?:imum)?\b",
         r"\[\s*\d+\s*,\s*N\s*\]",
         r">=?\s*N",
+        r"\bmax(?:imum)?\W{1,2}N\stokens",
         r"\blimit(?:\sof|\sis)?\s*[:=]?\s*N",
-        r"(?:<=|at\smost|cannot\sexceed|not\sexceed|up\sto|no\smore\sthan|less\sthan(?:\sor\sequal"
+        r"(?:<=|at\smost|cannot\sexceed|not\sexceed|up\sto|no\smore\sthan|(?:less|fewer)\sthan(?:\sor\sequal"
         r"\sto)?|exceeds?\s(?:the\s)?(?:\w+\s){0,5}?(?:limit|maximum|window|length|size)?"
         r"(?:\sof)?)\s*N",
     )
@@ -101,6 +109,8 @@ def overflow(status: int, kind: str, code: str, text: str) -> Overflow | None:
     """What is known of an overflow; None if the error is about something else."""
     if status == 429 and not _PER_MINUTE.search(text):
         return None
+    if status in (400, 422) and _TEXT_TOO_LONG.search(text):
+        return Overflow()
     known = bool({kind, code} & _CODES) or status in (413, 429)
     if not known and (
         status not in (400, 422, 500)

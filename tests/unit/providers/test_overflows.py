@@ -45,6 +45,47 @@ TOLD = [
     (400, "total tokens 9000 is larger than max model length 4096", 4096, 9000),
     (400, "Your request exceeded model token limit: 262144", 262144, 0),
     (400, "prompt token count of 140000 exceeds the limit of 128000", 128000, 140000),
+    (400, "Total tokens of image and text exceed max message tokens", 0, 0),
+    (400, "max_tokens must be at least 1, got -7232.", 0, 0),
+    (400, "The prompt (total length 40000) is too long to fit into the model (context length "
+     "32768). Make sure that `max_model_len` is no smaller than the number of text tokens.",
+     32768, 40000),
+    (422, "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+     4096, 5000),
+    (400, "The input (140210 tokens) is longer than the model's context length (131072 tokens).",
+     131072, 140210),
+    (400, "Requested token count exceeds the model's maximum context length of 131072 tokens. You "
+     "requested a total of 140210 tokens: 132018 tokens from the input messages and 8192 "
+     "tokens for the completion.", 131072, 140210),
+    (500, "input is too large to process. increase the physical batch size", 0, 0),
+    (500, "Context size has been exceeded.", 0, 0),
+    (400, "Reached context length of 4096 tokens, but this model does not currently support "
+     "mid-generation context overflow.", 4096, 0),
+    (400, "the input length exceeds the context length", 0, 0),
+    (400, "prompt too long; exceeded max context length by 1200 tokens", 0, 0),
+    (422, "The number of tokens in the prompt exceeds the model's maximum context length of 32768.",
+     32768, 0),
+    (400, "too many tokens: size limit exceeded by 11326 tokens. Try a shorter input.",
+     0, 0),
+    (400, "Please reduce the length of the messages or completion. Current length is 9000 while "
+     "limit is 8192", 8192, 9000),
+    (400, "litellm.ContextWindowExceededError: BedrockException: Context Window Error - prompt "
+     "is too long: 210000 tokens > 200000 maximum", 200000, 210000),
+    (400, "Malformed input request: expected maxLength: 200000, actual: 210001, please "
+     "reformat your input and try again.", 0, 0),
+    (400, "The model returned the following errors: The number of input tokens exceeds the limit. "
+     "Max 300000 tokens", 300000, 0),
+    (400, "Unable to submit request because the input token count is 1200000 but model only "
+     "supports up to 1048576. Reduce the input token count and try again.", 1048576, 1200000),
+    (400, "* GenerateContentRequest.contents: token count 1200000 exceeds the maximum of 1048576",
+     1048576, 1200000),
+    (400, "Prompt length 9000 is greater than max_seq_len 8192", 8192, 9000),
+    (400, "Token limit exceeded: the messages have 9000 tokens, the limit is 8192", 8192, 9000),
+    (400, "messages: total length of 9000 tokens exceeds the allowed 8192", 8192, 9000),
+    (400, "Prompt 超长", 0, 0),
+    (400, "输入长度超过模型最大长度限制", 0, 0),
+    (400, "Invalid 'messages[1].content': string too long. Expected a string with maximum length "
+     "10485760, but got a string with length 12000000 instead.", 0, 0),
 ]  # fmt: skip
 
 
@@ -79,10 +120,42 @@ def test_a_body_that_is_too_large_in_bytes_is_no_window(status: int, kind: str, 
         (429, "Rate limit reached: Limit 30000, Used 29000, Requested 5000."),
         (404, "This model's maximum context length is 8192 tokens."),
         (400, "Invalid value for temperature"),
+        (400, "Too many requests: number of tokens used exceeds the limit per minute"),
+        (429, "This request would exceed your rate limit of 40,000 input tokens per minute"),
+        (429, "Too many tokens, please wait before trying again."),
+        (429, "Your account has reached max organization TPM: 32000, current: 33000"),
+        (429, "Quota exceeded for generate_content_free_tier_input_token_count, limit: 250000"),
+        (400, "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens"),
+        (400, "Invalid 'max_tokens': integer above maximum value. Expected a value <= 16384"),
+        (400, "The maximum tokens you requested exceeds the model limit of 10000."),
+        (400, "Range of max_tokens should be [1, 8192]"),
+        (400, "`max_tokens` must be greater than `thinking.budget_tokens`"),
+        (400, "Too many images and documents: 101 + 0 > 100"),
+        (
+            400,
+            "messages.3.content: one of the image dimensions exceeds max allowed size: 8000 pixels",
+        ),
+        (400, "A maximum of 4 blocks with cache_control may be provided. Found 5."),
+        (400, "Invalid 'tools': array too long. Expected an array with maximum length 128"),
+        (400, "tools.0.function.description: too long, maximum length 1024"),
+        (400, "prompt_cache_key is too long: maximum length is 64"),
+        (400, "Request exceeds the limit of 60 requests per minute"),
+        (400, "request timed out: exceeded maximum time of 600 s"),
+        (400, "Unrecognized request argument supplied: context_window"),
+        (400, "The message content must be a string"),
+        (401, "maximum context length"),
     ],
 )
 def test_other_refusals_are_no_overflow(status: int, text: str) -> None:
     assert overflow(status, "", "", text) is None
+
+
+@pytest.mark.parametrize(
+    "field", ["tools[0].function.name", "messages[3].tool_calls[0].id", "user"]
+)
+def test_a_name_with_too_many_characters_is_no_overflow_whatever_its_code(field: str) -> None:
+    text = f"Invalid '{field}': string too long. Expected a string with maximum length 64."
+    assert overflow(400, "invalid_request_error", "string_above_max_length", text) is None
 
 
 def test_the_next_request_has_what_the_service_counts_as_its_limit() -> None:
