@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 import tierline
-from tierline.workspace import commits, git
+from tierline.workspace import changes, commits, git
+from tierline.workspace.buffers import Buffers
 from tierline.workspace.ignore import IgnoreRules
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Roots
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
@@ -141,6 +144,41 @@ def test_no_program_of_a_repository_is_run(
     rules = IgnoreRules(str(root))
     assert not rules.ignored(str(root / "kept.log")), "git was asked what is in the index"
     assert rules.ignored(str(root / "x.log"))
+    assert not marker.exists(), marker.read_text()
+
+
+def test_no_program_of_a_repository_is_run_when_changes_are_shown(
+    hostile: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, marker = hostile
+    care = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+    changed = run(root, *care, "hash-object", "-w", "--no-filters", "a.py").strip()
+    run(root, *care, "update-index", "--cacheinfo", f"100644,{changed},a.py")
+    tree = run(root, *care, "write-tree").strip()
+    tip = run(root, *care, "commit-tree", "-p", "HEAD", "-m", "two", tree).strip()
+    run(root, *care, "update-ref", "refs/heads/topic", tip)
+    (root / "a.py").write_text("3\n")
+    (root / "new.py").write_text("4\n")
+    marker.unlink(missing_ok=True)
+    bait = str(marker.parent / "bait.sh")
+    for name in VARIABLES:
+        monkeypatch.setenv(name, bait)
+    monkeypatch.setenv("GIT_TRACE", str(marker))
+    loader = Loader(Roots([str(root)]), Buffers(dict, dict))
+    expected = {
+        "changes": ("-1\n+3", "+++ b/new.py"),
+        "staged": ("-1\n+2",),
+        "branch:topic": ("-1\n+2", "two"),
+        "topic": ("-1\n+2", "> two"),
+        "HEAD": ("+++ b/a.py",),
+    }
+    for what, words in expected.items():
+        found = changes.read(loader, what)
+        assert isinstance(found, changes.ChangeSet), found
+        assert all(word in found.text for word in words), found.text
+        assert not marker.exists(), f"{what}: {marker.read_text()}"
+    assert [subject for _, subject in changes.commits(str(root))] == ["one"]
+    assert set(changes.branches(str(root))) == {"main", "topic"}
     assert not marker.exists(), marker.read_text()
 
 
