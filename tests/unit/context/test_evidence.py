@@ -26,6 +26,8 @@ def about(text: str, names: Names = LIMITER, common: frozenset[str] = frozenset(
         "fix the bug in the limits",
         "Wo wird der Bucket gefüllt?",
         "Where are the limits of the web part?",
+        "what is refilled, and when?",
+        "what limits our visitors?",
     ],
 )
 def test_what_the_names_of_a_file_say_is_evidence(text: str) -> None:
@@ -40,12 +42,21 @@ def test_what_the_names_of_a_file_say_is_evidence(text: str) -> None:
         "write a song about the limits of time",
         "Is there time left for a walk along the river this weekend?",
         "my web of friends in the city has grown",
+        "Where is the best place to refill this evening?",
+        "Please recommend a novelist who limits himself",
+        "sounds good, go ahead",
         "Who are you, and what can you do?",
         "Ein Gedicht über den Bucket bitte, und nicht zu lang",
     ],
 )
 def test_english_words_that_occur_in_names_are_none(text: str) -> None:
     assert not about(text)
+
+
+def test_a_word_is_met_in_its_other_forms() -> None:
+    names = Names.of("worker.py", ["embedding", "refilled"])
+    assert about("who embeds and refills?", names)
+    assert not about("the sounds and what lies ahead", names)
 
 
 def test_two_words_beside_each_other_are_the_name_that_they_make() -> None:

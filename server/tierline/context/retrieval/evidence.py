@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from attrs import field, frozen
 
-from tierline.context.retrieval.words import german, query_terms, stem, surfaces, terms
+from tierline.context.retrieval.words import STOP, german, query_terms, stem, surfaces, terms
 
 SHARE_IN_TALK = 0.3
 """Share of the prompt's words in a file's names that is enough where programming is spoken of."""
 SHARE_BESIDE = 0.3
 """... where two of them stand beside each other in the prompt and in one name."""
+SHARE_OF_PATH = 0.35
+"""... where the file is called by the rarest of them."""
 SHARE = 0.5
 """... otherwise, and then at least two of them."""
 
@@ -29,7 +31,8 @@ _CODE_SHAPE = re.compile(
     r"|^Traceback|\b[\w-]+\.(?:py|tsx?|jsx?|go|rs|java|rb|cs|php|sh|cc?|cpp|h|md|toml|ya?ml|json)\b",
     re.MULTILINE,
 )
-_YOU = re.compile(r"\b(?:you|your|du|dir|dich|dein\w*)\b", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:you|your|du|dir|dich|dein\w*|recommend\w*|empf\w+)\b", re.IGNORECASE)
+_DOUBLED = re.compile(r"(?<=[a-z]{2})([bdgmnprt])\1$")
 _BESIDE = re.compile(r"[\s\-_/'’]{1,3}(?:of |the |a |for |s )?")
 
 
@@ -51,13 +54,12 @@ TALK = _stems(
     repository request response restart return rewrite runtime schema script sdk serialise
     serialize server setting signature snippet source sql stacktrace statement struct stub
     subclass suite symbol syntax test tested tests thread throw timeout todo traceback type
-    typing undefined unit unused usage utf validate validation variable warning where wire
-    wrapper
+    typing undefined unit unused usage utf validate validation variable warning wire wrapper
     abhängigkeit anwendung argumente ausnahme befehl behebe behebt bibliothek datei dateien
     einstellung einstellungen fehler fehlermeldung feld funktion funktionen implementiere
     implementiert implementierung klasse klassen konstante korrigiere methode methoden modul
     module objekt ordner paket parameter quelltext rückgabe rückgabewert schnittstelle stürzt
-    teste testen umbenennen variable variablen verzeichnis wo"""
+    teste testen umbenennen variable variablen verzeichnis"""
 )
 """What people say when they speak of programming, in English and German."""
 
@@ -73,14 +75,15 @@ NO_CODE = _stems(
 ``translate``, ``message``, ``post``."""
 
 GENERIC = _stems(
-    """able actually add adding also anything ask back best better big bit bring change check come
-    compare compose consider continue create decide decides describe difference different
+    """able actually add adding agreed ahead also anything ask back best better big bit bring change
+    check come compare compose consider continue create decide decides describe difference different
     difficult does else empty every everything explain fast find first follow found give go good
     great happen hello help helpful hey hi idea keep kind know large last learn leave like list
     little long look lot made many mean meaning mention move much name need never new next nice
     nothing number ok okay old open order part people place please possible put question quick
     read reason recognise recognised recommend remember remove right run say see seem send sent
-    set short show simple simpler slow small something sort speak speaks start stay stop sure
+    set short show simple simpler slow small something sort sound sounds speak speaks
+    start stay stop sure
     take tell thank thanks thing think time today tomorrow try understand update user want watch
     way well whole word work write wrong year yesterday
     bitte danke erklär erkläre gib hallo hilf hilfe kannst mach mache möchte schreib schreibe
@@ -91,7 +94,7 @@ GENERIC = _stems(
 
 @frozen
 class Names:
-    """The words of one file's path and of its symbols' names, each as a set of word stems."""
+    """The words of one file's path and of its symbols' names, each as a set of roots."""
 
     path: frozenset[str]
     symbols: tuple[frozenset[str], ...] = ()
@@ -101,7 +104,7 @@ class Names:
         """From a path and the names in the file."""
         bare = path.rpartition(".")[0] or path
         return cls(
-            frozenset(terms(bare.replace("/", " "))), tuple(frozenset(terms(n)) for n in names)
+            _roots(terms(bare.replace("/", " "))), tuple(_roots(terms(name)) for name in names)
         )
 
 
@@ -112,8 +115,8 @@ class Asked:
     words: tuple[str, ...]
     """What it is about, as stems; without what it says that is to be done."""
     beside: Mapping[frozenset[str], frozenset[str]] = field(factory=dict)
-    """Pairs of its words that stand beside each other, by what a name has of them: both, or the one
-    word that they make ("page rank": ``pagerank``)."""
+    """Pairs of its words that stand beside each other, by the roots that a name has of them: both,
+    or the one word that they make ("page rank": ``pagerank``)."""
     german: bool = False
     """What of it is in the code is so hardly by chance."""
     talk: bool = False
@@ -130,6 +133,7 @@ class Asked:
         shape = bool(_CODE_SHAPE.search(text))
         whole = said | {stem(part) for word in text.split() for part in surfaces(word)}
         words = [w for w in query_terms(text) if w not in GENERIC and w in whole]
+        words += sorted({w for w in map(str.lower, _WORD.findall(text)) if _only_as_stem(w)})
         about = tuple(w for w in words if w not in TALK) or tuple(words)
         return cls(
             about,
@@ -153,8 +157,8 @@ class Asked:
             for made, pair in self.beside.items()
             if any(made <= name for name in (names.path, *names.symbols))
         ]
-        held = held.union(*beside)
-        hits = [word for word in self.words if word in held]
+        held = held.union(*map(_roots, beside))
+        hits = [word for word in self.words if _root(word) in held]
         most = max(1.0, *(rarity(word) for word in self.words))
         weights = {word: max(rarity(word) or most, most / 2) for word in self.words}
         share = sum(weights[word] for word in hits) / sum(weights.values())
@@ -166,7 +170,12 @@ class Asked:
             return bool(hits) and share >= SHARE_IN_TALK
         if len(hits) > 1:
             return share >= SHARE
-        return bool(hits) and share > SHARE and not self.personal
+        called = (
+            bool(hits)
+            and _root(hits[0]) in names.path
+            and weights[hits[0]] >= max(weights.values())
+        )
+        return bool(hits) and share > (SHARE_OF_PATH if called else SHARE) and not self.personal
 
 
 def reason_words(text: str, words: Iterable[str]) -> list[str]:
@@ -183,5 +192,20 @@ def _pairs(text: str, words: frozenset[str]) -> dict[frozenset[str], frozenset[s
         for start, _, other in placed[place + 1 : place + 3]:
             pair = frozenset((stem(word), stem(other)))
             if len(pair) == 2 and pair <= words and _BESIDE.fullmatch(text[end:start]):
-                found[pair] = found[frozenset((stem(word + other),))] = pair
+                found[_roots(pair)] = found[_roots((stem(word + other),))] = pair
     return found
+
+
+def _only_as_stem(word: str) -> bool:
+    """``evening`` is no small word, though its stem is one."""
+    return word not in STOP and stem(word) in STOP and not query_terms(word)
+
+
+def _roots(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(_root, words))
+
+
+def _root(word: str) -> str:
+    """A stem as it is in the word's other forms, too: ``embeddings`` and ``embeds``."""
+    again = _DOUBLED.sub(r"\1", stem(word))
+    return again if again == word else _root(again)

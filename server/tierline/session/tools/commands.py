@@ -22,6 +22,7 @@ from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
 from tierline.context.showing import visible_text
 from tierline.disk import locks
+from tierline.disk.folder import make
 from tierline.session.consents import ConsentDecision, ConsentService
 from tierline.session.events import EventBus
 from tierline.session.state.preferences import Preferences
@@ -101,7 +102,7 @@ class AllowList:
         }
 
     def _change(self, commands: list[list[str]]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make(self._path.parent)
         with locks.lock(self._path.with_suffix(".lock"), seconds=5):
             value = {**self._read(), self._root: commands}
             disk.replace(self._path, json.dumps(value, indent=1).encode(), mode=0o600)
