@@ -13,13 +13,16 @@ from tierline.cli.main import app
 from wire.servers import WireServer
 
 
+OF_THIS_MACHINE = ("_API_KEY", "_BASE_URL", "_PROXY", "_proxy", "_CA_BUNDLE", "_CA_CERTS")
+
+
 def set_apart(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, setting or folder of this machine is in force; all that is kept goes below ``home``.
 
     What a command itself puts into the environment is undone after the test, too.
     """
     for name in list(os.environ):
-        if name.startswith("TIERLINE_") or name.endswith(("_API_KEY", "_BASE_URL", "_PROXY")):
+        if name.startswith(("TIERLINE_", "SSL_CERT_")) or name.endswith(OF_THIS_MACHINE):
             monkeypatch.delenv(name)
     for name in ("NAME", "MODEL", "BASE_URL"):
         monkeypatch.setenv(f"TIERLINE_PROVIDER_{name}", "")
