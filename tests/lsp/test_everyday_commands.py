@@ -14,7 +14,7 @@ from wire.servers import WireServer
 
 EVERYDAY = (
     "explain", "fix", "tests", "document", "new", "clear", "compact", "model", "cost", "context",
-    "undo", "help",
+    "undo", "help", "export",
 )  # fmt: skip
 
 
@@ -46,6 +46,9 @@ async def test_commands_that_stand_for_a_prompt_are_listed_and_expanded(
     assert (own.usage, own.doc, own.prompt) == ("/port <what> <language>", "Port code", True)
     assert own.source == ".github/prompts/port.prompt.md"
     assert not listed["undo"].source, "a built-in command keeps its name"
+    with pytest.raises(JsonRpcException, match="not complete"):
+        await typed(editor, "/export pdf")
+    assert (await typed(editor, "/export html")).text.startswith("<!DOCTYPE html>")
     assert "the selected code" in (await typed(editor, "/explain")).prompt
     assert (await typed(editor, "/fix @src/a.py")).prompt == "Fix @src/a.py."
     assert "Write tests for @src/a.py" in (await typed(editor, "/tests @src/a.py")).prompt

@@ -1449,6 +1449,27 @@ export interface PlanListResult {
   plans: PlanInfo[];
 }
 
+/** What went along with a turn's prompt. With a key of its entries: that entry's text, too. */
+export interface PlanSentParams {
+  turnId: string;
+  key?: string;
+}
+
+/** Something that was sent beside the conversation and stands in the request as text. */
+export interface SentEntry {
+  key: string;
+  kind: 'instructions' | 'memo' | 'file' | 'page' | 'card' | 'recalled';
+  label: string;
+  tokens: number;
+}
+
+/** Of the turn's first request. ``text`` is what was sent of the entry that was asked for, byte for byte; where a change of it was appended later, that stands behind it. */
+export interface PlanSentResult {
+  planId: string;
+  entries: SentEntry[];
+  text: string;
+}
+
 /** The exact assembled context as a person can read it. */
 export interface PromptTextResult {
   text: string;
@@ -2025,6 +2046,8 @@ export interface Requests {
   'tierline/plan/explain': [PlanExplainParams, PlanExplainResult];
   /** What changed between two plans. */
   'tierline/plan/diff': [PlanDiffParams, PlanDiffResult];
+  /** What went with a prompt. */
+  'tierline/plan/sent': [PlanSentParams, PlanSentResult];
   /** The exact context, readable. */
   'tierline/plan/show': [PlanParams, PromptTextResult];
   /** Begin a new session. */

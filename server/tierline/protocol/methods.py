@@ -118,6 +118,8 @@ from tierline.protocol.plans import (
     PlanListParams,
     PlanListResult,
     PlanParams,
+    PlanSentParams,
+    PlanSentResult,
     PromptTextResult,
 )
 from tierline.protocol.symbols import (
@@ -241,6 +243,7 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/plan/list", PlanListParams, PlanListResult, "Stored plans, newest first."),
     Method("tierline/plan/explain", PlanExplainParams, PlanExplainResult, "Why is this in or out?"),
     Method("tierline/plan/diff", PlanDiffParams, PlanDiffResult, "What changed between two plans."),
+    Method("tierline/plan/sent", PlanSentParams, PlanSentResult, "What went with a prompt."),
     Method("tierline/plan/show", PlanParams, PromptTextResult, "The exact context, readable."),
     Method("tierline/history/newSession", NoParams, State, "Begin a new session."),
     Method("tierline/history/listSessions", SessionListParams, SessionListResult, "Sessions."),

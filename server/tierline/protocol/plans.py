@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from attrs import field
 
 from tierline.protocol.base import ContextMode, define
@@ -91,6 +93,35 @@ class PlanListResult:
     """Newest first, without entries."""
 
     plans: list[PlanInfo]
+
+
+@define
+class PlanSentParams:
+    """What went along with a turn's prompt. With a key of its entries: that entry's text, too."""
+
+    turn_id: str
+    key: str = ""
+
+
+@define
+class SentEntry:
+    """Something that was sent beside the conversation and stands in the request as text."""
+
+    key: str
+    kind: Literal["instructions", "memo", "file", "page", "card", "recalled"]
+    label: str
+    tokens: int
+
+
+@define
+class PlanSentResult:
+    """Of the turn's first request. ``text`` is what was sent of the entry that was asked for; if a
+    change of it was appended since, that stands behind it.
+    """
+
+    plan_id: str
+    entries: list[SentEntry]
+    text: str = ""
 
 
 @define

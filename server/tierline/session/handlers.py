@@ -51,6 +51,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/plan/list": lambda session, params: session.plans.listed(params),
     "tierline/plan/explain": lambda session, params: session.plans.explain(params),
     "tierline/plan/diff": lambda session, params: session.plans.diff(params),
+    "tierline/plan/sent": lambda session, params: session.plans.sent(params),
     "tierline/plan/show": lambda session, params: session.plans.show(params),
     "tierline/history/newSession": lambda session, params: session.history.new(params),
     "tierline/history/listSessions": lambda session, params: session.history.sessions(params),

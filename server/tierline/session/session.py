@@ -338,7 +338,7 @@ class Session:
             self.turns,
             self.state,
         )
-        self.exchange = Exchange(self.history, self.conversation)
+        self.exchange = Exchange(self.history, self.conversation, self.plans)
         notes = note_tools(self.conversation, self.scratchpad, self.memos)
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*notes, *code_tools(self.retrieval), *effects):

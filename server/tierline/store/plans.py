@@ -169,6 +169,15 @@ class PlanStore(Database):
 
         return self.run(read, lambda: [])
 
+    def of_turn(self, turn_id: str) -> Sequence[str]:
+        """The ids of the plans of a turn, in their order."""
+
+        def read(db: sqlite3.Connection) -> Sequence[str]:
+            rows = db.execute("SELECT plan_id FROM plan WHERE turn_id = ? ORDER BY seq", (turn_id,))
+            return [str(row[0]) for row in rows]
+
+        return self.run(read, lambda: [])
+
     def list(self, limit: int = 20, session: str = "") -> list[StoredPlan]:
         """The newest plans first, at most ``limit``; of one session if it is given."""
 

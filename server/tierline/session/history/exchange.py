@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
+from typing import TypeAlias
 
 import attrs
 
@@ -17,6 +18,7 @@ from tierline.history import actions, foreign
 from tierline.history.messages import Message
 from tierline.session.conversation import Conversation
 from tierline.session.history.service import HistoryService
+from tierline.session.requests.plans import PlanService
 
 MOST_BYTES = 50_000_000
 """A larger file is not read."""
@@ -36,8 +38,11 @@ td,th{border:1px solid #8885;padding:.2rem .5rem}
 class Exchange:
     """``tierline/history/export`` and ``tierline/history/import``."""
 
-    def __init__(self, history: HistoryService, conversation: Conversation) -> None:
+    def __init__(
+        self, history: HistoryService, conversation: Conversation, plans: PlanService
+    ) -> None:
         self._history = history
+        self._plans = plans
         self._store = conversation.store
 
     async def export(self, params: p.ExportParams) -> p.ExportResult:
@@ -48,7 +53,12 @@ class Exchange:
         title = titles.get(read.session_id) or "Conversation"
         kind = params.format
         writer = {"json": _json, "html": _html, "markdown": _markdown}[kind]
-        text = await asyncio.to_thread(writer, title, read.messages)
+        prompts = [m.group_id for m in read.messages if m.role == "user"]
+
+        def write() -> str:
+            return writer(title, read.messages, {g: self._plans.went_along(g)[1] for g in prompts})
+
+        text = await asyncio.to_thread(write)
         name = re.sub(r"[^\w-]+", "-", title)[:60].strip("-") or "conversation"
         ending = {"json": "json", "html": "html", "markdown": "md"}[kind]
         return p.ExportResult(f"{name}.{ending}", text)
@@ -104,18 +114,25 @@ class Exchange:
         self._store.record(actions.rename(" ".join(title.split())[:100]))
 
 
-def _json(title: str, messages: Sequence[p.ChatMessage]) -> str:
+Went: TypeAlias = Mapping[str, Sequence[p.SentEntry]]
+"""What went along with the prompts, by turn."""
+
+
+def _json(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
     value = {
         "format": "tierline-conversation",
         "version": 1,
         "title": title,
         "exported": datetime.now(UTC).isoformat(timespec="seconds"),
-        "messages": [attrs.asdict(message) for message in messages],
+        "messages": [
+            attrs.asdict(message) | {"sent": [attrs.asdict(one) for one in _went(message, went)]}
+            for message in messages
+        ],
     }
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _markdown(title: str, messages: Sequence[p.ChatMessage]) -> str:
+def _markdown(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
     parts = [f"# {title}"]
     for message in messages:
         if message.role == "tool":
@@ -123,11 +140,11 @@ def _markdown(title: str, messages: Sequence[p.ChatMessage]) -> str:
         parts.append(f"## {_who(message)}")
         if message.text:
             parts.append(message.text)
-        parts += [f"> {line}" for line in _facts(message)]
+        parts += [f"> {line}" for line in _facts(message, _went(message, went))]
     return "\n\n".join(parts) + "\n"
 
 
-def _html(title: str, messages: Sequence[p.ChatMessage]) -> str:
+def _html(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
     """One file without scripts; nothing in it is loaded from anywhere."""
     from markdown_it import MarkdownIt
 
@@ -137,7 +154,7 @@ def _html(title: str, messages: Sequence[p.ChatMessage]) -> str:
     for message in messages:
         if message.role == "tool":
             continue
-        facts = "<br>".join(escape(line) for line in _facts(message))
+        facts = "<br>".join(escape(line) for line in _facts(message, _went(message, went)))
         body.append(
             f'<article class="{message.role}"><h2>{escape(_who(message))}</h2>'
             f'<div dir="auto">{made.render(message.text)}</div>'
@@ -158,13 +175,19 @@ def _who(message: p.ChatMessage) -> str:
     return f"{who}, {message.timestamp[:16].replace('T', ' ')}" if message.timestamp else who
 
 
-def _facts(message: p.ChatMessage) -> list[str]:
+def _went(message: p.ChatMessage, went: Went) -> Sequence[p.SentEntry]:
+    return went.get(message.group_id, ()) if message.role == "user" else ()
+
+
+def _facts(message: p.ChatMessage, sent: Sequence[p.SentEntry]) -> list[str]:
     """What was sent with it, what was called, and what it cost."""
     lines = []
     if message.context_line:
         lines.append(f"Sent: {message.context_line}")
-    if went := [*message.files, *(one.label for one in message.attached)]:
-        lines.append(f"Went along: {', '.join(dict.fromkeys(went))}")
+    labels = [*message.files, *(one.label for one in message.attached)]
+    labels += [one.label if one.kind == "file" else f"{one.kind} {one.label}" for one in sent]
+    if labels:
+        lines.append(f"Went along: {', '.join(dict.fromkeys(labels))}")
     lines += [f"Called {call.name}: {call.title} ({call.status})" for call in message.calls]
     if (usage := message.usage) is not None:
         cached = f", {usage.cache_read_tokens:,} of them cached" if usage.cache_read_tokens else ""

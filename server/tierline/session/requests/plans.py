@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.context.plan import ContextPlan, explain
+from tierline.context.plan import ContextPlan, PlanEntry, explain
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import Prompt
 from tierline.context.retrieval.cards import CARD_PREFIX, card_key, parse_key
@@ -115,6 +116,41 @@ class PlanService:
         difference = diff(a.plan, b.plan)
         return p.PlanDiffResult(lines=list(difference.lines), first_break=difference.first_break)
 
+    async def sent(self, params: p.PlanSentParams) -> p.PlanSentResult:
+        """What went along with a prompt beside the conversation, and the text of one of it.
+
+        Raises:
+            TierlineError: ``not_found``: the request is no longer kept, or had no such entry.
+        """
+        plan_id, entries = await asyncio.to_thread(self.went_along, params.turn_id)
+        if not plan_id:
+            raise TierlineError(
+                "not_found",
+                "What was sent with this prompt is not kept.",
+                "The newest requests are kept; older ones make room.",
+            )
+        text = ""
+        if params.key:
+            prompt = await asyncio.to_thread(self.store.load_prompt, plan_id)
+            blocks = (*prompt.system, *(b for m in prompt.messages for b in m.blocks))
+            text = "\n".join(_text(b.block) for b in blocks if b.key == params.key)
+            if not text:
+                raise TierlineError(
+                    "not_found", f"{params.key} was not sent with it.", "List what was."
+                )
+        return p.PlanSentResult(plan_id, entries, text)
+
+    def went_along(self, turn_id: str) -> tuple[str, list[p.SentEntry]]:
+        """The plan of a turn's first request and what it took along; nothing if it is not kept.
+        Blocking.
+        """
+        ids = self.store.of_turn(turn_id)
+        stored = self.store.get(ids[0]) if ids else None
+        if stored is None:
+            return "", []
+        found = (_sent_entry(entry) for entry in stored.plan.included)
+        return stored.plan.plan_id, [one for one in found if one is not None]
+
     async def show(self, params: p.PlanParams) -> p.PromptTextResult:
         """The exact context as text for a person."""
         if params.plan_id:
@@ -141,6 +177,23 @@ class PlanService:
                 "List the plans; old ones are dropped to save space.",
             )
         return stored
+
+
+_KINDS: dict[str, Literal["instructions", "memo", "file", "page", "card", "recalled"]] = {
+    "instructions": "instructions",
+    "memo": "memo",
+    "file": "file",
+    "url": "page",
+    "card": "card",
+    "recall": "recalled",
+}
+
+
+def _sent_entry(entry: PlanEntry) -> p.SentEntry | None:
+    kind, _, name = entry.key.partition(":")
+    if kind not in _KINDS:
+        return None
+    return p.SentEntry(entry.key, _KINDS[kind], entry.path or name, entry.tokens)
 
 
 def _names(key: str, given: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from asyncio import to_thread as in_thread
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attrs import frozen
 
@@ -257,6 +257,16 @@ async def _compare(session: Session, rest: str) -> p.CommandResult:
     return p.CommandResult(f"Branches {a} and {b}", found.text, document=True)
 
 
+async def _export(session: Session, rest: str) -> p.CommandResult:
+    kinds: dict[str, Literal["markdown", "html", "json"]] = {
+        "": "markdown", "markdown": "markdown", "html": "html", "json": "json"
+    }  # fmt: skip
+    if rest.lower() not in kinds:
+        raise _usage("/export, or /export with markdown, html or json behind it")
+    made = await session.exchange.export(p.ExportParams(kinds[rest.lower()]))
+    return p.CommandResult(made.name, made.text, document=True)
+
+
 async def _query(session: Session, rest: str) -> p.CommandResult:
     found = await session.history.query(p.QueryParams(rest))
     head = ["| " + " | ".join(map(_cell, found.columns)) + " |"]
@@ -338,6 +348,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("url refresh", "<address>", "Read a page again.", slash_urls.refresh),
     Command("url remove", "<address>", "Take a page out of the context.", slash_urls.remove),
     Command("url", "<address>", "Read a web page into the context.", slash_urls.add),
+    Command("export", "[markdown|html|json]", "Show this conversation to be saved.", _export),
     Command("query", "<SELECT …>", "Read the history with SQL.", _query),
     Command("help", "[words]", "List the commands, or those that fit words.", _help),
 )
