@@ -360,8 +360,8 @@ async def test_every_capability_is_a_command_too(
     done |= dict.fromkeys(
         ("chat.ask", "instructions.set"), True
     )  # test_code_actions.py, test_in….py
-    # test_waiting_prompts.py, test_exchange.py, test_spending.py, test_edit_application.py
-    waiting = ("chat.edit", "queue.list", "queue.change", "queue.move", "queue.remove")
+    # test_what_was_sent.py, test_waiting_prompts.py, test_exchange.py, test_edit_application.py
+    waiting = ("plan.sent", "chat.edit", "queue.list", "queue.change", "queue.move", "queue.remove")
     kept = ("queue.steer", "history.export", "history.import", "compaction.show")
     done |= dict.fromkeys((*waiting, *kept, "cache.forecast", "edit.propose"), True)
     # They need an index, or something held: test_retrieval.py, test_pins.py
