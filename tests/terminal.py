@@ -12,7 +12,6 @@ from lsp.conftest import environment
 from tierline.cli.main import app
 from wire.servers import WireServer
 
-
 OF_THIS_MACHINE = ("_API_KEY", "_BASE_URL", "_PROXY", "_proxy", "_CA_BUNDLE", "_CA_CERTS")
 
 
