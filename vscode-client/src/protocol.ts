@@ -1463,7 +1463,7 @@ export interface SentEntry {
   tokens: number;
 }
 
-/** Of the turn's first request. ``text`` is what was sent of the entry that was asked for, byte for byte; where a change of it was appended later, that stands behind it. */
+/** Of the turn's first request. ``text`` is what was sent of the entry that was asked for; if a change of it was appended since, that stands behind it. */
 export interface PlanSentResult {
   planId: string;
   entries: SentEntry[];
