@@ -17,6 +17,7 @@ from tierline.providers.base import ProviderError
 from tierline.providers.overflows import Overflow, overflow
 from tierline.providers.refusals import Said
 from tierline.providers.thinking_refusals import about_thinking
+from tierline.providers.values import rows
 
 _KEYS = re.compile(
     r"\b(?:sk|pk|key|token|bearer)[-_ ][A-Za-z0-9_\-.*]{6,}|\bBearer\s+\S+|[?&]key=[^\s&]+", re.I
@@ -311,11 +312,19 @@ def describe(body: object) -> tuple[str, str, str]:
     if isinstance(inner, list) and inner:  # Gemini wraps its errors into a list
         inner = inner[0]
     if isinstance(inner, Mapping) and isinstance(inner.get("error"), Mapping | str):
+        beside = inner.get("message") if isinstance(inner["error"], str) else None
         inner = inner["error"]
+        if isinstance(beside, str) and beside:  # "Bad Request", and beside it what is bad
+            inner = f"{inner}: {beside}"
+    elif isinstance(inner, Mapping) and not inner.get("message") and rows(inner.get("errors")):
+        inner = rows(inner["errors"])[0]
     if isinstance(inner, Mapping):
         text = inner.get("message") or inner.get("msg") or inner.get("detail") or ""
         if isinstance(raw := inner.get("metadata"), Mapping) and raw.get("raw"):
             text = f"{text}: {raw['raw']}"  # what the service behind a gateway said
+        for fault in rows(inner.get("details"))[:5]:
+            if isinstance(fault, Mapping) and fault.get("field"):
+                text = f"{text}; {fault['field']}: {fault.get('issue') or fault.get('message')}"
         if inner.get("n_ctx"):  # llama.cpp tells the sizes beside the text
             text = f"{text} (n_ctx: {inner['n_ctx']})"
         kind = inner.get("type") or inner.get("status") or ""

@@ -66,6 +66,12 @@ _INSTEAD = re.compile(
 _TOOLS = re.compile(
     r"(?:tools?|functions?)[\s_-]*(?:use|calls?|calling|choice|param\w*)?\b", re.IGNORECASE
 )
+_ABOUT_ONE_CALL = re.compile(
+    r"must (?:follow|be followed|be a response|have a corresponding)|preced|immediately after"
+    r"|tool_use`? ids|not have response",
+    re.IGNORECASE,
+)
+"""A result without its call, or the other way round: the model takes tools."""
 _PICTURES = re.compile(
     r"image[\s_-]?(?:input|url)|\bimages?\b|\bvision\b|multi-?modal|mmproj|\bpictures?\b", re.I
 )
@@ -84,16 +90,23 @@ _PLAIN_TEXT = re.compile(
 _SYSTEM = re.compile(
     r"(?:system|developer)\W{0,3}\s*(?:role|message|prompt|instruction)s?|roles?\W{0,3}\s*[:=]?\s*"
     r"\W?(?:system|developer)\b|\.role'? does not support|role.{0,40}(?:input should be|must be "
-    r"one of|expected).{0,40}(?:user|assistant)",
+    r"one of|expected).{0,40}(?:user|assistant)|'(?:system|developer)'\W+"
+    r"supported values",
     re.IGNORECASE,
 )
+_ONLY_ROLES = re.compile(r"only user.{0,30} roles", re.IGNORECASE)
+_ALTERNATE = re.compile(r"must alternate|alternating", re.IGNORECASE)
 _ROLES = re.compile(
-    r"roles? must alternate|must alternate|alternating|consecutive (?:messages|roles|user)"
-    r"|expected .{0,30}role|must be (?:a |from )?(?:the )?user role|start with a user",
+    r"consecutive (?:messages|roles|user)|expected .{0,30}role|start with a user"
+    r"|must be (?:a |from )?(?:the )?user role",
     re.IGNORECASE,
 )
 _STREAM = re.compile(
-    r"\bstream(?:ing|ed)?\b(?!_)(?! id)|verified to stream|\bnon-streaming", re.IGNORECASE
+    r"\bstream(?:ing|ed)?\b(?!_)(?! id)\W{0,3}(?:mode|responses?|requests?|outputs?)?\W{0,3}"
+    r"(?:is|are|must|does|has)?\W{0,3}(?:not|n't|be false|un|disabled)"
+    r"|(?:not|n't|cannot|unable|without|no)\b[^.;:]{0,40}\bstream(?:ing|ed)?\b(?!_)(?! id)"
+    r"|verified to stream|\bnon-streaming",
+    re.IGNORECASE,
 )
 _REPLY = re.compile(
     r"max_(?:completion_|output_|new_)?tokens|max(?:imum)? ?(?:number of )?(?:output |completion |"
@@ -102,7 +115,7 @@ _REPLY = re.compile(
 )
 _TOO_MUCH = re.compile(
     r"at most|less than|lower than|smaller than|too (?:large|high|big|many)|exceed|greater than"
-    r"|maximum|range|between|up to|no more|above|larger|\[1,|> \d|limit",
+    r"|maximum|range|between|up to|no more|above|larger|\[1,|> \d|<= ?\d|\.\.=?\d|limit",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\w.-])\d+(?![\w.]*[a-z])")
@@ -124,7 +137,12 @@ def refusal(said: Said, sent: Mapping[str, Any]) -> ServerRefusal | None:  # noq
         return None
     if named := _field(said, sent):
         return _of_field(named, text, sent)
-    if "tools" in sent and _TOOLS.search(said.text):
+    if _ALTERNATE.search(said.text):
+        return ServerRefusal("roles")
+    if _has_system(sent) and _ONLY_ROLES.search(said.text):
+        return ServerRefusal("system")
+    one_call = _ABOUT_ONE_CALL.search(said.text)
+    if "tools" in sent and _TOOLS.search(said.text) and not one_call:
         return ServerRefusal("tools")
     if (found := _of_contents(said.text, sent)) is not None:
         return found
@@ -196,9 +214,13 @@ def _field(said: Said, sent: Mapping[str, Any]) -> str:
         for place, names in deep.items():
             if top in names:
                 return f"{'messages' if place == 'system' else place}/{top}"
+        for name in droppable:  # ``include_usage`` stands in ``stream_options``
+            if "_" in top and isinstance(sent[name], Mapping) and top in sent[name]:
+                return name
     # Names that are ordinary words count only where they are quoted or the error's own subject.
-    bare = [name for name in droppable if "_" in name]
-    return next((name for name in bare if re.search(rf"\b{name}\b", said.text)), "")
+    bare = {name: name for name in droppable if "_" in name}
+    bare |= {name: f"tools/{name}" for name in sorted(deep["tools"]) if name != name.lower()}
+    return next((at for name, at in bare.items() if re.search(rf"\b{name}\b", said.text)), "")
 
 
 def _paths(text: str) -> Iterator[str]:
@@ -212,7 +234,11 @@ def _paths(text: str) -> Iterator[str]:
         re.IGNORECASE,
     ):
         yield match[1]
-    for match in re.finditer(r"(?:^|[\s;])([a-z_]+(?:[.\[]\w+\]?)*):\s", text):
+    for match in re.finditer(
+        r"(?:^|[\s;])([a-z_]+(?:[.\[]\w+\]?)*)(?::|\s(?:is|are)\s(?:deprecated|unsupported|unknown|not\s"
+        r"(?:an?\s)?(?:supported|allowed|permitted|accepted|available)))\s",
+        f"{text} ",
+    ):
         yield match[1]
 
 
