@@ -64,6 +64,9 @@ class ProviderConfig:
     provider is alive (pings)."""
     max_retries: int = field(default=4, validator=_NOT_NEGATIVE)
     """Attempts after the first on overload, rate limit or a lost connection."""
+    count_tokens: bool = True
+    """Ask Anthropic and OpenAI's Responses, in the background and without cost, what a request
+    counts whose reply told no figures; until the estimates are calibrated."""
 
 
 @frozen

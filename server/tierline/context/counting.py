@@ -164,6 +164,11 @@ class TokenCounter:
         return self.model.margin if self._usable else max(self.model.margin, FALLBACK_MARGIN)
 
     @property
+    def learns(self) -> bool:
+        """False if the model's own vocabulary is at hand: reports teach nothing."""
+        return not self._native
+
+    @property
     def ratio(self) -> float:
         """What raw counts of text are multiplied by."""
         if self._native:

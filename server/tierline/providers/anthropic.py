@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
 from tierline.providers.listing import Offered, fetch, offered
 from tierline.providers.messages import MessageReader
+from tierline.providers.own_count import own_count
 from tierline.providers.profile import Profile
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send
@@ -75,29 +76,10 @@ class AnthropicProvider:
         return rendered(self.name, self.strategy, prompt.model, payload, prompt)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
-        """See ``Provider.count_tokens``. Tried once: a count is never worth a wait."""
+        """See ``Provider.count_tokens``."""
         client = _speaking(await self._connected(), request)
-        body = {key: request.body[key] for key in _COUNTED if key in request.body}
-        try:
-            answer = await client.post(
-                "/v1/messages/count_tokens",
-                cast_to=object,
-                content=dumps(body),
-                options={"headers": {"Content-Type": "application/json"}, "timeout": 30.0},
-            )
-        except Exception as error:
-            failed = from_exception(
-                _SERVICE,
-                error,
-                secret=self._endpoint.key,
-                url=self._endpoint.base_url or _ADDRESS,
-                network=self._endpoint.network,
-            )
-            if failed.http_status in (404, 405, 501):
-                return None
-            raise failed from error
-        count = answer.get("input_tokens") if isinstance(answer, Mapping) else None
-        return count if isinstance(count, int) else None
+        path = "/v1/messages/count_tokens"
+        return await own_count(client, path, request, _COUNTED, self._endpoint)
 
     async def listed(self, path: str = "") -> list[Offered]:
         """See ``Provider.listed``."""

@@ -25,6 +25,7 @@ from tierline.providers.choose import Choice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.gguf import LocalModel
 from tierline.providers.openai import OpenAIProvider, connect
+from tierline.providers.own_count import own_count
 from tierline.providers.transport import Endpoint
 
 log = logging.getLogger(__name__)
@@ -184,19 +185,9 @@ class LocalProvider(OpenAIProvider):
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """The whole prompt in the model's own tokens, its chat template included."""
         client = await self._connected()
-        body = {k: request.body[k] for k in ("model", "tools", "messages") if k in request.body}
-        try:
-            answer = await client.post(
-                "/chat/completions/input_tokens",
-                cast_to=object,
-                content=dumps(body),
-                options={"headers": {"Content-Type": "application/json"}, "timeout": 30.0},
-            )
-        except Exception:
-            log.debug("The embedded model did not count", exc_info=True)
-            return None
-        count = answer.get("input_tokens") if isinstance(answer, Mapping) else None
-        return count if isinstance(count, int) else None
+        fields = ("model", "tools", "messages")
+        path = "/chat/completions/input_tokens"
+        return await own_count(client, path, request, fields, self._endpoint)
 
     async def close(self) -> None:
         """Close connections and end the child."""

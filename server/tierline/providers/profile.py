@@ -41,6 +41,8 @@ class Profile:
     without: tuple[str, ...] = ()
     """Fields that are refused: ``temperature``, or ``tools/strict`` and ``messages/name`` for those
     anywhere within."""
+    counts: bool = True
+    """It counts a request that it was just sent, if it is asked."""
     max_output_tokens: int = 0
     """The longest reply that may be asked for; 0 if nobody said."""
     window: int = 0

@@ -4,8 +4,7 @@ those that exist only here. Nothing is stored at the service.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
 
@@ -16,10 +15,9 @@ from tierline.providers.canonical import dumps
 from tierline.providers.choose import Choice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.openai import OpenAIProvider
+from tierline.providers.own_count import own_count
 from tierline.providers.response_reader import ResponseReader
 from tierline.providers.transport import Endpoint, send
-
-log = logging.getLogger(__name__)
 
 _COUNTED = ("model", "tools", "input", "reasoning")
 # Which of them is used depends on the model, and that is not stored with a plan.
@@ -58,21 +56,9 @@ class ResponsesProvider(OpenAIProvider):
         self._write = partial(render_responses.body, retention=retention, summary=summary)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
-        """See ``Provider.count_tokens``. Tried once: a count is never worth a wait."""
+        """See ``Provider.count_tokens``."""
         client = await self._connected()
-        body = {key: request.body[key] for key in _COUNTED if key in request.body}
-        try:
-            answer = await client.post(
-                "/responses/input_tokens",
-                cast_to=object,
-                content=dumps(body),
-                options={"headers": {"Content-Type": "application/json"}, "timeout": 30.0},
-            )
-        except Exception:
-            log.debug("%s did not count", self.service, exc_info=True)
-            return None
-        count = answer.get("input_tokens") if isinstance(answer, Mapping) else None
-        return count if isinstance(count, int) else None
+        return await own_count(client, "/responses/input_tokens", request, _COUNTED, self._endpoint)
 
     def _body(self, prompt: Prompt) -> bytes:
         return dumps(self._write(prompt))

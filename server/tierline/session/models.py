@@ -86,6 +86,7 @@ class ModelService:
         self._asked: set[tuple[str, str]] = set()
         """Servers, and the models there, that were asked what they say of themselves."""
         self._asking: asyncio.Task[None] | None = None
+        self._counting: asyncio.Task[None] | None = None
         self._told: set[str] = set()
         """Unknown models that the user has been told of."""
         self.recall = Recall()
@@ -352,6 +353,21 @@ class ModelService:
 
         self._asking = asyncio.ensure_future(ask())
 
+    def uncounted(self, request: RenderedRequest, learn: Callable[[int], object]) -> None:
+        """A reply came without figures: ask the service that got this request what it counts.
+        Returns at once; ``learn`` gets the figure if there is one.
+        """
+        provider, busy = self._provider, self._counting is not None and not self._counting.done()
+        wanted = self._preferences.settings.provider.count_tokens
+        if provider is None or provider.name != request.provider or busy or not wanted:
+            return
+
+        async def ask() -> None:
+            if count := await provider.count_tokens(request):
+                learn(count)
+
+        self._counting = asyncio.ensure_future(ask())
+
     def overflowed(self, found: Overflow, request: RenderedRequest) -> str:
         """A request was too large for the model in force: remember its limit. Returns what was
         learnt, for the user; empty if that is nothing new.
@@ -426,9 +442,9 @@ class ModelService:
 
     async def close(self) -> None:
         """Release the provider in use."""
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        for task in filter(None, (self._asking, self._counting)):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
         if self._provider is not None:
             provider, self._provider = self._provider, None
             await provider.close()

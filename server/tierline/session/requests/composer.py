@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -208,6 +209,9 @@ class Composer:
         counter = counters.counter(facts)
         if usage.input_tokens:  # shown as it is, also where nothing can be learnt from it
             counters.observe(facts, composed.plan.tokens, usage.input_tokens)
+        elif counter.learns and not counter.calibration.calibrated:
+            learn = partial(counters.observe, facts, composed.plan.tokens)
+            self._models.uncounted(composed.request, learn)
         info = p.UsageInfo(
             input_tokens=usage.input_tokens or composed.plan.tokens,
             output_tokens=usage.output_tokens or counter.count(reply),

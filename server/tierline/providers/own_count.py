@@ -1,0 +1,47 @@
+"""A service's own count of a request's input: Anthropic's ``count_tokens``, OpenAI's
+``input_tokens``. Both are free, and get nothing but a request that was just sent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from tierline.providers.base import RenderedRequest
+from tierline.providers.canonical import dumps
+from tierline.providers.transport import Endpoint
+from tierline.providers.values import figure, mapping
+
+log = logging.getLogger(__name__)
+
+_SECONDS = 30.0
+
+
+async def own_count(
+    client: Any, path: str, request: RenderedRequest, fields: Sequence[str], endpoint: Endpoint
+) -> int | None:
+    """The input tokens of a request, of whose body ``fields`` are sent; None if nobody says.
+
+    Tried once: a count is never worth a wait. A server that does not give one is not asked again
+    about the model.
+    """
+    profiles, address = endpoint.profiles, endpoint.base_url
+    if not profiles.of(address, request.model).counts:
+        return None
+    body = {name: request.body[name] for name in fields if name in request.body}
+    try:
+        answer = await client.post(
+            path,
+            cast_to=object,
+            content=dumps(body),
+            options={"headers": {"Content-Type": "application/json"}, "timeout": _SECONDS},
+        )
+    except Exception:
+        log.debug("%s gave no count", path, exc_info=True)
+        answer = None
+    count = figure(mapping(answer).get("input_tokens")) or None
+    if count is None:
+        why = f"{request.model or 'The model'} is not counted here: only replies tell figures."
+        profiles.learn(address, request.model, {"counts": False}, why)
+    return count
