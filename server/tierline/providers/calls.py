@@ -176,6 +176,8 @@ class Calls:
             again = call.whole and _whole(piece.arguments) and piece.arguments != call.text
             return None if piece.name and (elsewhere or again) else call
         there = [c for c in self._calls if piece.index is None or c.index == piece.index]
+        if not there and self._calls and not (piece.id or piece.name):
+            there = self._calls  # what has neither can only go on
         if not there:
             return None
         call = there[-1]

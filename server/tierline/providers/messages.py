@@ -106,7 +106,7 @@ class MessageReader:
         if data.get("type") == "content_block_delta":
             delta = mapping(data.get("delta"))
             return any(value for key, value in delta.items() if key != "type")
-        return data.get("type", "message") in _SAID
+        return (string(data.get("type")) or "message") in _SAID
 
     def end(self) -> Iterator[StreamEvent]:
         """See ``Reader.end``."""
@@ -134,14 +134,18 @@ class MessageReader:
 
     def _start(self, index: int, start: Mapping[str, Any]) -> Iterator[StreamEvent]:
         yield from self._close(index)  # a server whose blocks all have the same index
+        if not string(start.get("type")) and string(start.get("name")):
+            start = {**start, "type": "tool_use"}
         self._blocks[index] = _OpenBlock(start)
         if start.get("type") in (None, "text"):
             yield from _text(start.get("text"))
 
     def _delta(self, index: int, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
         # A lost start leaves the text readable; only a call cannot do without its name.
+        if index not in self._blocks and "partial_json" in delta and len(self._blocks) == 1:
+            (index,) = self._blocks  # a server that numbers a call and its arguments apart
         block = self._blocks.setdefault(index, _OpenBlock({}))
-        match delta.get("type") or _kind(delta):
+        match _kind(delta):
             case "text_delta":
                 yield from _text(delta.get("text"))
             case "thinking_delta":
@@ -193,14 +197,16 @@ class MessageReader:
 
 
 def _kind(delta: Mapping[str, Any]) -> str:
-    """The type of a delta that does not name it."""
+    """The type of a delta, also of one that does not name it, or by no name that is known."""
     names = {
         "text": "text_delta",
         "thinking": "thinking_delta",
         "partial_json": "input_json_delta",
         "signature": "signature_delta",
     }
-    return next((kind for name, kind in names.items() if name in delta), "")
+    told = string(delta.get("type"))
+    found = next((kind for name, kind in names.items() if name in delta), "")
+    return told if told in names.values() else found
 
 
 def _text(value: object) -> Iterator[StreamEvent]:

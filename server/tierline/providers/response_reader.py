@@ -31,6 +31,8 @@ class ResponseReader:
     done: bool = False
     _spoken: set[str] = field(factory=set)
     """Ids of items whose text came in pieces."""
+    _pieces: list[str] = field(factory=list)
+    """Their texts: some servers give an item another id when it is whole, or none."""
     _finished: set[str] = field(factory=set)
     """Ids of items that came whole."""
     _calls: int = 0
@@ -43,6 +45,7 @@ class ResponseReader:
         if kind in _TEXT:
             self._spoken.add(string(data.get("item_id")))
             if text := string(data.get("delta")):
+                self._pieces.append(text)
                 yield TextDelta(text)
         elif kind in _THINKING:
             self._spoken.add(string(data.get("item_id")))
@@ -70,14 +73,19 @@ class ResponseReader:
             yield Stop("tool_use" if self._stop == "end" and self._calls else self._stop, self._raw)
 
     def _item(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        identifier = string(item.get("id")) or string(item.get("call_id"))
-        if identifier and identifier in self._finished:
+        names = {string(item.get("id")), string(item.get("call_id"))} - {""}
+        if names & self._finished:
             return
-        self._finished.add(identifier)
-        match item.get("type"):
+        self._finished |= names
+        identifier = string(item.get("id")) or string(item.get("call_id"))
+        kind = string(item.get("type")) or ("function_call" if "arguments" in item else "")
+        match kind:
             case "message" if identifier not in self._spoken:
+                told = "".join(self._pieces)
                 for part in map(mapping, rows(item.get("content"))):
-                    if text := string(part.get("text")) or string(part.get("refusal")):
+                    text = string(part.get("text")) or string(part.get("refusal"))
+                    if text and text not in told:
+                        self._pieces += [] if names else [text]
                         yield TextDelta(text)
             case "function_call":
                 self._calls += 1

@@ -163,6 +163,13 @@ def _delta(said: Said) -> StreamEvent:
     return TextDelta(words) if kind == "text" else ReasoningDelta(words)
 
 
+def _named(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """An event's object with what only the event's name says of it."""
+    if name == "error" and not data.get("error"):
+        return {"error": data}
+    return data if not name or isinstance(data.get("type"), str) else {**data, "type": name}
+
+
 async def _events(
     client: Any, path: str, payload: bytes, reader: Reader, service: str, endpoint: Endpoint
 ) -> AsyncGenerator[StreamEvent, None]:
@@ -180,8 +187,7 @@ async def _events(
                 if name == sse.DONE:
                     reader.done = True
                 else:
-                    if name == "error" and not data.get("error"):
-                        data = {"error": data}
+                    data = _named(name, data)
                     if reader.says(data):
                         patience.progress()
                     for event in reader.read(data):
