@@ -1,4 +1,4 @@
-"""A reply without figures: the service is asked, beside everything else, what the request counts."""
+"""A reply without figures: the service is asked in the background what the request counts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ SILENT = a_reply("Yes.", input_tokens=0)
 
 
 async def eventually(true: Callable[[], Any]) -> None:
+    """Wait for what no event of the editor's tells."""
     async with asyncio.timeout(20):
-        while not true():
+        while not true():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 

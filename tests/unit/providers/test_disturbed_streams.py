@@ -12,6 +12,9 @@ from tierline.providers.base import ProviderError, Stop, StreamEvent, TextDelta,
 from tierline.providers.completion import CompletionReader
 from tierline.providers.messages import MessageReader
 from tierline.providers.response_reader import ResponseReader
+from wire.drive import ask
+from wire.scripts import dumps
+from wire.servers import Reply, wire_server
 
 ARGUMENTS = '{"path":"a"}'
 CALL = {"name": "read_file", "arguments": ARGUMENTS}
@@ -175,3 +178,16 @@ def test_an_event_of_no_kind_is_passed_over(kind: str, other: Any) -> None:
         events = heard(kind, disturbed(STREAMS[kind], (number, "type"), other))
         assert said(events) in ("", "Yes.")
         assert len([event for event in events if isinstance(event, ToolCall)]) <= 1
+
+
+async def test_a_kind_that_only_the_events_name_says_is_understood() -> None:
+    named = [
+        f"event: {event['type']}\ndata: {dumps({**event, 'type': None})}\n\n".encode()
+        for event in STREAMS["messages"]
+    ]
+    async with wire_server("anthropic", Reply(named)) as server:
+        heard_there = await ask(server)
+    assert heard_there.error is None
+    assert heard_there.text == "Yes."
+    assert [call.input for call in heard_there.of(ToolCall)] == [{"path": "a"}]
+    assert heard_there.stop.reason == "tool_use"
