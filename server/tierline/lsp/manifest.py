@@ -26,6 +26,7 @@ SHOWN = {
     "firstByteSeconds": "provider.first_byte_seconds",
     "stallSeconds": "provider.stall_seconds",
     "maxRetries": "provider.max_retries",
+    "countTokens": "provider.count_tokens",
     "proxy": "network.proxy",
     "noProxy": "network.no_proxy",
     "caFile": "network.ca_file",

@@ -12,6 +12,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   firstByteSeconds: ['provider', 'firstByteSeconds'],
   stallSeconds: ['provider', 'stallSeconds'],
   maxRetries: ['provider', 'maxRetries'],
+  countTokens: ['provider', 'countTokens'],
   proxy: ['network', 'proxy'],
   noProxy: ['network', 'noProxy'],
   caFile: ['network', 'caFile'],
