@@ -121,11 +121,12 @@ def disturbed(events: list[dict[str, Any]], place: tuple[Any, ...], other: Any) 
 
 
 def heard(kind: str, events: list[Any]) -> list[StreamEvent]:
-    reader: Any = {
-        "messages": MessageReader,
-        "completions": lambda: CompletionReader("X"),
-        "responses": lambda: ResponseReader("X"),
-    }[kind]()
+    readers: dict[str, Any] = {
+        "messages": MessageReader(),
+        "completions": CompletionReader("X"),
+        "responses": ResponseReader("X"),
+    }
+    reader = readers[kind]
     found: list[StreamEvent] = []
     for event in events:
         reader.says(event)
