@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
@@ -112,6 +113,28 @@ async def test_another_model_and_another_policy(
     other = (await editor.chat("Two?")).cache
     assert (other.outcome, other.code) == ("miss", "model")
     assert "claude-opus-4-1" in other.sentence
+
+
+async def test_back_at_a_model_its_own_cache_is_explained(
+    start: Start, workspace: Path, cached: CachingServer
+) -> None:
+    write(workspace, LONG)
+    editor = await start(cached)
+    await editor.ask("files/add", p.FileParams(path="src/big.py"))
+    first = (await editor.chat("One?")).cache
+    choice = p.ProviderSelectParams(name="anthropic", model="claude-opus-4-1")
+    await editor.ask("provider/select", choice)
+    await editor.chat("Two?")
+    await editor.ask("provider/select", evolve(choice, model=first.model))
+    back = (await editor.chat("Three?")).cache
+    assert (back.outcome, back.code) == ("hit", "none"), back.sentence
+    assert back.read_tokens and back.read_tokens > 1024
+    await editor.ask("provider/select", choice)
+    await editor.chat("Four?")
+    await editor.ask("provider/select", evolve(choice, model=first.model))
+    cached.forget()
+    lost = (await editor.chat("Five?")).cache
+    assert (lost.outcome, lost.code) == ("miss", "evicted"), lost.sentence
 
 
 async def test_a_restart_keeps_the_cache_warm(

@@ -147,6 +147,14 @@ class UsageStore(Database):
         where = "session_id = ? AND kind = 'turn' ORDER BY seq DESC LIMIT ?"
         return self._read(where, [session_id, limit])
 
+    def last_to(self, session_id: str, provider: str, model: str) -> StoredRequest | None:
+        """The newest request that a turn of a session made to one model."""
+        where = (
+            "session_id = ? AND kind = 'turn' AND provider = ? AND model = ?"
+            " ORDER BY seq DESC LIMIT 1"
+        )
+        return next(iter(self._read(where, [session_id, provider, model])), None)
+
     def count(self, session_id: str) -> int:
         """How many requests the turns of a session made."""
         if disk.regular(self.path) is None:  # looking must not leave a file behind

@@ -160,12 +160,12 @@ class CacheService:
         self, composed: Composed, facts: ModelFacts, session_id: str
     ) -> tuple[Shape | None, Shape]:
         """The newest request that was answered, and the one that is to come. Blocking."""
-        before = self._known(session_id)
         prompt = strict(composed.prompt, strategy=self._models.strategy)
         at = composed.arrangement.next.at
         choice = self._models.choice()
         provider = choice.kind if choice is not None else "none"
         now = self._shape(evolve(composed, prompt=prompt), facts, provider, at)
+        before = self._comparable(session_id, now)
         if before.shape is not None:
             # Whether the embedded model was started anew is known when it answers.
             now = evolve(now, instance=before.shape.instance)
@@ -299,10 +299,10 @@ class CacheService:
         usage: Usage,
         reply: str,
     ) -> p.CacheReport:
-        before = self._known(session_id)
         counter = self._counters.counter(facts)
         now = self._shape(composed, facts, provider.name, composed.arrangement.next.at)
         now = evolve(now, instance=str(getattr(provider, "instance", "")))
+        before = self._comparable(session_id, now)
         figures = ReportedTokens(
             usage.input_tokens,
             usage.output_tokens or counter.count(reply),
@@ -351,6 +351,21 @@ class CacheService:
             self._remember(session_id, found)
         return found
 
+    def _comparable(self, session_id: str, now: Shape) -> Before:
+        """The request before; back at a model that was asked earlier, the last one to that model,
+        because each model has its own cache.
+        """
+        newest = self._known(session_id)
+        last = newest.shape
+        if last is None or (last.provider, last.model) == (now.provider, now.model):
+            return newest
+        row = self.store.last_to(session_id, now.provider, now.model)
+        own = Shape.from_json(row.detail.get("shape")) if row is not None else None
+        if row is None or own is None:
+            return newest
+        items = row.detail.get("items")
+        return Before(own, tuple(items) if isinstance(items, list) else ())
+
     def _remember(self, session_id: str, found: Before) -> None:
         """A request has some KB for each of its messages, and sessions come and go: a few are kept,
         the others are read from disk when they are asked for.
@@ -363,8 +378,8 @@ class CacheService:
     def _next(
         self, composed: Composed, facts: ModelFacts, session_id: str, newest: StoredRequest | None
     ) -> p.CacheTiers:
-        before = self._known(session_id)
         _, now = self._shapes(composed, facts, session_id)
+        before = self._comparable(session_id, now)
         at = now.at
         overlapping, _ = seen(before.shape, now, facts)
         rows = _rows(composed, now, overlapping.end, before.items)
