@@ -66,6 +66,11 @@ async def test_a_prompt_brings_map_and_cards_and_says_why(start: Start, model: W
     assert any(e.key == "symbols:src/parser/" and e.included for e in plan.entries)
     by_turn = await editor.ask("retrieval/get", p.RetrievalParams(turn_id=info.turn_id))
     assert by_turn == info
+    params = p.PlanSentParams(info.turn_id)
+    cards = [e for e in (await editor.ask("plan/sent", params)).entries if e.kind == "card"]
+    assert {e.key for e in cards} == {c.key for c in info.candidates if c.included}
+    text = (await editor.ask("plan/sent", p.PlanSentParams(info.turn_id, cards[0].key))).text
+    assert text and json.dumps(text)[1:-1] in json.dumps(model.bodies[-1])
 
 
 async def test_the_budget_is_the_size_of_the_next_request(start: Start, model: WireServer) -> None:
