@@ -68,9 +68,13 @@ def limits(
         for place, _ in enumerate(results(m))
     ]
     newest = set(active[-settings.recent :]) if settings.recent else set()
-    more = {RETRIEVAL_TOOL: settings.retrieved, PAGING_TOOL: settings.page}
+    by_tool = {RETRIEVAL_TOOL: settings.retrieved, PAGING_TOOL: settings.page}
     larger = {
-        c.id: more[c.name] for m in messages if not m.plain for c in calls(m) if c.name in more
+        c.id: by_tool[c.name]
+        for m in messages
+        if not m.plain
+        for c in calls(m)
+        if c.name in by_tool
     }
     found: dict[str, tuple[int, ...]] = {}
     for message in messages:
@@ -83,7 +87,8 @@ def limits(
             elif (message.id, place) not in newest:
                 allowed.append(settings.degraded)
             else:
-                allowed.append(max(settings.full, larger.get(result.tool_use_id, 0)))
+                more = 0 if result.is_error else larger.get(result.tool_use_id, 0)
+                allowed.append(max(settings.full, more))
         if allowed:
             found[message.id] = tuple(allowed)
     return found

@@ -24,8 +24,8 @@ from tierline.workspace.survey import readable
 PAGE = DEFAULTS.page - 400
 """Characters of file text on the largest page; the rest is for path, fence and note."""
 SMALLEST_PAGE = 4_600
-NAMES = DEFAULTS.full - 400
-"""Characters of a list of names."""
+LISTING = DEFAULTS.full - 400
+"""Characters of a list of names or matches."""
 _SHARE = 0.5
 """Characters of a page for each token of the model's window: an eighth of it, at four a token."""
 MOST_NAMES = 400
@@ -140,7 +140,7 @@ def list_files(loader: Loader, arguments: Mapping[str, Any]) -> Output:
             if not matches(place.key, pattern):
                 continue
             size += len(place.key) + 1
-            if len(names) == MOST_NAMES or size > NAMES:
+            if len(names) == MOST_NAMES or size > LISTING:
                 more = "(There are more files: name a folder or a pattern.)"
                 break
             names.append(render_path(place.key))

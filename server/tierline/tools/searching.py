@@ -13,7 +13,7 @@ from tierline.context.fences import render_path
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
-from tierline.tools.reading import MOST_GLOB, PAGE, matches, told
+from tierline.tools.reading import MOST_GLOB, LISTING, matches, told
 from tierline.tools.registry import Call, Output, Tool
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
@@ -107,7 +107,7 @@ def _search(loader: Loader, places: Iterable[Resolved], match: Match, deadline: 
                     continue
                 shown = f"{render_path(place.key)}:{number}: {redact(_around(line, *hit))[0]}"
                 size += len(shown) + 1
-                if len(lines) == MOST_LINES or size > PAGE:
+                if len(lines) == MOST_LINES or size > LISTING:
                     more = "(There are more matches: search for something rarer, or name a folder.)"
                     break
                 lines.append(shown)
