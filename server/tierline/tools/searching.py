@@ -13,7 +13,7 @@ from tierline.context.fences import render_path
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
 from tierline.context.text import clip
-from tierline.tools.reading import MOST_GLOB, LISTING, matches, told
+from tierline.tools.reading import LISTING, MOST_GLOB, matches, told
 from tierline.tools.registry import Call, Output, Tool
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
