@@ -133,6 +133,7 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     box.fill("Thanks.")
     box.press("Enter")
     expect(replies).to_have_count(len(TALK) + 2, timeout=60_000)
+    expect(replies.last).to_have_attribute("data-status", "ok", timeout=60_000)
     again = json.dumps(model.of("chat")[-1], ensure_ascii=False)
     assert "Which of the tests cover absolute zero?" in again and "[History Summary]" not in again
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
+from e2e.gallery import pane
 from e2e.views import put_page
 from e2e.workbench import Workbench
 from lsp.conftest import environment
@@ -103,7 +104,7 @@ def test_the_context_is_seen_and_changed_in_its_tree(
     line = chat.get_by_test_id("budget-line")
     expect(line).to_contain_text("1 page")
     expect(row(vscode, "Suggested")).to_be_visible(timeout=20_000)
-    expect(row(vscode, "convert.py")).to_contain_text("L")
+    expect(row(vscode, "convert.py")).to_contain_text("in front")
     act(vscode, "test_convert.py", "Accept Suggestion")
     expect(row(vscode, "Suggested")).to_have_count(0, timeout=20_000)
     expect(row(vscode, "test_convert.py")).to_be_visible()
@@ -115,6 +116,7 @@ def test_the_context_is_seen_and_changed_in_its_tree(
     page.keyboard.press("Escape")
 
     # A page's text is shown as it is sent; then it is removed, the pin is taken away.
+    pane(vscode, "Chat", False)  # the tree has the room
     row(vscode, "Temperature scales").click()
     editor = page.locator(".editor-instance .monaco-editor").first
     expect(editor).to_contain_text("Rankine", timeout=20_000)

@@ -60,6 +60,12 @@ def replies(chat: FrameLocator) -> Locator:
     return chat.locator("[data-testid=message][data-role=assistant]")
 
 
+def answered(chat: FrameLocator, count: int) -> None:
+    """So many replies are there, and the newest is whole: a turn is shown before it is sent."""
+    expect(replies(chat)).to_have_count(count, timeout=60_000)
+    expect(replies(chat).last).to_have_attribute("data-status", "ok", timeout=60_000)
+
+
 def prompts(chat: FrameLocator) -> Locator:
     return chat.locator("[data-testid=message][data-role=user]")
 
@@ -97,7 +103,7 @@ def test_history_from_the_first_turn_to_another_session(
     box.evaluate(PASTE, PNG)
     expect(chat.locator(".attached img")).to_have_count(1)
     say(chat, "What is on this picture?")
-    expect(replies(chat)).to_have_count(2, timeout=60_000)
+    answered(chat, 2)
     expect(prompts(chat).last.locator("img")).to_have_count(1)
     body = json.dumps(model.bodies[-1])
     assert "image_url" in body and "port 4711" in body, "picture and STATE are in the request"
@@ -110,7 +116,7 @@ def test_history_from_the_first_turn_to_another_session(
     expect(replies(chat)).to_have_count(1)
     expect(usage).to_have_text(took)
     say(chat, "Only on the branch")
-    expect(replies(chat)).to_have_count(2, timeout=60_000)
+    answered(chat, 2)
     chip.click()
     quick_pick(vscode, "main")
     expect(prompts(chat).last).to_contain_text("What is on this picture?", timeout=20_000)
@@ -141,7 +147,7 @@ def test_history_from_the_first_turn_to_another_session(
     expect(box).to_be_focused()
     vscode.page.wait_for_timeout(500)  # the palette gives the focus back when it closes
     say(chat, "Go on with the plan")
-    expect(replies(chat)).to_have_count(3, timeout=60_000)
+    answered(chat, 3)
     assert "PLAN-42" in json.dumps(model.bodies[-1])
 
     # Commands are completed and carried out.
