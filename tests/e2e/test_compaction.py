@@ -63,7 +63,7 @@ def model() -> Iterator[ChoosingServer]:
     def answer(what: What, number: int, _body: Any) -> Reply | str:
         if what == "chat":
             return f"{REPLY} (Answer {number}.)"
-        return Reply([Pause(6), *o_reply(NOTES).body])
+        return Reply([Pause(10), *o_reply(NOTES).body])
 
     with ChoosingServer("openai", answer) as server:
         yield server

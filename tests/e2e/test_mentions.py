@@ -124,9 +124,13 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     screen = page.locator(".terminal.xterm").first
     expect(screen).to_be_visible(timeout=30_000)
     screen.click()
-    page.keyboard.type("echo frob$((40+2))\n")
-    expect(page.locator(".xterm-accessibility, .terminal.xterm").first).to_be_visible()
-    page.wait_for_timeout(1_500)
+    page.keyboard.type("echo frob$((40+2)) | tee said.log\n")
+    said = vscode.workspace / "said.log"
+    for _ in range(60):  # a shell takes its time to begin
+        if said.exists() and said.read_text("utf-8"):
+            break
+        page.wait_for_timeout(500)
+    page.wait_for_timeout(1_000)  # till it is drawn
     vscode.command("Tierline: Add Terminal Output to Chat")
     expect(chips(chat)).to_have_count(3, timeout=20_000)
     page.locator(".part.panel").get_by_role("button", name="Hide Panel").first.click()

@@ -203,7 +203,7 @@ def test_a_virtual_workspace_says_what_cannot_be_done_and_chats(
         bench.page.keyboard.press("Control+A")
         bench.command("Tierline: Ask Tierline About the Selection")
         selection = chat.get_by_test_id("selection-chip")
-        expect(selection).to_contain_text("convert.py:1-3", timeout=20_000)
+        expect(selection).to_contain_text("convert.py:1-2", timeout=20_000)
         asked(chat, "What does it do?")
         assert "c * 9 / 5 + 32" in json.dumps(model.requests[-1].body)
         # What cannot work is not offered.
