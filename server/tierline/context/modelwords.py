@@ -30,9 +30,12 @@ def money(prices: Prices) -> str:
     return f"{dollars(prices.input)} in, {dollars(prices.output)} out per million"
 
 
-def details(facts: ModelFacts) -> str:
-    """Reply, cache, pictures and thinking on one line, and how far to believe it."""
-    parts = [reply(facts), cache(facts)]
+def details(facts: ModelFacts, *, short: bool = False) -> str:
+    """Reply, cache, pictures and thinking on one line, and how far to believe it.
+
+    ``short``: without what goes without saying, for lists that cut long lines.
+    """
+    parts = [cache(facts)] if short and facts.output_known else [reply(facts), cache(facts)]
     if facts.image_rule is ImageRule.NONE:
         parts.append("no pictures")
     elif facts.sees or facts.image_rule is not ImageRule.UNKNOWN:
@@ -40,9 +43,10 @@ def details(facts: ModelFacts) -> str:
     parts += {"always": ["always thinks"], "can": ["can think"]}.get(facts.reasoning, [])
     if facts.responses_only:
         parts.append("Responses API only")
-    parts.append(f"source: {_SOURCES[facts.limit_source]}")
+    if not short or facts.limit_source != "table":
+        parts.append(f"source: {_SOURCES[facts.limit_source]}")
     if not facts.sure:
-        parts.append("some figures are guesses")
+        parts.append("partly guessed" if short else "some figures are guesses")
     return " · ".join(parts)
 
 

@@ -129,7 +129,7 @@ def card(facts: ModelFacts) -> p.ModelCard:
         max_input_tokens=facts.max_input_tokens,
         max_output_tokens=facts.max_output_tokens,
         summary=modelwords.summary(facts),
-        details=modelwords.details(facts),
+        details=modelwords.details(facts, short=True),
         price_input=prices.input or None,
         price_output=prices.output or None,
         price_cached=prices.read or None,
