@@ -106,9 +106,8 @@ def options(url: str, network: Network) -> dict[str, Any]:
         found["verify"] = tls_context(network, proxied=bool(proxy))
     if proxy:
         try:
-            way = httpx2.Proxy(proxy)
-            if proxy.startswith("https"):
-                way.ssl_context = found["verify"]
+            secured = found["verify"] if proxy.startswith("https") else None
+            way = httpx2.Proxy(proxy, ssl_context=secured)
         except (ValueError, httpx2.InvalidURL) as error:
             raise NetworkError(
                 "network",
