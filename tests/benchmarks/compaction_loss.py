@@ -23,11 +23,10 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from benchmarks.recorded.folder import DEFAULT, everything
+from benchmarks.recorded.folder import DEFAULT, everything, needed
 from benchmarks.recorded.questions import Question, answered, questions
 from benchmarks.recorded.recording import Recording, Turn
 from benchmarks.recorded.replay import Player, play
-from benchmarks.results import NothingToMeasure
 from lsp.editing import EditingEditor
 from tierline import protocol as p
 
@@ -52,13 +51,7 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     parser.add_argument("--joined", type=int, default=JOINED)
     parser.add_argument("--full", action="store_true", help="twice as many joined sessions")
     told = parser.parse_args([*arguments])
-    folder = told.sessions.expanduser()
-    found = joined(folder, told.joined * (1 + told.full)) if folder.is_dir() else []
-    if not found:
-        raise NothingToMeasure(
-            f"No recorded sessions in {told.sessions}: tests/benchmarks/recorded/README.md says "
-            "how to fetch some."
-        )
+    found = needed(told.sessions, joined, told.joined * (1 + told.full))
     began = time.perf_counter()
     result: dict[str, Any] = {"sessions": len(found)}
     for way, settings in WAYS.items():

@@ -21,10 +21,9 @@ from typing import Any
 
 from benchmarks.recorded.account import account
 from benchmarks.recorded.arrangements import NAMES
-from benchmarks.recorded.folder import DEFAULT, recordings
+from benchmarks.recorded.folder import DEFAULT, needed, recordings
 from benchmarks.recorded.recording import Recording
 from benchmarks.recorded.replay import play
-from benchmarks.results import NothingToMeasure
 
 COUNTER = "counter"
 OTHERS = (*NAMES, COUNTER)
@@ -39,13 +38,7 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     parser.add_argument("--most", type=int, default=MOST)
     parser.add_argument("--full", action="store_true", help="all sessions of the folder")
     told = parser.parse_args([*arguments])
-    folder = told.sessions.expanduser()
-    found = recordings(folder, 10_000 if told.full else told.most) if folder.is_dir() else []
-    if not found:
-        raise NothingToMeasure(
-            f"No recorded sessions in {told.sessions}: tests/benchmarks/recorded/README.md says "
-            "how to fetch some."
-        )
+    found = needed(told.sessions, recordings, 10_000 if told.full else told.most)
     began = time.perf_counter()
     rows = asyncio.run(_all(found))
     people = sorted({one.person for one in found})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
 from benchmarks.recorded import aider, claude_code, cline
 from benchmarks.recorded.recording import Contents, Recording, unknown
 from benchmarks.recorded.sources import dated, git
+from benchmarks.results import NothingToMeasure
 
 DEFAULT = Path("~/.cache/tierline-real-sessions/sessions")
 LEAST_TURNS = 3
@@ -16,6 +17,23 @@ MOST_CHARACTERS = 400_000
 """Of a session's files together: what would fit into a chat."""
 AIDER = ".aider.chat.history.md"
 CLINE = "api_conversation_history.json"
+
+
+def needed(
+    sessions: Path, read: Callable[[Path, int], list[Recording]], most: int
+) -> list[Recording]:
+    """At most ``most`` sessions of a folder, as ``read`` finds them.
+
+    Raises:
+        NothingToMeasure: there are none.
+    """
+    folder = sessions.expanduser()
+    if folder.is_dir() and (found := read(folder, most)):
+        return found
+    raise NothingToMeasure(
+        f"No recorded sessions in {sessions}: tests/benchmarks/recorded/README.md says how to "
+        "fetch some."
+    )
 
 
 def recordings(folder: Path, most: int) -> list[Recording]:
