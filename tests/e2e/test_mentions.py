@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
-from e2e.views import CUT, THEMES, Settings, sidebar_width, use_theme, violations, webview
+from e2e.views import CUT, THEMES, Settings, picture, sidebar_width, use_theme, violations, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.agents import Use, calls, says
 from wire.servers import Kind, WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
-RESULTS = Path(__file__).with_name("results")
 KIND: Kind = "anthropic"
 EDITS = [
     {"search": "ABSOLUTE_ZERO = -273.15", "replace": "ABSOLUTE_ZERO = -273.150"},
@@ -51,11 +50,6 @@ def workspace(workspace: Path) -> Path:
     return workspace
 
 
-def pictured(bench: Workbench, name: str) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    bench.page.screenshot(path=RESULTS / f"mentions-{name}.png")
-
-
 def chosen(chat: FrameLocator, typed: str, text: str) -> None:
     """Type a mention and take the entry that says ``text`` from the list."""
     box = chat.get_by_test_id("chat-input")
@@ -87,7 +81,7 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     for theme in THEMES:
         use_theme(vscode, settings, theme)
         box.focus()
-        pictured(vscode, f"list-{theme}")
+        picture(vscode, f"mentions-list-{theme}")
         faults += [f"{theme}: {one}" for one in violations(webview(vscode, "chat"))]
     use_theme(vscode, settings, "dark")
 
@@ -95,14 +89,14 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     box.fill("/")
     expect(listed.filter(has_text="Show what this conversation has cost")).to_have_count(1)
     assert listed.count() > 30
-    pictured(vscode, "commands")
+    picture(vscode, "mentions-commands")
     header = page.locator(".pane-header[aria-label*='Context']").first
     if header.get_attribute("aria-expanded") == "false":
         header.click()
     rules = page.locator(".monaco-list-row", has_text="AGENTS.md")
     switch = rules.locator(".custom-view-tree-node-item-checkbox")
     expect(switch).to_be_visible(timeout=20_000)
-    pictured(vscode, "instructions")
+    picture(vscode, "mentions-instructions")
     switch.click()
     expect(rules).to_contain_text("AGENTS.md")
     expect(switch).to_have_attribute("aria-checked", "false", timeout=20_000)
@@ -136,7 +130,7 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     page.locator(".part.panel").get_by_role("button", name="Hide Panel").first.click()
     sidebar_width(vscode, 260)
     cut = webview(vscode, "chat").evaluate(CUT)
-    pictured(vscode, "chips")
+    picture(vscode, "mentions-chips")
     sidebar_width(vscode, 340)
     faults += cut
     assert faults == [], "\n".join(faults)
@@ -152,7 +146,7 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     assert "# celsius" in sent and "# kelvin" in sent, "the folder"
     expect(chips(chat)).to_have_count(0)
     along = chat.get_by_test_id("attached-chip")
-    pictured(vscode, "sent")
+    picture(vscode, "mentions-sent")
     along.filter(has_text="bash").or_(along.filter(has_text="sh")).first.click()
     expect(page.locator(".view-lines", has_text="frob42").first).to_be_visible(timeout=20_000)
 
@@ -178,12 +172,12 @@ def test_a_problem_is_fixed_by_the_bulb_and_edits_are_decided_in_the_file(
     page.keyboard.press("Control+.")
     action = page.locator(".action-widget .monaco-list-row", has_text="Fix with Tierline")
     expect(action).to_have_count(1, timeout=30_000)
-    pictured(vscode, "bulb")
+    picture(vscode, "mentions-bulb")
     page.keyboard.press("Enter")
     expect(replies.first).to_have_attribute("data-status", "ok", timeout=60_000)
     sent = json.dumps(model.bodies[-1])
     assert "Fix this problem." in sent and "Value expected" in sent
-    pictured(vscode, "fixed")
+    picture(vscode, "mentions-fixed")
 
     # Asked in the editor; the answer is an edit in the file, taken and left by its parts.
     vscode.explorer_open("convert.py")
@@ -192,11 +186,11 @@ def test_a_problem_is_fixed_by_the_bulb_and_edits_are_decided_in_the_file(
     small = page.locator(".quick-input-widget input").first
     expect(small).to_be_visible()
     small.fill("Mend the numbers.")
-    pictured(vscode, "inline-ask")
+    picture(vscode, "mentions-inline-ask")
     small.press("Enter")
     lens = page.locator(".codelens-decoration")
     expect(lens.filter(has_text="Accept this part")).to_have_count(2, timeout=60_000)
-    pictured(vscode, "inline-edit")
+    picture(vscode, "mentions-inline-edit")
     lens.filter(has_text="Reject this part").first.get_by_role("button", name="Reject this").click()
     expect(lens.filter(has_text="Left out")).to_have_count(1, timeout=30_000)
     taken = lens.filter(has_text="Accept this part").last

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from e2e.views import picture
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.agents import says
@@ -42,15 +41,13 @@ def test_the_list_of_models_says_what_each_takes_and_costs(
     rows = vscode.page.locator(".quick-input-list .monaco-list-row")
     every = rows.filter(has_text="All models of Anthropic")
     expect(every).to_be_visible(timeout=20_000)
-    if folder := os.environ.get("TIERLINE_PICTURES_IN"):
-        vscode.page.screenshot(path=Path(folder) / "picker.png")
+    picture(vscode, "picker")
     every.click()
     opus = rows.filter(has_text="claude-opus-5-5").first
     expect(opus).to_contain_text("1,000,000 tokens", timeout=20_000)
     expect(opus).to_contain_text("$")
     expect(rows.filter(has_text="claude-of-tomorrow")).to_be_visible()
-    if folder := os.environ.get("TIERLINE_PICTURES_IN"):
-        vscode.page.screenshot(path=Path(folder) / "models.png")
+    picture(vscode, "models")
     opus.click()
     chip = vscode.chat.get_by_test_id("provider-chip")
     expect(chip).to_contain_text("claude-opus-5-5", timeout=20_000)

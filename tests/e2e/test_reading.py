@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import FrameLocator, expect
 
 from e2e.long_session import StreamingServer
-from e2e.views import CUT, THEMES, Settings, sidebar_width, use_theme, violations, webview
+from e2e.views import CUT, THEMES, Settings, picture, sidebar_width, use_theme, violations, webview
 from e2e.workbench import Workbench
 
 pytestmark = pytest.mark.e2e
@@ -65,14 +64,14 @@ def model_env(provider: StreamingServer, settings: Settings) -> dict[str, str]:
 
 
 def test_from_the_icon_to_a_real_answer_that_can_be_read(
-    vscode: Workbench, settings: Settings, tmp_path: Path
+    vscode: Workbench, settings: Settings
 ) -> None:
     began, clicks = time.monotonic(), 1
     chat = vscode.show_chat()
     chat.get_by_test_id("way-key").click(timeout=60_000)
     clicks += 1
     problems = {"first page": violations(webview(vscode, "chat"))}
-    picture(vscode, tmp_path, "first-page")
+    picture(vscode, "first-page")
     box = vscode.page.locator(".quick-input-widget input").first
     expect(box).to_be_visible()
     vscode.page.keyboard.type("sk-ant-api03-a-key-of-nobody")
@@ -93,12 +92,12 @@ def test_from_the_icon_to_a_real_answer_that_can_be_read(
     for theme in THEMES:
         use_theme(vscode, settings, theme)
         reply.locator(".math.display").scroll_into_view_if_needed()
-        picture(vscode, tmp_path, f"reply-{theme}")
+        picture(vscode, f"reply-{theme}")
         problems[f"reply, {theme}"] = violations(webview(vscode, "chat"))
     sidebar_width(vscode, 260)
     vscode.page.set_viewport_size({"width": 1280, "height": 360})
     vscode.page.wait_for_timeout(300)
-    picture(vscode, tmp_path, "small")
+    picture(vscode, "small")
     frame = webview(vscode, "chat")
     problems["small"] = frame.evaluate(CUT)
     assert frame.evaluate(WHOLE), "the composer is in view, whole"
@@ -110,10 +109,6 @@ WHOLE = """() => {
   const box = document.querySelector('.composer').getBoundingClientRect();
   return box.height > 40 && box.top >= 0 && box.bottom <= innerHeight + 1;
 }"""
-
-
-def picture(bench: Workbench, folder: Path, name: str) -> None:
-    bench.page.screenshot(path=folder / f"{name}.png", scale="css")
 
 
 def reading(bench: Workbench, chat: FrameLocator) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
+from e2e.views import picture
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.agents import Use, calls, says
@@ -39,12 +38,6 @@ def model_env(model: WireServer) -> dict[str, str]:
 
 def prompts(chat: FrameLocator) -> Locator:
     return chat.locator("[data-testid=message][data-role=user] .prompt-text")
-
-
-def picture(bench: Workbench, name: str) -> None:
-    """Kept where ``TIERLINE_PICTURES_IN`` says, to be looked at."""
-    if folder := os.environ.get("TIERLINE_PICTURES_IN"):
-        bench.page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 def test_a_limit_is_lifted_then_prompts_wait_and_one_reaches_the_turn(

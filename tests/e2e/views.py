@@ -17,6 +17,7 @@ from e2e.workbench import Workbench
 from tierline.workspace.urls.cache import CachedPage, PageCache
 
 ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "tests" / "e2e" / "results"
 AXE = ROOT / "vscode-client" / "node_modules" / "axe-core" / "axe.min.js"
 THEMES = {
     "light": ("Light Modern", "vs"),
@@ -181,6 +182,12 @@ def sidebar_width(bench: Workbench, width: int) -> None:
     now = bench.page.locator(".part.sidebar").bounding_box()
     assert now is not None and abs(now["width"] - width) < 12, now
     bench.page.wait_for_timeout(250)
+
+
+def picture(bench: Workbench, name: str) -> None:
+    """A picture of the window, beside the results of failed tests, to be looked at."""
+    RESULTS.mkdir(exist_ok=True)
+    bench.page.screenshot(path=RESULTS / f"{name}.png", scale="css")
 
 
 def keep(
