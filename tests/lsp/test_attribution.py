@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -30,6 +31,14 @@ def cached() -> Iterator[CachingServer]:
 
 def write(workspace: Path, text: str) -> None:
     (workspace / "src" / "big.py").write_text(text, encoding="utf-8")
+
+
+async def begun(start: Start, workspace: Path, cached: CachingServer) -> tuple[Any, Any]:
+    """A session with a long file and one answered prompt, and what that prompt's cache did."""
+    write(workspace, LONG)
+    editor = await start(cached)
+    await editor.ask("files/add", p.FileParams(path="src/big.py"))
+    return editor, (await editor.chat("One?")).cache
 
 
 async def test_the_first_request_writes_and_the_second_reads(
@@ -92,10 +101,7 @@ async def test_a_miss_names_the_first_item_that_differs(
 async def test_a_dropped_cache_is_the_providers(
     start: Start, workspace: Path, cached: CachingServer
 ) -> None:
-    write(workspace, LONG)
-    editor = await start(cached)
-    await editor.ask("files/add", p.FileParams(path="src/big.py"))
-    await editor.chat("One?")
+    editor, _ = await begun(start, workspace, cached)
     cached.forget()
     lost = (await editor.chat("Two?")).cache
     assert (lost.outcome, lost.code) == ("miss", "evicted")
@@ -104,10 +110,7 @@ async def test_a_dropped_cache_is_the_providers(
 async def test_another_model_and_another_policy(
     start: Start, workspace: Path, cached: CachingServer
 ) -> None:
-    write(workspace, LONG)
-    editor = await start(cached)
-    await editor.ask("files/add", p.FileParams(path="src/big.py"))
-    await editor.chat("One?")
+    editor, _ = await begun(start, workspace, cached)
     choice = p.ProviderSelectParams(name="anthropic", model="claude-opus-4-1")
     await editor.ask("provider/select", choice)
     other = (await editor.chat("Two?")).cache
@@ -118,10 +121,7 @@ async def test_another_model_and_another_policy(
 async def test_back_at_a_model_its_own_cache_is_explained(
     start: Start, workspace: Path, cached: CachingServer
 ) -> None:
-    write(workspace, LONG)
-    editor = await start(cached)
-    await editor.ask("files/add", p.FileParams(path="src/big.py"))
-    first = (await editor.chat("One?")).cache
+    editor, first = await begun(start, workspace, cached)
     choice = p.ProviderSelectParams(name="anthropic", model="claude-opus-4-1")
     await editor.ask("provider/select", choice)
     await editor.chat("Two?")
@@ -143,10 +143,7 @@ async def test_a_restart_keeps_the_cache_warm(
     """Between two turns the server is started anew: the prefix has the same bytes, is read from the
     provider's cache, and the explanation still knows what was sent before the restart.
     """
-    write(workspace, LONG)
-    editor = await start(cached)
-    await editor.ask("files/add", p.FileParams(path="src/big.py"))
-    await editor.chat("One?")
+    editor, _ = await begun(start, workspace, cached)
     write(workspace, EDITED)
     await editor.chat("Two?")
     await editor.stop()
