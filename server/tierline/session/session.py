@@ -173,7 +173,6 @@ class Session:
         )
         self.retrieval = RetrievalService(
             self.preferences,
-            self.queue,
             self.conversation,
             self.models,
             self.files,

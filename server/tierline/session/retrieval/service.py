@@ -37,7 +37,6 @@ from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.session.retrieval.views import shown
 from tierline.session.state.preferences import Preferences
-from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
 from tierline.store.retrieval import RetrievalStore
 
@@ -76,7 +75,6 @@ class RetrievalService:
     def __init__(
         self,
         preferences: Preferences,
-        queue: TurnQueue,
         conversation: Conversation,
         models: ModelService,
         files: FileService,
@@ -85,7 +83,6 @@ class RetrievalService:
         store: RetrievalStore,
     ) -> None:
         self._preferences = preferences
-        self._queue = queue
         self._conversation = conversation
         self._models = models
         self._files = files
@@ -103,6 +100,8 @@ class RetrievalService:
         self._for: tuple[str, str] | None = None
         self._turn = ""
         self._current: RetrievalSet | None = None
+        self._stored = True
+        """The current set is in the store; until then only this object knows it."""
         self._touchpoints: tuple[Item, ...] = ()
         self._plan: ContextPlan | None = None
         self._line = ""
@@ -133,7 +132,7 @@ class RetrievalService:
             self._prompts.clear()
         self._prompts = [*self._prompts, turn.searched][-BACKGROUND:]
         self.holdings.begin_turn(self.phase.task)
-        self._current = found
+        self._current, self._stored = found, False
         self.holdings.offer(c.card.key for c in found.included)
         self.cards |= {c.card.key: c.card for c in found.included}
 
@@ -338,6 +337,7 @@ class RetrievalService:
             "changes": changes,
         }
         await asyncio.to_thread(self.store.keep, session_id, turn_id, value)
+        self._stored = True
         suggested = await self._take_up(suggested_pins(reply))
         await self.save()
         if promoted or suggested or changes:
@@ -438,9 +438,8 @@ class RetrievalService:
     async def get(self, params: p.RetrievalParams) -> p.RetrievalInfo:
         """What was retrieved for a turn, and why."""
         current = self._current
-        running = self._turn if self._queue.current is not None else ""
-        if current is not None and running and (
-            params.turn_id == running or params.set_id == current.set_id
+        if current is not None and self._turn and not self._stored and (
+            params.turn_id == self._turn or params.set_id == current.set_id
             or not (params.turn_id or params.set_id)
         ):  # fmt: skip
             sizes = {

@@ -1,0 +1,39 @@
+"""What was retrieved for a turn is known as soon as the turn has ended, however slow the disk is."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compacting import talking
+from tierline import protocol as p
+from wire.choosing import ChoosingServer
+
+
+async def test_a_set_that_is_still_being_stored_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ChoosingServer("openai", lambda *_: "Yes.") as server:
+        async with talking(tmp_path, server, monkeypatch) as talk:
+            retrieval, slow = talk.session.retrieval, threading.Event()
+            keep = retrieval.store.keep
+
+            def kept_late(*values: Any) -> None:
+                slow.wait(30)
+                keep(*values)
+
+            monkeypatch.setattr(retrieval.store, "keep", kept_late)
+            sent = await talk.session.turns.send(p.ChatSendParams(text="What is an apple?"))
+            await talk.finished(sent.turn_id)
+            try:
+                now = await retrieval.get(p.RetrievalParams())
+            finally:
+                slow.set()
+            await talk.session.turns.settled()
+            assert now.turn_id == sent.turn_id and now.set_id
+            await talk.send("And a pear?")
+            first = await retrieval.get(p.RetrievalParams(turn_id=sent.turn_id))
+            assert first.set_id == now.set_id
