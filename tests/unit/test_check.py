@@ -41,6 +41,35 @@ def test_each_is_shown_whole_and_judged_alone(
         assert said.count(f"━━ {stage.name} ") == 1
 
 
+@pytest.mark.parametrize(
+    ("failing", "mended", "ok", "counts"),
+    [(2, 2, True, (4, 0)), (2, 1, False, (3, 1)), (4, 4, False, (0, 4))],
+)
+def test_a_few_failures_get_a_second_try_alone_and_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, mended: int,
+    ok: bool, counts: tuple[int, int],
+) -> None:  # fmt: skip
+    """``failing`` of four tests fail; ``mended`` of them pass at their second try."""
+    monkeypatch.setattr(check, "RESULTS", tmp_path)
+    (tmp_path / "test_some.py").write_text(
+        "import pathlib, pytest\n"
+        "@pytest.mark.parametrize('number', range(4))\n"
+        "def test_it(number):\n"
+        "    tried = pathlib.Path(__file__).with_name(f'tried-{number}')\n"
+        "    first = not tried.exists()\n"
+        "    tried.touch()\n"
+        f"    assert number >= {failing} or (not first and number < {mended})\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    stage = Stage("some", [sys.executable, "-m", "pytest", "-q", "."], "pytest", cwd=tmp_path)
+    check.run(stage)
+    assert (stage.ok, (stage.passed, stage.failed)) == (ok, counts)
+    tried_again = failing <= check.MOST_AGAIN
+    assert len(stage.unsteady) == (mended if tried_again else 0)
+    assert all("test_some::test_it[" in name for name in stage.unsteady)
+
+
 def test_only_checks_that_count_no_tests_run_beside_others() -> None:
     beside = [s for s in stages() if s.beside]
     assert len(beside) >= 8
