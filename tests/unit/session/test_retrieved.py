@@ -1,4 +1,4 @@
-"""What was retrieved for a turn is known as soon as the turn has ended, however slow the disk is."""
+"""What was retrieved for a turn is known as soon as the turn has ended, though disks are slow."""
 
 from __future__ import annotations
 
