@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from recording import RECORDER, VARIABLE
+from support.recording import RECORDER, VARIABLE
 
 if settings.get_current_profile_name() == "default":  # not Hypothesis' own for CI, nor mutation's
     settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

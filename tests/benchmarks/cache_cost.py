@@ -22,6 +22,7 @@ from attrs import define, evolve, field, frozen
 from benchmarks.cache_bound import Bound
 from benchmarks.cache_sessions import KINDS, Session, from_git, generated
 from benchmarks.cache_simulator import INPUT, CacheSimulator, Lifetimes, weigh
+from support.tierworld import FACTS, World, text_item, tokens
 from tierline.context.blocks import Block, Reasoning, Text, ToolResult
 from tierline.context.items import Item, Section
 from tierline.context.prompt import PromptMessage
@@ -48,7 +49,6 @@ from tierline.context.tiers.logstate import LogEnd, LogState
 from tierline.context.tiers.ways import ALL, Request
 from tierline.history.truncation import DEFAULTS, truncate_result
 from tierline.providers.render_anthropic import block as render
-from tierworld import FACTS, World, text_item, tokens
 
 RECENT = 5
 """Turns whose thinking is looked at apart, the newest among them."""

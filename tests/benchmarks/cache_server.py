@@ -24,9 +24,9 @@ from benchmarks.cache_bound import Bound
 from benchmarks.cache_cost import RECENT, TARGET_MEDIAN, TARGET_WORST
 from benchmarks.cache_sessions import KINDS, Session, Step, generated
 from benchmarks.cache_simulator import weigh
-from bodyreader import Reader
 from lsp.conftest import environment
 from lsp.editing import ALL, EditingEditor
+from support.bodyreader import Reader
 from tierline import protocol as p
 from tierline.context.fences import parse_fenced
 from tierline.context.tiers import updates

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from attrs import field, frozen
 
-from histories import SESSION
+from support.histories import SESSION
 from tierline.context.blocks import Text
 from tierline.history.messages import Message
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.planted import Dialogue, Question, dialogues
-from histories import msg
+from support.histories import msg
 from tierline.config import MemoryConfig
 from tierline.history.extract import extractive_summary
 from tierline.history.groups import Group, groups, to_prompt

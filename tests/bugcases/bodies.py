@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import wellformed
 from bugcases.fixtures import CASES, oracle
-from histories import decoded
+from support import wellformed
+from support.histories import decoded
 from tierline.context.blocks import Text
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from bugcases.fixtures import case, expect
-from planning import FourCharacters, file, limits, prompt, shipped, stub_counter, system
+from support.planning import FourCharacters, file, limits, prompt, shipped, stub_counter, system
 from tierline import tokenizers
 from tierline.context.accuracy import Accuracy
 from tierline.context.blocks import Image, Text, ToolResult

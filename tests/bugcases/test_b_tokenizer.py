@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bugcases.fixtures import case, expect
-from planning import shipped
+from support.planning import shipped
 from tierline.context.blocks import Text
 from tierline.context.counting import CountCache, TokenCounter
 from tierline.context.fences import render_file

@@ -9,7 +9,7 @@ import pytest
 
 from bugcases.bodies import load, violations
 from bugcases.fixtures import case, expect
-from planning import file, limits, stub_counter
+from support.planning import file, limits, stub_counter
 from tierline.context.assemble import assemble
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.enforce import FixedPartTooLarge, Selection, emergency_truncate

@@ -15,6 +15,7 @@ from bugcases.bodies import load, violations
 from bugcases.fixtures import case, expect, oracle
 from bugcases.through_lsp import place
 from lsp.conftest import Start
+from support.tierworld import FACTS, POLICIES, World, blocks, marks_of, plain_blocks, text_item
 from tierline import protocol as p
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts
@@ -25,7 +26,6 @@ from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import SentBlock, Shape
 from tierline.history.groups import to_prompt
-from tierworld import FACTS, POLICIES, World, blocks, marks_of, plain_blocks, text_item
 from wire.scripts import a_reply
 from wire.servers import wire_server
 

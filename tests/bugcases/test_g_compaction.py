@@ -12,8 +12,8 @@ import pytest
 
 from bugcases.bodies import body, fold, load, prompt_of, text, violations
 from bugcases.fixtures import case, expect
-from compacting import Talk, talking
-from histories import compacted, four_characters
+from support.compacting import Talk, talking
+from support.histories import compacted, four_characters
 from tierline import protocol as p
 from tierline.history.boundaries import TopicBoundary
 from tierline.history.boundaries.model import parse

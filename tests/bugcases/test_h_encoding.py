@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
 from bugcases.fixtures import case, expect
-from filelists import sent
+from support.filelists import sent
 from tierline.context.fences import parse_fenced
 from tierline.context.files import FileContext
 from tierline.context.refusals import Reason, Refusal

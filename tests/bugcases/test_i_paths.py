@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bugcases.fixtures import build, case, expect
-from filelists import sent
+from support.filelists import sent
 from tierline.context.files import FileContext
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.flavour import POSIX, WINDOWS, Flavour

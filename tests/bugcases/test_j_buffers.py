@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
 from bugcases.fixtures import build, case, expect
-from filelists import sent
+from support.filelists import sent
 from tierline.context.files import FileContext, FileState
 from tierline.context.items import Pin
 from tierline.context.refusals import Reason, Refusal

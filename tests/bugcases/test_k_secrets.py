@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bugcases.fixtures import build, case, expect
-from filelists import sent
+from support.filelists import sent
 from tierline.context.files import FileContext
 from tierline.context.items import Pin
 from tierline.context.refusals import Reason, Refusal

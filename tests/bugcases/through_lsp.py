@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bugcases.bodies import violations
-from owning import own
+from support.owning import own
 from wire.scripts import a_reply, o_reply
 from wire.servers import Kind, Reply, WireServer
 

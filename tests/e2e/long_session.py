@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from owning import own
+from support.owning import own
 from wire.caching import CachingServer
 from wire.servers import Pause, Reply, Request
 

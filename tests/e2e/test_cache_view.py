@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import FrameLocator, expect
 
 from e2e.workbench import Workbench
-from owning import own
+from support.owning import own
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from e2e.gallery import pane
 from e2e.views import keep, with_code
 from e2e.workbench import Workbench
-from owning import own
+from support.owning import own
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_reply
 from wire.servers import Pause, Reply

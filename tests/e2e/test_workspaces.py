@@ -19,7 +19,7 @@ from e2e.extensions import brought_along
 from e2e.views import asked, keep, with_code
 from e2e.workbench import Workbench
 from lsp.conftest import environment
-from owning import own as mark
+from support.owning import own as mark
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 

@@ -13,10 +13,10 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-import oddfiles
 from lsp.conftest import environment
 from lsp.pipe import Pipe
-from owning import own
+from support import oddfiles
+from support.owning import own
 from wire.servers import WireServer
 
 HOW = ("planted", "ours", "restricted")

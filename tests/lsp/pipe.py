@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from recording import RECORDER
+from support.recording import RECORDER
 
 SERVE = (sys.executable, "-m", "tierline", "serve")
 

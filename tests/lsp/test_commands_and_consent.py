@@ -16,7 +16,7 @@ import pytest
 from bugcases.bodies import violations
 from lsp.conftest import Open
 from lsp.editing import ALL, EditingEditor
-from owning import own
+from support.owning import own
 from tierline import protocol as p
 from wire.agents import Use, calls, results, says, tool_names
 from wire.servers import Kind, wire_server

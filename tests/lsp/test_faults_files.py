@@ -20,7 +20,7 @@ from bugcases.bodies import violations
 from lsp.conftest import environment
 from lsp.pipe import SERVE, Pipe
 from lsp.project import make_project
-from owning import own
+from support.owning import own
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 

@@ -20,8 +20,8 @@ from attrs import evolve, frozen
 from lsp.conftest import environment
 from lsp.network_faults import FAULTS, FIRST, GOOD, RETRIES, STALL, Fault
 from lsp.pipe import Pipe, history
-from recording import UNRECORDED
-from wellformed import violations
+from support.recording import UNRECORDED
+from support.wellformed import violations
 from wire.drive import reply
 from wire.servers import Kind, Reply, WireServer, wire_server
 from wire.tunnel import certificate, serving

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import oddfiles
 from lsp.hostile_workspaces import HOW, TARGETS, attack
+from support import oddfiles
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 

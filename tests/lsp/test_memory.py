@@ -10,7 +10,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from lsp.conftest import Start
-from memories import FILLER
+from support.memories import FILLER
 from tierline import protocol as p
 from tierline.embeddings.embedder import find_model
 from wire.scripts import o_reply

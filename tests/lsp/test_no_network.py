@@ -27,7 +27,7 @@ from lsp.conftest import environment
 from lsp.long_session import use
 from lsp.pipe import SERVE, Pipe, children, hook
 from lsp.project import make_project
-from recording import UNRECORDED
+from support.recording import UNRECORDED
 from tierline.embeddings.embedder import find_model
 from tierline.providers.base import ProviderError
 from tierline.providers.gguf import find_model as find_language_model

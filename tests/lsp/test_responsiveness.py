@@ -12,7 +12,7 @@ import pytest
 from bugcases.fixtures import build, case, expect
 from lsp.conftest import environment
 from lsp.pipe import Pipe, frame, hook
-from owning import own
+from support.owning import own
 from wire.scripts import o_reply
 from wire.servers import wire_server
 

@@ -19,7 +19,7 @@ from lsp.conftest import Start
 from lsp.editor import Editor
 from lsp.pipe import Pipe, children, frame
 from lsp.project import ON, make_project, ready, sent
-from owning import own
+from support.owning import own
 from tierline import protocol as p
 from wire.scripts import o_reply
 from wire.servers import WireServer

@@ -12,7 +12,7 @@ import pytest
 from bugcases.bodies import violations
 from lsp.conftest import Start
 from lsp.project import messages
-from owning import own
+from support.owning import own
 from tierline import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.providers.gguf import find_model

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import oddfiles
 from lsp.conftest import environment
 from lsp.pipe import Pipe
-from owning import own
+from support import oddfiles
+from support.owning import own
 from wire.servers import WireServer
 
 RECORD = {

@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from services import Service, parts, services
+from support.services import Service, parts, services
+from support.tierworld import POLICIES, Turn, World, say, text_item
 from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.context.items import Section
 from tierline.context.prompt import Prompt, PromptMessage, ToolSpec
@@ -29,7 +30,6 @@ from tierline.context.tiers.rewrites import NAMES, accounted
 from tierline.history.isolation import isolate
 from tierline.history.messages import Message
 from tierline.session.requests.tiering import Line, SentState
-from tierworld import POLICIES, Turn, World, say, text_item
 from wire.agents import Use
 from wire.rules import Answer
 

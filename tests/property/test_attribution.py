@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.cache_simulator import CacheSimulator
+from support.tierworld import FACTS, POLICIES, World
 from tierline.context.blocks import Text
 from tierline.context.strict import strict
 from tierline.context.tiers.attribution import Cause, ReportedTokens, attribute
 from tierline.context.tiers.base import Pricing, Tier
 from tierline.context.tiers.outcome import Outcome
 from tierline.context.tiers.shape import Shape, overlap, shape
-from tierworld import FACTS, POLICIES, World
 
 QUARTERS = evolve(FACTS, min_cacheable_tokens=4 * FACTS.min_cacheable_tokens)
 """Sizes in bytes, so that no rounding lies between our count and the simulator's."""

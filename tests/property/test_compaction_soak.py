@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-import wellformed
-from compacting import talking
+from support import wellformed
+from support.compacting import talking
 from tierline import protocol as p
 from tierline.history.actions import unsummarise
 from tierline.history.messages import Message

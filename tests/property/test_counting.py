@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planning import FourCharacters, shipped, stub_counter
 from property.strategies import messages, odd_text, prompts, tools
+from support.planning import FourCharacters, shipped, stub_counter
 from tierline.context import chunks as chunking
 from tierline.context.chunks import chunks
 from tierline.context.counting import TokenCounter

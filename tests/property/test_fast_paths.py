@@ -17,9 +17,10 @@ from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histories import four_characters
-from planning import limits
 from property.strategies import blocks, messages, odd_text
+from support.histories import four_characters
+from support.planning import limits
+from support.tierworld import POLICIES, World
 from tierline.context.assemble import assemble
 from tierline.context.blocks import Text
 from tierline.context.items import Item
@@ -33,7 +34,6 @@ from tierline.history.messages import Message
 from tierline.history.truncation import truncate
 from tierline.providers import render_anthropic, render_openai
 from tierline.providers.canonical import dumps
-from tierworld import POLICIES, World
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "150"))
 PATHS = ("a.py", "b.py", "src/long name.md")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from filelists import sent
+from support.filelists import sent
 from tierline.context.fences import parse_fenced, render_file
 from tierline.context.files import FileContext
 from tierline.context.filetext import FileText, file_text

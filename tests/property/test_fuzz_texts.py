@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planning import shipped
 from property.strategies import odd_text
+from support.planning import shipped
 from tierline.context.counting import TokenCounter
 from tierline.context.edits.blocks import Block, Proposal, propose
 from tierline.context.edits.hunks import Hunk

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bugcases.bodies import body, prompt_of, violations
-from histories import decoded
 from property.strategies import identifiers, json_values, odd_text
+from support.histories import decoded
 from tierline.history.events import EventKind
 from tierline.history.groups import atomic, to_prompt
 from tierline.history.isolation import isolate

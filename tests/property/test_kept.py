@@ -8,7 +8,7 @@ import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histories import event, msg
+from support.histories import event, msg
 from tierline.history.codec import encode
 from tierline.history.events import Event, EventKind
 from tierline.history.kept import Kept

@@ -6,7 +6,7 @@ import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memories import FILLER, count, said
+from support.memories import FILLER, count, said
 from tierline.context.blocks import ToolResult, ToolUse
 from tierline.history.messages import Message, Status
 from tierline.memory.levels import Budgets, Level

@@ -7,7 +7,7 @@ import json
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from planning import limits as make_limits
+from support.planning import limits as make_limits
 from tierline.context.blocks import Text
 from tierline.context.budget import budget
 from tierline.context.enforce import FixedPartTooLarge, Selection, emergency_truncate

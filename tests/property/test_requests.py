@@ -15,8 +15,8 @@ from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from planning import FourCharacters
 from property.strategies import odd_text
+from support.planning import FourCharacters
 from tierline.config import CacheConfig
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.counting import TokenCounter

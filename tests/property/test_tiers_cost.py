@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.tierworld import World
 from tierline.context.prompt import Ttl
 from tierline.context.tiers import log_structured
 from tierline.context.tiers.base import Pricing, Tier
@@ -20,7 +21,6 @@ from tierline.context.tiers.cost import Account, LayoutSize, weigh
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.rewrites import RewriteChoice, choose
 from tierline.context.tiers.ways import ALL, Cut, Request
-from tierworld import World
 
 PRICES = st.sampled_from(
     [

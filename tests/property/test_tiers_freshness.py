@@ -19,7 +19,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from bodyreader import read
+from support.bodyreader import read
+from support.tierworld import FACTS, POLICIES, Turn, World, blocks, marks_of, prefix, text_item
 from tierline.context.assemble import assemble
 from tierline.context.fences import render_file
 from tierline.context.items import Section
@@ -29,7 +30,6 @@ from tierline.context.strict import strict
 from tierline.context.tiers.base import Arrangement, CacheState, Pricing, Signals
 from tierline.providers import render_anthropic, render_openai
 from tierline.session.requests.tiering import Line, SentState
-from tierworld import FACTS, POLICIES, Turn, World, blocks, marks_of, prefix, text_item
 
 CHAIN = Line("s")
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "40"))

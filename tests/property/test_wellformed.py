@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import wellformed
 from bugcases.bodies import body, oracle_violations, prompt_of
 from bugcases.fixtures import CASES
+from support import wellformed
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.history.messages import HistoryRole, Message
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal import lead_to, set_apart
+from support.terminal import lead_to, set_apart
 from wire.scripts import a_reply, o_reply
 from wire.servers import Kind, WireServer, wire_server
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
-from histories import event, msg, texts
-from planning import file, limits, system
+from support.histories import event, msg, texts
+from support.planning import file, limits, system
 from tierline.context.assemble import _Builder, _totals
 from tierline.context.blocks import Text
 from tierline.context.calibration import Calibration

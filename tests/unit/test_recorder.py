@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lsp.pipe import hook
-from recording import VARIABLE
+from support.recording import VARIABLE
 
 LEAK = """
 import socket

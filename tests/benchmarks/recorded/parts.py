@@ -17,7 +17,7 @@ from typing import Any
 from attrs import define, frozen
 
 from benchmarks.cache_simulator import weigh
-from bodyreader import Reader, UnreadableError
+from support.bodyreader import Reader, UnreadableError
 
 
 def tokens(text: str) -> float:

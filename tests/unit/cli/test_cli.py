@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from lsp.conftest import environment
-from terminal import lead_to, run
+from support.terminal import lead_to, run
 from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM
 from tierline.context.prompt import Prompt
 from tierline.providers.rerender import dialects, rerender

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-import terminal
+from support import terminal
 from tierline.store.sessions import HistoryStore
 from tierline.store.usage import UsageStore
 from wire.choosing import ChoosingServer

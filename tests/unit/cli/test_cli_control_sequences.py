@@ -21,7 +21,7 @@ from rich.text import Text
 from typer.testing import CliRunner, Result
 
 import tierline.cli
-from terminal import lead_to
+from support.terminal import lead_to
 from tierline.cli.common import console
 from tierline.cli.main import app
 from tierline.context.showing import plain_markdown, printable, shown_name, visible_text

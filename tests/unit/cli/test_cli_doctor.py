@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from terminal import set_apart
+from support.terminal import set_apart
 from tierline.cli.main import app
 from tierline.session import doctor
 from tierline.store.profiles import ProfileStore

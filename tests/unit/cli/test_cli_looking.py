@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal import run
+from support.terminal import run
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
 from wire.servers import WireServer

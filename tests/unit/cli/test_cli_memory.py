@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memories import FILLER
-from terminal import run
+from support.memories import FILLER
+from support.terminal import run
 from wire.servers import WireServer
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal import run
+from support.terminal import run
 
 
 @pytest.mark.usefixtures("cli_workspace")

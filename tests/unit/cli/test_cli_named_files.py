@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal import lead_to, run
+from support.terminal import lead_to, run
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 

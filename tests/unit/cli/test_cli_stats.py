@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import terminal
+from support import terminal
 from tierline import protocol as p
 from tierline.cli.stats import _notes, money
 from wire.caching import CachingServer

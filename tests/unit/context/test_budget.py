@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planning import atom, file, limits, prompt, system
+from support.planning import atom, file, limits, prompt, system
 from tierline.context.accuracy import Accuracy
 from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.items import Item, Section

@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 
-from planning import FourCharacters, Recording, shipped, stub_counter
+from support.planning import FourCharacters, Recording, shipped, stub_counter
 from tierline.context.accuracy import Accuracy
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.chunks import MAX_CHUNK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from planning import atom, file, limits, prompt, system
+from support.planning import atom, file, limits, prompt, system
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.enforce import (
     Code,

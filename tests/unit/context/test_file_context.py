@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from filelists import Words, add, sent, text_of
+from support.filelists import Words, add, sent, text_of
 from tierline.context import fences
 from tierline.context.fences import parse_fenced, render_file
 from tierline.context.files import FileContext, FileEntry, FileState, normalized_key

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning import limits
+from support.planning import limits
 from tierline.context.limits import Limits, compaction_trigger, should_compact
 from tierline.context.models import ModelFacts
 

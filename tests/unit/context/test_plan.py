@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from planning import atom, file, limits, prompt, system
+from support.planning import atom, file, limits, prompt, system
 from tierline.context.items import Item, Pin, Section
 from tierline.context.limits import Limits
 from tierline.context.mode import LIMITS, ContextMode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from support.tierworld import World
 from tierline.context.assemble import assemble
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.base import Arrangement, Kind, Pricing
@@ -12,7 +13,6 @@ from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.shape import SentBlock, Shape, overlap, shape
 from tierline.context.tiers.tiermap import TierRow, rows_from_json, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import with_known_tools, with_top
-from tierworld import World
 
 FACTS = ModelFacts("m", "anthropic", caching="explicit", min_cacheable_tokens=1, max_marks=4,
                    lookback_blocks=20, ttls=("5m", "1h"))  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import oddfiles
+from support import oddfiles
 from tierline.disk import files, locks, sqlite, walk
 from tierline.disk.folder import make
 from tierline.disk.walk import UnfitError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from histories import turn
+from support.histories import turn
 from tierline.config import MemoryConfig
 from tierline.embeddings.embedder import Embedder, find_model
 from tierline.embeddings.wordpiece import WordPiece, words

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from histories import event, turn
+from support.histories import event, turn
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action

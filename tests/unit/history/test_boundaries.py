@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.segment_metrics import f1, pk, text_tiling, window_diff
-from histories import msg, turn
+from support.histories import msg, turn
 from tierline.context.blocks import Image, Text, ToolResult, ToolUse
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary, unsure
 from tierline.history.boundaries.local import FEATURES, WEIGHTS, detect, gaps

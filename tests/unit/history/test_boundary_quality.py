@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import dialogues
 from benchmarks.segmentation import messages, ours
-from histories import turn
+from support.histories import turn
 from tierline.history.boundaries import unsure
 from tierline.history.boundaries.local import Gap, detect, features, gaps
 from tierline.history.boundaries.signs import turns

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories import msg, turn
+from support.histories import msg, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.history.boundaries.local import FEATURES, PRIOR, detect, features, gaps
 from tierline.history.boundaries.signs import Work, stems, turns, work_of

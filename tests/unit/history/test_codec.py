@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories import event, msg
 from property.strategies import images, odd_text, reasonings, results, texts, uses
+from support.histories import event, msg
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.history.codec import decode, encode
 from tierline.history.events import Event

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories import compacted, msg, texts, tool_turn, turn
+from support.histories import compacted, msg, texts, tool_turn, turn
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary
 from tierline.history.compaction import (
     NOTHING,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories import msg, tool_turn
+from support.histories import msg, tool_turn
 from tierline.context.blocks import Text, ToolResult
 from tierline.history.extract import LineKind, digest, extractive_summary, standing_rules
 from tierline.history.messages import HistoryRole, Message

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories import msg, talk
+from support.histories import msg, talk
 from tierline.context.blocks import Text, ToolResult
 from tierline.history.extract import (
     LINE_CHARACTERS,

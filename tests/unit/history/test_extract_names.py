@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histories import msg, talk
+from support.histories import msg, talk
 from tierline.context.blocks import ToolUse
 from tierline.history.extract import LineKind, digest, extractive_summary, render, standing_rules
 from tierline.history.names import file_names, identifiers

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from histories import msg
+from support.histories import msg
 from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.history.extract import LineKind, digest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histories import msg, talk
+from support.histories import msg, talk
 from tierline.context.blocks import Text, ToolResult
 from tierline.history.compaction import CompactionSettings, outline
 from tierline.history.extract import LineKind, digest, extractive_summary, standing_rules

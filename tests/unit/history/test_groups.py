@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from histories import four_characters, msg, tool_turn, turn
+from support.histories import four_characters, msg, tool_turn, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.context.items import Section
 from tierline.history.groups import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from histories import msg, tool_turn, turn
+from support.histories import msg, tool_turn, turn
 from tierline.context.blocks import Reasoning, Text, ToolResult, ToolUse
 from tierline.history.isolation import EXTERNAL, compatible, isolate
 from tierline.history.messages import Status

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from histories import msg, tool_turn, turn
+from support.histories import msg, tool_turn, turn
 from tierline.history.messages import Message
 from tierline.history.selection import (
     BM25_WEIGHT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histories import msg, turn
+from support.histories import msg, turn
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.history.summarise import (
     MAX_PIECES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from histories import SESSION, decoded, event, msg, texts, tool_turn, turn
+from support.histories import SESSION, decoded, event, msg, texts, tool_turn, turn
 from tierline.history.branches import compare, fork_name
 from tierline.history.codec import encode
 from tierline.history.events import Event

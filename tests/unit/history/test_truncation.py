@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bugcases.fixtures import build, expect
-from histories import msg, tool_turn, turn
+from support.histories import msg, tool_turn, turn
 from tierline.context.blocks import Image, Text, ToolResult, ToolUse
 from tierline.context.text import well_formed
 from tierline.history.groups import results

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from histories import event, msg, tool_turn, turn
+from support.histories import event, msg, tool_turn, turn
 from tierline.history.codec import decode, encode
 from tierline.history.events import Event
 from tierline.history.kept import Kept

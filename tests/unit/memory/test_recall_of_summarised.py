@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memories import count, said
+from support.memories import count, said
 from tierline.memory.levels import Budgets
 from tierline.memory.recall import excerpt, of_summarised
 from tierline.memory.state import Memory

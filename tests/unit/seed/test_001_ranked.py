@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histories import msg, tool_turn, turn
+from support.histories import msg, tool_turn, turn
 from tierline.history.messages import Message
 from tierline.history.selection import (
     BM25_WEIGHT,

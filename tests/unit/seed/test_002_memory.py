@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memories import FILLER, count, remember, said
+from support.memories import FILLER, count, remember, said
 from tierline.context.blocks import ToolResult, ToolUse
 from tierline.history.messages import Message, Status
 from tierline.history.parser import full_text, text_of

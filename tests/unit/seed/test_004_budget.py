@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from histories import four_characters, tool_turn, turn
-from planning import file, limits, prompt, system
+from support.histories import four_characters, tool_turn, turn
+from support.planning import file, limits, prompt, system
 from tierline.context.blocks import ToolResult, ToolUse
 from tierline.context.enforce import Code, Selection, emergency_truncate, shed_files
 from tierline.context.items import Item, Section

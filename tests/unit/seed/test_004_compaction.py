@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import pytest
 
-from histories import compacted, event, four_characters, msg, tool_turn, turn
+from support.histories import compacted, event, four_characters, msg, tool_turn, turn
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.counter import Counter
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from histories import four_characters, msg, texts
-from planning import atom, limits, prompt, system
+from support.histories import four_characters, msg, texts
+from support.planning import atom, limits, prompt, system
 from tierline.context.blocks import Text
 from tierline.context.budget import budget
 from tierline.context.limits import compaction_trigger, should_compact

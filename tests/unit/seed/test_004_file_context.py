@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from filelists import sent, take, text_of
+from support.filelists import sent, take, text_of
 from tierline.context.fences import parse_fenced
 from tierline.context.files import FileContext
 from tierline.context.filetext import file_text

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from histories import exchange, seen, texts
+from support.histories import exchange, seen, texts
 from tierline.context.blocks import Image, Text
 from tierline.context.prompt import PromptBlock, PromptMessage
 from tierline.history import actions

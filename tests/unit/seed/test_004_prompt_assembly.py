@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from planning import stub_counter
+from support.planning import stub_counter
+from support.tierworld import FACTS, file_item, say, talk_item, text_item
 from tierline.context.assemble import ACKNOWLEDGEMENT, assemble
 from tierline.context.blocks import Image
 from tierline.context.counting import TokenCounter
@@ -21,7 +22,6 @@ from tierline.context.strict import strict
 from tierline.context.tiers.base import CacheState, Pricing, RequestContext
 from tierline.context.tiers.fixed import Fixed
 from tierline.providers import render_anthropic, render_openai
-from tierworld import FACTS, file_item, say, talk_item, text_item
 
 PNG = Image("image/png", "aGVsbG8=", 2, 2)
 SYSTEM = "You are a programming assistant."

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import wellformed
-from compacting import Talk, talking
+from support import wellformed
+from support.compacting import Talk, talking
 from tierline import protocol as p
 from wire.choosing import ChoosingServer, What
 from wire.servers import Kind

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from attrs import evolve
 
-from terminal import lead_to
+from support.terminal import lead_to
 from tierline import protocol as p
 from tierline.session.session import Session
 from wire.caching import CachingServer

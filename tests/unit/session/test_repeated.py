@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from histories import tool_turn
+from support.histories import tool_turn
 from tierline.history.groups import results
 from tierline.session.turns.repeated import unchanged
 from tierline.tools.registry import Output

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from compacting import talking
+from support.compacting import talking
 from tierline import protocol as p
 from wire.choosing import ChoosingServer
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planning import file, limits, system
+from support.planning import file, limits, system
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.context.plan import ContextPlan, plan
 from tierline.context.plan_diff import diff

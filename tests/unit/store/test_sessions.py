@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from histories import exchange, seen
+from support.histories import exchange, seen
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.errors import TierlineError
 from tierline.history import actions

@@ -224,7 +224,7 @@ def test_too_little_for_a_tier_stays_active() -> None:
 
 def test_target_is_the_larger_of_the_users_minimum_and_the_models_times_1_1() -> None:
     """Seed 004:30; 6a: max of user minimum and model minimum × 1.1."""
-    from tierworld import FACTS
+    from support.tierworld import FACTS
 
     assert Pricing.of(FACTS).target == round(FACTS.min_cacheable_tokens * 1.1)
     assert Pricing.of(FACTS, min_tokens=5000).target == 5000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bodyreader import patch
+from support.bodyreader import patch
 from tierline.context.tiers import delta
 
 ODD_LINES = st.sampled_from(

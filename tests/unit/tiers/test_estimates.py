@@ -7,6 +7,7 @@ import json
 import pytest
 from attrs import evolve
 
+from support.tierworld import FACTS, file_item, text_item
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts, Prices
 from tierline.context.tiers.base import (
@@ -21,7 +22,6 @@ from tierline.context.tiers.base import (
 )
 from tierline.context.tiers.hazard import DIRTY, PRIORS, VISIBLE, hazard, observe
 from tierline.context.tiers.lifetime import ACTIVE, MARGIN, choose_ttl, keep_alive, survival
-from tierworld import FACTS, file_item, text_item
 
 # --- hazard --------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 
 from benchmarks.cache_simulator import CacheSimulator
+from support.tierworld import FACTS, World, blocks, prefix, text_item
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
@@ -17,7 +18,6 @@ from tierline.context.tiers.cost import Account, Verdict
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.rewrites import rents
 from tierline.context.tiers.ways import ALL, Cut
-from tierworld import FACTS, World, blocks, prefix, text_item
 
 BIG = "".join(f"value_{i} = compute({i})\n" for i in range(250))
 OTHER = BIG.replace("value", "other")

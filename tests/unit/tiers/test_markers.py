@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from support.tierworld import POLICIES, World, blocks, marks_of, plain_blocks, say, text_item
 from tierline.context.assemble import ACKNOWLEDGEMENT
 from tierline.context.blocks import Reasoning, Text, ToolResult, ToolUse
 from tierline.context.items import Section
@@ -15,7 +16,6 @@ from tierline.context.tiers.base import Piece, Tier
 from tierline.context.tiers.counter import ENTRY_N, Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
-from tierworld import POLICIES, World, blocks, marks_of, plain_blocks, say, text_item
 
 BIG = "x = compute(12345)\n" * 300
 """Enough for a tier of its own (1425 tokens; the target is 1126)."""

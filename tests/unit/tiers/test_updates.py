@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from support.tierworld import file_item
 from tierline.context.fences import render_file
 from tierline.context.text import sha256
 from tierline.context.tiers import updates
 from tierline.context.tiers.base import Kind
-from tierworld import file_item
 
 LONG = "".join(f"value_{i} = {i}\n" for i in range(50))
 

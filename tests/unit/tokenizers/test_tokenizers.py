@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from planning import shipped
+from support.planning import shipped
 from tierline import tokenizers
 
 

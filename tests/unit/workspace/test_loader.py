@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from filelists import sent, text_of
+from support.filelists import sent, text_of
 from tierline.context.files import FileContext, FileState
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace import loader as module

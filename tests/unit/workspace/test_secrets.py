@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from secretshapes import planted
+from support.secretshapes import planted
 from tierline.workspace.secretfiles import secret_kind
 from tierline.workspace.secretrules import SHAPES
 from tierline.workspace.secrets import find, redact
@@ -172,7 +172,7 @@ key: ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7 user@host
 
 
 DRAWN: dict[str, list[str]] = defaultdict(list)
-"""Samples of the kinds that tests/secretshapes.py draws."""
+"""Samples of the kinds that tests/support/secretshapes.py draws."""
 for _, _text, _start, _end in planted():
     for _found in find(_text):
         if _start <= _found.start and _found.end == _end:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import secrettable
-from secretshapes import KEYS, LOOKALIKES, harmless, planted
+from support import secrettable
+from support.secretshapes import KEYS, LOOKALIKES, harmless, planted
 from tierline.workspace.secrets import Finding, redact
 
 
@@ -15,7 +15,9 @@ def test_recall_precision_and_the_page_agree() -> None:
     assert measured.precision >= 0.99, measured.wrong
     assert measured.leaks == [], "of a key that was found, a piece is left"
     page = secrettable.PAGE.read_text(encoding="utf-8")
-    assert secrettable.table(measured) in page, "run: python tests/secrettable.py --write"
+    assert secrettable.table(measured) in page, (
+        "run: PYTHONPATH=tests python -m support.secrettable --write"
+    )
 
 
 def test_the_corpus_is_as_large_as_it_says() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from histories import msg
+from support.histories import msg
 from tierline.context.blocks import Text, ToolResult, ToolUse
 from tierline.history.messages import Message
 from tierline.history.parser import full_text

@@ -1,6 +1,6 @@
 """Measure the scanner on shapes that its rules were not written from; ``--write`` the table.
 
-python tests/secrettable.py --write      # docs/security.md, between its marks
+PYTHONPATH=tests python -m support.secrettable --write      # docs/security.md, between its marks
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from attrs import frozen
 
-from secretshapes import KEYS, NAMED, harmless, planted
+from support.secretshapes import KEYS, NAMED, harmless, planted
 from tierline.workspace.secrets import find
 
-PAGE = Path(__file__).parents[1] / "docs" / "security.md"
+PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 BEGIN, END = (
-    "<!-- secret table: tests/secrettable.py --write -->",
+    "<!-- secret table: support.secrettable -->",
     "<!-- end of the secret table -->",
 )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import define, evolve
 
+from support.tierworld import FACTS, plain_blocks
 from tierline.context.blocks import Block, Maker, Text, ToolUse
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt
@@ -18,7 +19,6 @@ from tierline.context.strict import strict
 from tierline.context.thinking import Binding, keep_valid
 from tierline.providers import render_anthropic, render_openai, render_responses
 from tierline.providers.canonical import dumps
-from tierworld import FACTS, plain_blocks
 from wire.enforcing import MODELS, Family
 from wire.rules import Answer, Rules
 from wire.rules_anthropic import Messages

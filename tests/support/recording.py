@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-RECORDER = Path(__file__).parent / "recorder" / "sitecustomize.py"
+RECORDER = Path(__file__).parents[1] / "recorder" / "sitecustomize.py"
 VARIABLE = "LEAKS_ARE_WRITTEN_TO"
 """The recorder's own name for it; it can import nothing of this."""
 UNRECORDED = {VARIABLE: ""}
