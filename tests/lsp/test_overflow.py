@@ -12,7 +12,7 @@ from lsp.editor import Editor
 from lsp.test_refusals import choose, error
 from tierline import protocol as p
 from wire.scripts import a_error, a_reply, o_reply, text_error
-from wire.servers import Reply, wire_server
+from wire.servers import Reply, Request, Reset, WireServer, wire_server
 
 WORD = "consideration "
 LIMITED: dict[str, tuple[Reply, int]] = {
@@ -138,3 +138,45 @@ async def test_a_service_that_takes_less_is_learnt_from_its_413(start: Start) ->
         sizes = [len(request.raw) for request in model.requests]
     assert len(sizes) == 5
     assert sizes[3] < sizes[2] > sizes[4]
+
+
+class TakesLittle(WireServer):
+    """Refuses bodies of more than 600,000 bytes, as the proxies before many services do."""
+
+    def __init__(self, refusal: Reply) -> None:
+        super().__init__("openai", [])
+        self.refusal = refusal
+
+    def _next(self, request: Request) -> Reply:
+        self.requests.append(request)
+        return self.refusal if len(request.raw) > 600_000 else o_reply("Yes.")
+
+
+NGINX = "<html><head><title>413 Request Entity Too Large</title></head></html>"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "most"),
+    [
+        (text_error(NGINX, 413), 4),
+        (text_error("request body is too large: at most 600,000 bytes", 413), 1),
+        (Reply(before=Reset()), 5),
+    ],
+    ids=["nginx", "a limit in bytes", "closed without a word"],
+)
+async def test_a_conversation_goes_on_before_a_proxy_that_takes_small_bodies_only(
+    start: Start, refusal: Reply, most: int
+) -> None:
+    async with TakesLittle(refusal) as model:
+        editor = await start(model, tools={"enabled": "off"})
+        for number in range(4):
+            end = await editor.chat(f"{number} " + WORD * 20_000)
+            assert (end.outcome, end.error) == ("ok", ""), number
+        large = [r.raw for r in model.requests if len(r.raw) > 600_000]
+        assert 1 <= len(large) <= most
+        once = 2 if refusal.before is not None else 1  # a lost connection is tried once more
+        assert max(large.count(body) for body in large) <= once
+        known = len(large)
+        end = await editor.chat("And in short?")
+        assert (end.outcome, end.error) == ("ok", "")
+        assert len([r for r in model.requests if len(r.raw) > 600_000]) == known

@@ -36,6 +36,6 @@ def lead_to(model: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def run(root: Path, *words: str, text: str | None = None) -> Result:
+def run(root: Path, *words: str, text: str | bytes | None = None) -> Result:
     """A command and its arguments, in a workspace."""
     return CliRunner().invoke(app, [*words, "--root", str(root)], input=text)

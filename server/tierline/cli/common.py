@@ -105,6 +105,12 @@ def write(text: str, end: str = "\n") -> None:
     sys.stdout.flush()
 
 
+def piped() -> str:
+    """Standard input. What a pipe cut inside of a character is no reason to fail."""
+    data = getattr(sys.stdin, "buffer", None)
+    return sys.stdin.read() if data is None else data.read().decode("utf-8", "replace")
+
+
 def print_json(value: Any) -> None:
     """JSON on one line; names of fields as in docs/protocol.md."""
     from tierline.lsp.codec import make_converter

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -37,6 +36,7 @@ from tierline.cli.common import (
     err,
     open_session,
     out,
+    piped,
     print_json,
     say,
     write,
@@ -142,7 +142,7 @@ def chat(
 ) -> None:
     """Ask about files and stream the answer. If a file that is named cannot be sent, nothing is."""
     typed = question != "-"
-    text = question if typed else sys.stdin.read()
+    text = question if typed else piped()
     # What is piped in may hold an @ that names nothing that the user chose.
     files = _Chosen(file or [], confirm or [], skip_refused, text if typed else "")
     code = asyncio.run(_chat(text, files, root, provider, model, new, as_json))

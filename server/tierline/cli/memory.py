@@ -27,6 +27,7 @@ from tierline.cli.common import (
     in_session,
     open_session,
     out,
+    piped,
     print_json,
     say,
     write,
@@ -70,7 +71,7 @@ def add(
     if role not in ROLES:
         err.print(f"There is no role {role}. Use {', '.join(ROLES)}.", style="red")
         raise typer.Exit(EXIT_USAGE)
-    said = sys.stdin.read() if text == "-" else text
+    said = piped() if text == "-" else text
     if not said.strip():
         err.print("There is nothing to add: the text is empty.", style="red")
         raise typer.Exit(EXIT_USAGE)
@@ -197,7 +198,7 @@ def memo_save(
     """Save a memo and print its id."""
     from tierline import protocol as p
 
-    text = sys.stdin.read() if content == "-" else content
+    text = piped() if content == "-" else content
     params = p.MemoSaveParams(text, tag or [], "user" if user else "project")
     _print_memo(in_session(root, lambda s: s.memos.save(params)), as_json)
 

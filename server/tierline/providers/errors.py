@@ -55,6 +55,8 @@ class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
         """What the server said in its own words."""
         self.overflow: Overflow | None = None
         """By how much the request was too large, if that is what failed."""
+        self.large = False
+        """True if the connection broke while a large body was on its way."""
         self.retryable = retryable
         self.retry_after = retry_after
 

@@ -47,6 +47,15 @@ _WORDS = re.compile(
     | number\sof\stokens .{{0,60}} (?:exceed|greater|larger)
     | token\scount\s .{{0,60}} (?:exceeds|only\ssupports) | token\slimit\s(?:\w+\s)?exceeded
     | length\sof\s\d+\stokens\sexceeds
+    | context\s(?:window\s)?(?:is\s)?full | tokens?\s .{{0,20}} >\s(?:the\s)?context
+    | supports?\s(?:at\smost|up\sto|only)\s[\d,.]+\s?k?\s(?:input\s|context\s)?tokens
+    | max(?:imum)?\s(?:number\sof\s)?tokens\sexceeded | max_(?:total|prompt|input|context)_tokens
+    | (?:input|prompt)_tokens\s .{{0,20}} (?:must|exceed|too\s|larger|greater)
+    | kontext(?:länge|fenster|größe) | contexte\s(?:maxim|dépass)
+    | (?:longueur|fenêtre|taille)\sd[eu]\scontexte
+    | context[oe]\s(?:máxim|massim|excedid)
+    | (?:longitud|ventana|finestra|lunghezza)\sd[ei]l?\scontext[oe]
+    | контекст | コンテキスト | 컨텍스트
     | 超长 | (?:长度|上下文) .{{0,12}} 超 | 超[过出] .{{0,12}} (?:长度|上下文)
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -67,26 +76,34 @@ _BYTES = re.compile(
     r"|maximum (?:allowed )?size",
     re.IGNORECASE,
 )
-_N = r"(\d{1,3}(?:,\d{3})+|\d{3,})"
+_N = r"(\d{1,4}\s?k\b|\d{1,3}(?:[,.'\u2009\u202f\u00a0\x20]\d{3})+(?!\d)|\d{3,})"
 _LIMITS = [
     re.compile(pattern.replace("N", _N), re.IGNORECASE)
     for pattern in (
         r"\d\s\+\s\d+\s>\s*N",
         r"\b(?:n_ctx|max_seq_len|max_model_len)\W{1,4}N",
         r"max(?:imum)?\.?\s(?:\w+\s){0,3}?(?:length|window|size|limit|tokens?)"
-        r"(?:\s(?:allowed|supported))?\s*(?:is|of|:|=|\()?\s*\(?N",
-        r"context\s(?:length|window|size|limit)\s*(?:is|of|:|=|\()?\s*(?:only\s)?\(?N",
+        r"(?:\s(?:allowed|supported|for\sthis\smodel))?\s*(?:is|of|:|=|\()?\s*\(?N",
+        r"\bmax_(?:total|prompt|input|context)_tokens\W{1,3}N",
+        r"context(?:\s(?:length|window|size|limit))?\s*(?:is|of|:|=|\()?\s*(?:only\s|full\s)?\(?N",
         r"N(?:\s|-)*(?:tokens?\s)?max(?:imum)?\b",
         r"\[\s*\d+\s*,\s*N\s*\]",
-        r">=?\s*N",
-        r"\bmax(?:imum)?\W{1,2}N\stokens",
-        r"\blimit(?:\sof|\sis)?\s*[:=]?\s*N",
+        r"[\s\d]>=?\s*N",
+        r"\bmax(?:imum)?(?:\sis)?\W{1,2}N\b",
+        r"\blimit(?:\sfor\sthis\smodel)?(?:\sof|\sis)?\s*[:=]?\s*N",
+        r"N\stokens\sor\s(?:fewer|less)",
+        r"(?:Kontext\w+|context[eo])(?:\s\w+){0,3}?:?\s+N",
+        r"(?:最大|上限|限制|不超过|コンテキスト|контекст)\D{0,16}N",
         r"(?:<=|at\smost|cannot\sexceed|not\sexceed|up\sto|no\smore\sthan|(?:less|fewer)\sthan(?:\sor\sequal"
         r"\sto)?|exceeds?\s(?:the\s)?(?:\w+\s){0,5}?(?:limit|maximum|window|length|size)?"
         r"(?:\sof)?)\s*N",
     )
 ]
 _NUMBER = re.compile(r"(?<![\w.])" + _N + r"(?![\w]*[.]\d)")
+_SIZED = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[\s-]?([KMG]i?B\b|bytes?\b)", re.IGNORECASE)
+_UNITS = {"b": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_OTHER_UNITS = ("byte", "mb", "mib", "kb", "kib", "gb", "gib", "char")
+_SMALLEST_BODY = 10_000
 _SMALLEST = 256
 _WITHOUT_A_WORD = 0.75
 _LEAST_RATIO = 0.6
@@ -101,6 +118,8 @@ class Overflow:
     """The request as the service counted it."""
     size: bool = False
     """True if the body was too large in bytes, whatever its tokens."""
+    most_bytes: int = 0
+    """The largest body that the service says it takes."""
     passing: bool = False
     """True for a limit of the account's rate, which may be another one tomorrow."""
 
@@ -113,7 +132,7 @@ def overflow(status: int, kind: str, code: str, text: str) -> Overflow | None:
         return Overflow()
     known = bool({kind, code} & _CODES) or status in (413, 429)
     if not known and (
-        status not in (400, 422, 500)
+        status not in (400, 422, 500, 502, 503)
         or _NOT.search(text)
         or (_REPLY_TOO_LONG.search(text) and "context" not in text.lower())
         or not _WORDS.search(text)
@@ -121,8 +140,8 @@ def overflow(status: int, kind: str, code: str, text: str) -> Overflow | None:
         return None
     limit = _limit(text)
     if limit == 0 and (_BYTES.search(text) or (status == 413 and "token" not in text.lower())):
-        return Overflow(size=True)
-    numbers = [int(m[1].replace(",", "")) for m in _NUMBER.finditer(text)]
+        return Overflow(size=True, most_bytes=_most_bytes(text))
+    numbers = [_number(m[1]) for m in _NUMBER.finditer(text)]
     sent = max((n for n in numbers if n > limit), default=0) if limit else 0
     return Overflow(limit, sent, passing=bool(_PER_MINUTE.search(text)))
 
@@ -141,11 +160,26 @@ def room_after(found: Overflow, counted: int) -> int:
     return int(found.limit * ours)
 
 
+def _most_bytes(text: str) -> int:
+    """The least size that is named: the other one is the request's own."""
+    sizes = [
+        int(float(number.replace(",", "")) * _UNITS[unit[:1].lower()])
+        for number, unit in _SIZED.findall(text)
+    ]
+    return min((size for size in sizes if size >= _SMALLEST_BODY), default=0)
+
+
+def _number(said: str) -> int:
+    """“131,072”, “128.000”, “16 384” and “128k” (which is at least 128,000)."""
+    digits = re.sub(r"\D", "", said)
+    return int(digits) * (1_000 if said[-1] in "kK" else 1)
+
+
 def _limit(text: str) -> int:
     for pattern in _LIMITS:
         for match in pattern.finditer(text):
-            number = int(match[1].replace(",", ""))
+            number = _number(match[1])
             unit = text[match.end(1) : match.end(1) + 8].strip().lower()
-            if number >= _SMALLEST and not unit.startswith(("byte", "mb", "mib", "kb", "char")):
+            if number >= _SMALLEST and not unit.startswith(_OTHER_UNITS):
                 return number
     return 0

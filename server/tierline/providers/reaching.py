@@ -95,6 +95,11 @@ def why(  # noqa: PLR0911
     return Unreached()
 
 
+def broken(error: BaseException) -> bool:
+    """True if a connection that stood was closed."""
+    return any(c.__name__ in _BROKEN_NAMES for one in chain(error) for c in type(one).__mro__)
+
+
 def chain(error: BaseException) -> Iterator[BaseException]:
     """An exception and what caused it, groups included (an address for each attempt)."""
     seen: set[int] = set()

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from tierline.providers.base import Adapted, Malformed, Retrying, Stop, StreamEvent, Usage
 from tierline.providers.errors import RequestFailed
+from tierline.providers.overflows import Overflow
 
 
 @frozen
@@ -56,7 +57,7 @@ async def with_retries(
     Raises:
         ProviderError: the last attempt's.
     """
-    waited, number = 0.0, 0
+    waited, number, broken = 0.0, 0, 0
     while True:
         passed_on = False
         try:
@@ -69,6 +70,12 @@ async def with_retries(
             return
         except RequestFailed as error:
             number += 1
+            broken = broken + 1 if error.large else 0
+            if broken > 1 and not passed_on:
+                # Some servers close the connection on a body that is too large, without a word.
+                error.overflow = Overflow(size=True, passing=True)
+                error.code = "overflow"
+                raise
             seconds = policy.wait(number, error.retry_after, waited, chance())
             if passed_on or not error.retryable or seconds is None:
                 raise

@@ -36,11 +36,14 @@ from tierline.providers.errors import (
     unreadable,
 )
 from tierline.providers.profile import ForNow, Profiles
+from tierline.providers.reaching import broken
 from tierline.providers.retry import RetryPolicy
 from tierline.providers.think_tags import ThinkTags
 
 _CONNECT_SECONDS = 15.0
 _PAGE_BYTES = 200_000
+_LARGE = 500_000
+"""Bytes of a body from which a server that closes the connection may find it too large."""
 _NOT_EVENTS = ("text/html", "application/xhtml")
 
 
@@ -309,9 +312,11 @@ async def _chunks(
         )
     except Exception as error:
         url = endpoint.base_url or str(client.base_url)
-        raise from_exception(
+        failed = from_exception(
             service, error, secret=endpoint.key, url=url, network=endpoint.network
-        ) from error
+        )
+        failed.large = len(payload) > _LARGE and broken(error)
+        raise failed from error
     answer.kind = kind = response.headers.get("content-type", "").lower()
     try:
         if kind.startswith(_NOT_EVENTS):

@@ -48,7 +48,7 @@ _OWN = ("", "api.anthropic.com", "api.openai.com")
 
 MOST_BODY_BYTES = 32_000_000
 """Anthropic takes so much, and others that much or more; a refusal teaches less."""
-_SMALLER_BODY = 0.9
+_SMALLER_BODY = 0.6
 
 
 class ModelService:
@@ -376,9 +376,14 @@ class ModelService:
         if choice is None:
             return ""
         if found.size:
-            most = int(len(request.payload) * _SMALLER_BODY)
+            size = len(request.payload)
+            said = found.most_bytes
+            most = said if 0 < said < size else int(size * _SMALLER_BODY)
             why = f"{choice.model} takes at most {most / 1e6:.1f} MB in a request here."
-            self._profiles.learn(choice.base_url, choice.model, {"max_body_bytes": most}, why)
+            if found.passing:
+                self._profiles.told(choice.base_url, choice.model, {"max_body_bytes": most})
+            else:
+                self._profiles.learn(choice.base_url, choice.model, {"max_body_bytes": most}, why)
             return ""
         if not found.limit or found.limit >= self.facts().window:
             return ""

@@ -85,7 +85,8 @@ class ProfileStore:
     def told(self, base_url: str, model: str, said: Mapping[str, Any]) -> None:
         """What a server says of itself, for this process."""
         with self._lock:
-            self._said[_key(base_url, model)] = dict(said)
+            key = _key(base_url, model)
+            self._said[key] = {**self._said.get(key, {}), **said}
 
     def learnt(self) -> list[Learnt]:
         """Everything that is remembered, newest first."""

@@ -7,6 +7,7 @@ may not be sent.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -113,7 +114,7 @@ def _commit(loader: Loader, folder: str, name: str) -> _Part:
     said = git.read(folder, "log", "-1", "--no-show-signature", "--no-mailmap",
                     "--format=%h, %an, %ad%n%n%B", commit, most_bytes=10_000)  # fmt: skip
     part = _between(loader, folder, ("diff-tree", "-r", parent, commit))
-    return _Part(part.diff, part.files, part.left_out, said.decode("utf-8", "replace").strip())
+    return _Part(part.diff, part.files, part.left_out, _text(said).strip())
 
 
 def _branch(loader: Loader, folder: str, name: str) -> _Part:
@@ -126,7 +127,7 @@ def _branch(loader: Loader, folder: str, name: str) -> _Part:
         log = git.read(folder, "log", "--no-show-signature", "--no-mailmap", "-n",
                        str(_MOST_COMMITS), "--format=%h %s", f"{fork}..{tip}")  # fmt: skip
         part = _between(loader, folder, ("diff-tree", "-r", fork, tip))
-        return _Part(part.diff, part.files, part.left_out, log.decode("utf-8", "replace").strip())
+        return _Part(part.diff, part.files, part.left_out, _text(log).strip())
     return _Part("", 0)
 
 
@@ -139,8 +140,8 @@ def _between(loader: Loader, folder: str, command: Sequence[str]) -> _Part:
         return _Part("", 0, len(names))
     some = [f":(literal){name}" for name in shown[:MOST_FILES]]
     raw = git.read(folder, verb, "-p", "-M", *_PLAIN, *rest, "--", *some,
-                   most_bytes=2 * MOST_CHARACTERS)  # fmt: skip
-    return _Part(raw.decode("utf-8", "replace"), len(shown), len(names) - len(shown))
+                   most_bytes=4 * MOST_CHARACTERS + 4)  # fmt: skip
+    return _Part(_text(raw), len(shown), len(names) - len(shown))
 
 
 def _working(loader: Loader, folder: str) -> _Part:
@@ -243,8 +244,14 @@ def _line(raw: bytes) -> str:
     return raw.decode("ascii", "replace").strip()
 
 
+def _text(raw: bytes) -> str:
+    """Without half of a character at the end, where a limit of bytes cut it."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(raw)
+
+
 def _names(raw: bytes) -> list[str]:
-    return [os.fsdecode(name) for name in raw.split(b"\0") if name]
+    """Whole names only: a limit of bytes or of time may have cut the last one."""
+    return [os.fsdecode(name) for name in raw.split(b"\0")[:-1] if name]
 
 
 def _stamp(path: str) -> tuple[int, int, int]:

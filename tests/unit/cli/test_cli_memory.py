@@ -133,3 +133,9 @@ def test_interactive_mode_survives_a_model_that_cannot_be_reached(workspace: Pat
     result = run(workspace, "interactive", text="Hello?\n/memory stats\n")
     assert result.exit_code == 0
     assert "Total tokens used:" in result.stdout and "OPENAI_API_KEY" in result.stderr
+
+
+def test_output_that_a_pipe_cut_inside_a_character_is_taken(workspace: Path) -> None:
+    cut = run(workspace, "add", "tool", "-", text="It costs 10 €".encode()[:-1])
+    assert cut.exit_code == 0, cut.output
+    assert r"It costs 10 \ufffd" in (workspace / ".tierline" / "history.jsonl").read_text()

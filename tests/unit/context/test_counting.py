@@ -25,6 +25,7 @@ from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.history.messages import Message
+from tierline.tokenizers import encoder
 
 NATIVE = ModelFacts("m", encoding="stub", native_encoding=True)
 FOREIGN = ModelFacts("m", encoding="stub", ratio=1.5, margin=0.2)
@@ -296,6 +297,16 @@ def test_a_panic_in_the_encoder_leaves_an_estimate_and_is_told_once() -> None:
     assert counter.count("x" * 400) == counter.count("y" * 400) == 100
     assert counter.accuracy is Accuracy.ESTIMATED
     assert len(told) == 1 and "PanicException" in told[0]
+
+
+def test_a_run_that_makes_the_real_encoder_panic_is_counted_in_pieces() -> None:
+    """Tiktoken panics on a million spaces: its regular expressions run out of their stack."""
+    real = encoder("o200k_base")
+    assert real is not None
+    told: list[str] = []
+    counter = TokenCounter(ModelFacts("m", encoding="o200k_base"), real, warn=told.append)
+    assert 7_800 <= counter.count(" " * 999_999 + "x") <= 7_840
+    assert told == []
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])

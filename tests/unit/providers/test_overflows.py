@@ -84,6 +84,31 @@ TOLD = [
     (400, "messages: total length of 9000 tokens exceeds the allowed 8192", 8192, 9000),
     (400, "Prompt 超长", 0, 0),
     (400, "输入长度超过模型最大长度限制", 0, 0),
+    (400, "Prompt tokens limit exceeded: 12345 > 8000", 8000, 12345),
+    (400, "context window is full (4096 tokens)", 4096, 0),
+    (400, "The context window of 128k tokens is exceeded", 128000, 0),
+    (400, "max context is 32k tokens, got 40k", 32000, 40000),
+    (400, "max_tokens + prompt (150000) is larger than the model context 128.000", 128000, 150000),
+    (400, "The sum of prompt tokens and max_tokens must not exceed 16 384", 16384, 0),
+    (400, "the request length 9000 exceeds the model's limit (max 8192)", 8192, 9000),
+    (400, "total tokens 9000 > context 8192", 8192, 9000),
+    (400, "This model supports at most 8,192 tokens, your messages have 12,001.", 8192, 12001),
+    (400, "Maximum tokens exceeded: prompt has 12,001 tokens, the maximum is 8,192", 8192, 12001),
+    (400, "max_total_tokens: 8192. Requested 9000", 8192, 9000),
+    (400, "Too many tokens in request: 9000 (max 8192)", 8192, 9000),
+    (400, "input_tokens must be less than or equal to 8192, got 9000", 8192, 9000),
+    (400, "You passed 9001 input tokens and requested 100 output tokens. However, the model's "
+     "context length is only 8192 tokens, resulting in a maximum input length of 8092 tokens.",
+     8092, 9001),
+    (400, "Please reduce the length of your prompt to 8192 tokens or fewer", 8192, 0),
+    (400, "Max input tokens for this model: 4096.", 4096, 0),
+    (400, "max_prompt_tokens=4096 exceeded", 4096, 0),
+    (503, "prompt too long; context is 4096", 4096, 0),
+    (400, "Die maximale Kontextlänge beträgt 8192 Token", 8192, 0),
+    (400, "Le contexte maximal est de 8 192 jetons", 8192, 0),
+    (400, "模型最大上下文长度为 8192，请求超过限制", 8192, 0),
+    (400, "输入长度超过最大限制 8192 tokens", 8192, 0),
+    (400, "Context length exceeded (max 8K)", 8000, 0),
     (400, "Invalid 'messages[1].content': string too long. Expected a string with maximum length "
      "10485760, but got a string with length 12000000 instead.", 0, 0),
 ]  # fmt: skip
@@ -105,10 +130,26 @@ def test_the_limit_is_read_from_the_text(status: int, text: str, limit: int, sen
         (413, "request_too_large", "Request exceeds the maximum size"),
         (413, "", "The maximum request size is 33554432 bytes"),
         (400, "request_too_large", "the body has more than 32 MB"),
+        (413, "", "<html><head><title>413 Request Entity Too Large</title></head></html>"),
     ],
 )
 def test_a_body_that_is_too_large_in_bytes_is_no_window(status: int, kind: str, text: str) -> None:
-    assert overflow(status, kind, "", text) == Overflow(size=True)
+    found = overflow(status, kind, "", text)
+    assert found is not None and found.size and not found.limit
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("Request Entity Too Large", 0),
+        ("The maximum request size is 33554432 bytes", 33_554_432),
+        ("the body has 3,500,000 bytes, more than the limit of 1,048,576 bytes", 1_048_576),
+        ("request body larger than 1.5 MB", 1_500_000),
+        ("Payload too large (max 512 KiB)", 512_000),
+    ],
+)
+def test_a_limit_in_bytes_is_read_from_the_text(text: str, most: int) -> None:
+    assert overflow(413, "", "", text) == Overflow(size=True, most_bytes=most)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +185,8 @@ def test_a_body_that_is_too_large_in_bytes_is_no_window(status: int, kind: str, 
         (400, "Unrecognized request argument supplied: context_window"),
         (400, "The message content must be a string"),
         (401, "maximum context length"),
+        (503, "The service is overloaded, try again in 1 000 ms"),
+        (400, "The value 8192 of top_k must be at most 500"),
     ],
 )
 def test_other_refusals_are_no_overflow(status: int, text: str) -> None:

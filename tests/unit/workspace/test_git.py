@@ -269,3 +269,21 @@ def test_git_is_run_in_one_place_only() -> None:
         and path.name != "git.py"
     ]
     assert found == []
+
+
+def test_a_diff_cut_by_its_size_in_bytes_ends_with_a_whole_character(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path, "init", "-q")
+    (tmp_path / "signs.txt").write_text("x€🙂" * 4_000 + "\n", encoding="utf-8")
+    run(tmp_path, "add", ".")
+    for most in (1000, 1001, 1002, 1003):
+        monkeypatch.setattr(changes, "MOST_CHARACTERS", most)
+        loader = Loader(Roots([str(tmp_path)]), Buffers(dict, dict))
+        found = changes.read(loader, "staged")
+        assert isinstance(found, changes.ChangeSet)
+        assert "\ufffd" not in found.text and "There is more" in found.text
+
+
+def test_a_list_of_names_that_was_cut_has_whole_names_only() -> None:
+    assert changes._names(b"a.py\0b.py\0src/lon") == ["a.py", "b.py"]

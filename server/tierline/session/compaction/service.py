@@ -272,7 +272,9 @@ class CompactionService:
             self._remember_failure(place, await self._tokens())
             self._broken_off()
             raise
-        except Exception as error:
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # a panic in native code is no Exception
             problem = _as_problem(error)
             self._remember_failure(place, await self._tokens())
             self.note = f"It failed: {problem.message}"
@@ -458,7 +460,7 @@ class CompactionService:
         )
 
 
-def _as_problem(error: Exception) -> TierlineError:
+def _as_problem(error: BaseException) -> TierlineError:
     match error:
         case TierlineError():
             return error

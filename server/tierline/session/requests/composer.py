@@ -15,6 +15,7 @@ from tierline import protocol as p
 from tierline.context import effort
 from tierline.context.budget import Reported, UsageLedger, budget
 from tierline.context.counting import TokenCounter
+from tierline.context.enforce import FixedPartTooLarge
 from tierline.context.items import Item
 from tierline.context.limits import Limits, trigger_tokens
 from tierline.context.mode import ContextMode
@@ -57,6 +58,9 @@ log = logging.getLogger(__name__)
 
 PICTURES_SHARE = 0.8
 """Share of the largest body that pictures may take; the rest is for text."""
+_BODY_CUTS = 2
+_BODY_SHARE = 0.9
+"""Of the tokens that the allowed bytes would have: some have more bytes than others."""
 
 
 @frozen
@@ -141,10 +145,26 @@ class Composer:
         await self._sources.files.refresh(everything=True)
         await self._sources.retrieval.prepare(turn)
         snapshot = await self._snapshot(turn, most)
-        composed = self._lightened(await self._build(snapshot, provider))
+        composed = await self._build(snapshot, provider)
+        composed = self._lightened(await self._within_bytes(turn, composed, provider))
         if turn.rounds == 1:
             _has_all(composed.plan, turn.required_files)
         self._sources.retrieval.planned(turn, composed.plan, composed.context_line)
+        return composed
+
+    async def _within_bytes(self, turn: Turn, composed: Composed, provider: Provider) -> Composed:
+        """The request with fewer tokens where its body is larger than the service takes; as it is
+        where nothing more can leave.
+        """
+        for _ in range(_BODY_CUTS):
+            share = self._models.most_bytes / max(len(composed.request.payload), 1)
+            if share >= 1:
+                break
+            try:
+                most = int(composed.plan.tokens * share * _BODY_SHARE)
+                composed = await self._build(await self._snapshot(turn, most), provider)
+            except FixedPartTooLarge:
+                break
         return composed
 
     def _lightened(self, composed: Composed) -> Composed:

@@ -146,7 +146,9 @@ class ToolService:
             if task is None or task.cancelling():
                 raise
             return Output(f"{call.name} was interrupted.", error=True)
-        except Exception as error:
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # a panic in native code is no Exception
             log.exception("The tool %s failed", call.name)
             return Output(f"{call.name} failed inside Tierline: {type(error).__name__}.", True)
 

@@ -297,7 +297,9 @@ class TurnRunner:
                 await shield(self._interrupted(turn))
                 if self._closing or not turn.cancelled:
                     raise
-            except Exception:
+            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException:  # a panic in native code is no Exception
                 log.exception("Turn %s failed", turn.group_id)
                 await self._failed(
                     turn, "internal", "The turn failed inside Tierline.", "See the log, then retry."

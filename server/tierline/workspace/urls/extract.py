@@ -17,6 +17,7 @@ from urllib.parse import urljoin
 
 from attrs import frozen
 
+from tierline.context.text import clip
 from tierline.workspace.urls.fetch import Fetched
 from tierline.workspace.urls.guard import UrlRefused
 
@@ -80,7 +81,8 @@ def extract(fetched: Fetched) -> Page:
         )
     if len(text) > MAX_CHARACTERS:
         left = len(text) - MAX_CHARACTERS
-        text = f"{text[:MAX_CHARACTERS]}\n\n[The page goes on for {left:,} more characters.]\n"
+        shown = clip(text, MAX_CHARACTERS)
+        text = f"{shown}\n\n[The page goes on for {left:,} more characters.]\n"
     return Page(" ".join(_CONTROL.sub("", title).split())[:200], text)
 
 
