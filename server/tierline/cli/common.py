@@ -253,3 +253,10 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
             made.update(task, completed=done, total=max(total, 1))
 
         yield step
+
+
+def money(dollars: float) -> str:
+    """``$1.23``, with more digits where the amount is small."""
+    sign = "-" if dollars < 0 else ""
+    amount = abs(dollars)
+    return f"{sign}${amount:.2f}" if amount >= 1 or amount == 0 else f"{sign}${amount:.4f}"

@@ -27,7 +27,6 @@ from tierline.cli import stats as cli_stats
 from tierline.cli import url as cli_url
 from tierline.cli.common import (
     EXIT_INTERRUPTED,
-    EXIT_NO_PROVIDER,
     EXIT_PROBLEM,
     EXIT_USAGE,
     CommandGroup,
@@ -39,8 +38,8 @@ from tierline.cli.common import (
     piped,
     print_json,
     say,
-    write,
 )
+from tierline.cli.reply import print_reply
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -243,47 +242,6 @@ async def _add_files(session: Session, files: _Chosen) -> frozenset[str] | None:
         say("Nothing was sent. Leave out what is refused, or add --skip-refused.", "red")
         return None
     return frozenset(named)
-
-
-async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
-    """Print the turn's events as they come. Returns the exit code."""
-    while True:
-        body = (await events.get()).body
-        match body:
-            case p.TurnStarted() if body.context_line and not as_json:
-                err.print(body.context_line, style="dim")
-            case p.Waiting() if not as_json:
-                err.print(body.text, style="dim")
-            case p.TextDelta(turn_id=turn, text=text) if turn == turn_id and not as_json:
-                write(text, end="")
-            case p.Notice() if body.turn_id == turn_id or body.level != "info":
-                err.print(body.text, style="yellow")
-            case p.TurnFinished(turn_id=turn) if turn == turn_id:
-                return _print_end(body, as_json)
-
-
-def _print_end(body: p.TurnFinished, as_json: bool) -> int:
-    if as_json:
-        print_json(body)
-    elif body.message is not None:
-        write("")
-    if body.usage is not None and not as_json:
-        usage = body.usage
-        several = f"{usage.requests} requests, " if usage.requests > 1 else ""
-        cost = f", {cli_stats.money(usage.cost)}" if usage.cost else ""
-        read = usage.cache_read_tokens
-        cached = "" if read is None else f" ({read:,} from cache)"
-        err.print(
-            f"{several}{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out{cost}",
-            style="dim",
-        )
-    if body.cache is not None and body.cache.outcome in ("partial", "miss") and not as_json:
-        err.print(body.cache.sentence, style="dim")
-    if body.outcome == "ok":
-        return 0
-    if body.error:
-        err.print(f"{body.error} {body.advice}".strip(), style="red")
-    return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_PROBLEM
 
 
 async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> int:

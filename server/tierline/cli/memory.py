@@ -32,6 +32,7 @@ from tierline.cli.common import (
     say,
     write,
 )
+from tierline.cli.reply import print_reply
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
@@ -247,7 +248,6 @@ def memory_lines(root: Path) -> list[str]:
 
 async def _interactive(root: Path, new: bool, strategy: str, provider: str, model: str) -> int:
     from tierline import protocol as p
-    from tierline.cli import main as cli
 
     for variable, value in (("NAME", provider), ("MODEL", model)):
         if value:
@@ -267,7 +267,7 @@ async def _interactive(root: Path, new: bool, strategy: str, provider: str, mode
             if line is None or line.strip() in ("/quit", "/exit"):
                 return 0
             try:
-                await _answer(session, events, line.strip(), cli.print_reply)
+                await _answer(session, events, line.strip(), print_reply)
             except TierlineError as error:
                 err.print(f"{error.message} {error.advice}".strip(), style="red")
     finally:

@@ -10,7 +10,7 @@ import typer
 
 from tierline.cli import tables as cli_tables
 from tierline.cli import turns as cli_turns
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, out, print_json, say
+from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, money, out, print_json, say
 from tierline.cli.memory import memory_lines
 
 if TYPE_CHECKING:
@@ -124,13 +124,6 @@ def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
 def saved(dollars: float) -> str:
     """What the cache has saved, in words where writing it has cost more so far."""
     return money(dollars) if dollars >= 0 else "not yet"
-
-
-def money(dollars: float) -> str:
-    """``$1.23``, with more digits where the amount is small."""
-    sign = "-" if dollars < 0 else ""
-    amount = abs(dollars)
-    return f"{sign}${amount:.2f}" if amount >= 1 or amount == 0 else f"{sign}${amount:.4f}"
 
 
 def _notes(found: p.Stats) -> list[str]:

@@ -12,13 +12,13 @@ from attrs import evolve
 
 from tierline.context.prompt import Prompt
 from tierline.providers import render_anthropic
-from tierline.providers.base import ProviderError, RenderedRequest, StreamEvent
+from tierline.providers.base import Offered, ProviderError, RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps, rendered
-from tierline.providers.choose import Choice
+from tierline.providers.choice import Choice
 from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
-from tierline.providers.listing import Offered, fetch, offered
+from tierline.providers.listing import fetch, offered
 from tierline.providers.messages import MessageReader
 from tierline.providers.own_count import own_count
 from tierline.providers.profile import Profile

@@ -13,7 +13,6 @@ from tierline.errors import CodedError
 
 if TYPE_CHECKING:  # the language server imports this module before it answers ``initialize``
     from tierline.context.prompt import Prompt
-    from tierline.providers.listing import Offered
 
 
 @frozen
@@ -160,6 +159,14 @@ class ProviderError(CodedError):
     ) -> None:
         super().__init__(code, message, advice)
         self.http_status = http_status
+
+
+@frozen
+class Offered:
+    """One model. ``window`` is what the service says that it reads, in tokens; None if nothing."""
+
+    name: str
+    window: int | None = None
 
 
 class Provider(Protocol):

@@ -10,15 +10,14 @@ from attrs import evolve, field, frozen
 
 from tierline.context.models import ModelFacts
 from tierline.network import Network
-from tierline.providers.addresses import host_of, is_loopback
+from tierline.providers.addresses import is_loopback
 from tierline.providers.base import Provider, ProviderError
+from tierline.providers.choice import Choice, adapter
 from tierline.providers.editor_port import EditorModel, EditorPort
-from tierline.providers.gguf import INSTALL, LocalModel, find_model
+from tierline.providers.gguf import INSTALL, find_model
 from tierline.providers.registry import (
     COMPATIBLE,
     ProviderSpec,
-    adapter,
-    at,
     of_origin,
     owner,
     spec,
@@ -55,58 +54,6 @@ class Found:
     name: str
     base_url: str
     models: tuple[str, ...] = ()
-
-
-@frozen
-class Choice:
-    """What will be used, and why. Equal choices need no new provider."""
-
-    spec: ProviderSpec
-    model: str
-    base_url: str
-    why: str
-    found: str = ""
-    """Name of the server found on this machine, if it is the one."""
-    window: int | None = None
-    """What the model itself says it can read, in tokens; None if nobody asked it."""
-    endpoint: Endpoint = field(factory=Endpoint, repr=False)
-    embedded: LocalModel | None = None
-    offered: EditorModel | None = None
-
-    newer: bool = False
-    """The provider's newer interface is used (``ProviderSpec.newer``)."""
-    reasons: bool = False
-    """The model thinks, and can be asked for summaries of it."""
-    retention: bool = False
-    """The day-long cache costs nothing."""
-
-    @property
-    def kind(self) -> str:
-        """The adapter: the wire format and what goes with it."""
-        return self.spec.newer if self.newer else self.spec.adapter
-
-    @property
-    def official(self) -> bool:
-        """True for the provider's own service, by its address."""
-        host = host_of(self.base_url)
-        own = f"api.{self.spec.name}.com"
-        return not self.base_url or host == own or host.endswith(f".{own}")
-
-    @property
-    def host(self) -> str:
-        """Whose prices hold for models that many serve."""
-        place = at(self.base_url) if self.spec.compatible else self.spec
-        return place.host if place is not None else ""
-
-    @property
-    def strategy(self) -> str:
-        """The ``parsing_strategy`` of its messages."""
-        return self.spec.strategy
-
-    @property
-    def embeds(self) -> bool:
-        """True for the model that runs in a process of ours."""
-        return self.spec.origin == "embedded"
 
 
 def choose(  # noqa: PLR0911 - one line per way

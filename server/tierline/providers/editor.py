@@ -14,6 +14,7 @@ from typing import Any
 from tierline.context.prompt import Prompt
 from tierline.providers import render_openai
 from tierline.providers.base import (
+    Offered,
     ProviderError,
     ReasoningDelta,
     RenderedRequest,
@@ -24,9 +25,8 @@ from tierline.providers.base import (
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.canonical import dumps, rendered
-from tierline.providers.choose import Choice
+from tierline.providers.choice import Choice
 from tierline.providers.editor_port import EditorPort, Finished
-from tierline.providers.listing import Offered
 from tierline.providers.usage import completion_usage, message_figures, message_usage
 
 _WITHOUT = ("stream", "stream_options", "max_tokens")

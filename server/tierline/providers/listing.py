@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
-
+from tierline.providers.base import Offered
 from tierline.providers.errors import from_exception
 from tierline.providers.transport import Endpoint
 
@@ -18,14 +17,6 @@ _NO_CHAT = re.compile(
     r"embed|whisper|tts|dall-e|image|moderation|realtime|audio|transcri|sora|davinci|babbage|rerank|"
     r"imagen|veo|guard"
 )
-
-
-@frozen
-class Offered:
-    """One model. ``window`` is what the service says that it reads, in tokens; None if nothing."""
-
-    name: str
-    window: int | None = None
 
 
 async def fetch(client: Any, path: str, service: str, endpoint: Endpoint) -> object:

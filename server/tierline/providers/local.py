@@ -21,7 +21,7 @@ from tierline.processes import end
 from tierline.providers import render_local
 from tierline.providers.base import ProviderError, RenderedRequest
 from tierline.providers.canonical import dumps
-from tierline.providers.choose import Choice
+from tierline.providers.choice import Choice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.gguf import LocalModel
 from tierline.providers.openai import OpenAIProvider, connect

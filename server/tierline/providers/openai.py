@@ -13,14 +13,14 @@ from attrs import evolve
 from tierline.context.prompt import Prompt
 from tierline.providers import render_openai
 from tierline.providers.addresses import host_of
-from tierline.providers.base import ProviderError, RenderedRequest, StreamEvent
+from tierline.providers.base import Offered, ProviderError, RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps, rendered
-from tierline.providers.choose import Choice
+from tierline.providers.choice import Choice
 from tierline.providers.completion import CompletionReader
 from tierline.providers.corrections import Corrections, with_corrections
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.errors import from_exception
-from tierline.providers.listing import Offered, fetch, offered
+from tierline.providers.listing import fetch, offered
 from tierline.providers.profile import Profile
 from tierline.providers.retry import with_retries
 from tierline.providers.transport import Endpoint, checked, http_options, send

@@ -1,27 +1,18 @@
 """The providers as data: a new one is a row here, its module, and rows in the models table.
 
-A row's module (``adapter``) is imported on first use and offers what ``Adapter`` names. Several
-rows may share an adapter: they differ in address and key only.
+A row's module (``adapter``) is imported on first use and offers what ``choice.Adapter`` names.
+Several rows may share an adapter: they differ in address and key only.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
 from tierline.providers.addresses import host_of
 
-if TYPE_CHECKING:  # the language server imports this module before it answers ``initialize``
-    from tierline.context.prompt import Prompt
-    from tierline.providers.base import Provider
-    from tierline.providers.choose import Choice
-    from tierline.providers.editor_port import EditorPort
-
 Origin: TypeAlias = Literal["service", "embedded", "editor"]
-Render: TypeAlias = "Callable[[Prompt], Mapping[str, Any]]"
 
 
 @frozen
@@ -63,18 +54,6 @@ class ProviderSpec:
     """A server that users run themselves: it often asks for no key, and its address may differ."""
     automatic: bool = False
     """A key in the environment is enough to choose it."""
-
-
-class Adapter(Protocol):
-    """What a provider's module offers."""
-
-    BODIES: tuple[Render, ...]
-    """The ways in which it writes a body, for plans that are rendered again."""
-
-    @staticmethod
-    def make(choice: Choice, editor: EditorPort | None) -> Provider:
-        """Connects to nothing and loads nothing yet."""
-        ...
 
 
 def _compatible(
@@ -221,8 +200,3 @@ def owner(model: str) -> ProviderSpec | None:
     """The provider whose models have names that begin like this one."""
     rows = (row for row in SPECS if row.model_prefix)
     return next((row for row in rows if model.startswith(row.model_prefix)), None)
-
-
-def adapter(name: str) -> Adapter:
-    """The module of an adapter."""
-    return cast("Adapter", importlib.import_module(f"tierline.providers.{name}"))

@@ -9,7 +9,8 @@ from attrs import field, frozen
 from tierline.context.prompt import Prompt
 from tierline.providers.base import RenderedRequest
 from tierline.providers.canonical import dumps, rendered
-from tierline.providers.registry import COMPATIBLE, SPECS, Render, adapter, owner
+from tierline.providers.choice import Render, adapter
+from tierline.providers.registry import COMPATIBLE, SPECS, owner
 
 
 @frozen

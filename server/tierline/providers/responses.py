@@ -12,7 +12,7 @@ from tierline.context.prompt import Prompt
 from tierline.providers import render_responses
 from tierline.providers.base import RenderedRequest, StreamEvent
 from tierline.providers.canonical import dumps
-from tierline.providers.choose import Choice
+from tierline.providers.choice import Choice
 from tierline.providers.editor_port import EditorPort
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.own_count import own_count

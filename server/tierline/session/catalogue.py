@@ -16,9 +16,9 @@ from tierline.context import modelwords
 from tierline.context.images import ImageRule
 from tierline.context.models import ModelFacts, ModelTable
 from tierline.errors import TierlineError
-from tierline.providers.base import Provider, ProviderError
-from tierline.providers.choose import Choice, ProviderSettings, choose, make
-from tierline.providers.listing import Offered
+from tierline.providers.base import Offered, Provider, ProviderError
+from tierline.providers.choice import Choice
+from tierline.providers.choose import ProviderSettings, choose, make
 from tierline.providers.registry import COMPATIBLE, PRESETS, ProviderSpec, spec
 
 _REFUSED = frozenset({"auth"})

@@ -21,8 +21,8 @@ from tierline.context.models import ModelFacts
 from tierline.context.prompt import Thinking
 from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError, RenderedRequest
+from tierline.providers.choice import Choice
 from tierline.providers.choose import (
-    Choice,
     Found,
     ProviderSettings,
     choose,

@@ -9,7 +9,8 @@ import pytest
 
 from support import terminal
 from tierline import protocol as p
-from tierline.cli.stats import _notes, money
+from tierline.cli.common import money
+from tierline.cli.stats import _notes
 from wire.caching import CachingServer
 
 LONG = "".join(f"def function_{n}() -> int:\n    return {n}\n\n\n" for n in range(300))

@@ -6,6 +6,7 @@ import pytest
 
 from tierline.providers import registry
 from tierline.providers.base import ProviderError
+from tierline.providers.choice import adapter
 from tierline.providers.choose import ProviderSettings, choose, make
 from tierline.providers.openai import OpenAIProvider
 from tierline.session.models import ModelService  # noqa: F401 (the import chain must hold)
@@ -13,7 +14,7 @@ from tierline.session.models import ModelService  # noqa: F401 (the import chain
 
 def test_every_row_has_a_module_that_makes_and_renders() -> None:
     for row in registry.SPECS:
-        module = registry.adapter(row.adapter)
+        module = adapter(row.adapter)
         assert module.BODIES, row.name
         assert callable(module.make), row.name
     assert len(set(registry.NAMES)) == len(registry.SPECS)
