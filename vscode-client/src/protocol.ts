@@ -1864,6 +1864,14 @@ export interface Attachment {
   text: string;
 }
 
+/** How much of one kind went along with a prompt; ``tierline/plan/sent`` lists it. */
+export interface SentGroup {
+  kind: 'instructions' | 'memo' | 'file' | 'page' | 'card' | 'recalled';
+  count: number;
+  /** What it is, if it is one. */
+  label: string;
+}
+
 /** One message as a client shows it. */
 export interface ChatMessage {
   id: string;
@@ -1884,6 +1892,8 @@ export interface ChatMessage {
   note: string;
   /** Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``. */
   contextLine: string;
+  /** At a prompt: what else went along with its first request, without what is ``attached``. */
+  sent: SentGroup[];
   /** The STATE block that a reply ended with, without its heading; not part of ``text``. */
   state: string;
   /** What can be read of the model's thinking before this reply. */

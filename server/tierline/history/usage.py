@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from sys import intern
 from typing import Any
 
 from attrs import evolve, frozen
@@ -61,6 +62,10 @@ class TurnUsage:
     """What the cache gave the last request; empty if that was not written down."""
     message: str = ""
     """Id of the message that it belongs to; records of earlier versions do not name it."""
+    line: str = ""
+    """What context went with the prompt, in words."""
+    went: Sequence[tuple[str, int, str]] = ()
+    """What went along with it: kind, how much of it, what it is if it is one."""
 
 
 class Packed(Mapping[str, Any]):
@@ -152,6 +157,17 @@ def _read(data: Mapping[str, Any]) -> TurnUsage | None:
         total if len(each) == 1 else each[-1],
         outcome if isinstance(outcome, str) else "",
         message if isinstance(message, str) else "",
+        line if isinstance(line := data.get("line"), str) else "",
+        _went(data.get("went")),
+    )
+
+
+def _went(value: Any) -> Sequence[tuple[str, int, str]]:
+    found = value if isinstance(value, list) else []
+    return tuple(
+        (intern(kind), _tokens(count), label)
+        for kind, count, label in (one for one in found if isinstance(one, list) and len(one) == 3)
+        if isinstance(kind, str) and isinstance(label, str) and _tokens(count)
     )
 
 

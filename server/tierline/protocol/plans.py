@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from attrs import field
 
 from tierline.protocol.base import ContextMode, define
+from tierline.protocol.values import SentKind
 
 
 @define
@@ -108,7 +107,7 @@ class SentEntry:
     """Something that was sent beside the conversation and stands in the request as text."""
 
     key: str
-    kind: Literal["instructions", "memo", "file", "page", "card", "recalled"]
+    kind: SentKind
     label: str
     tokens: int
 

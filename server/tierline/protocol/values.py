@@ -218,6 +218,21 @@ class Attachment:
     """What was sent of it; empty for files and pages, which stand in the context."""
 
 
+SentKind = Literal["instructions", "memo", "file", "page", "card", "recalled"]
+"""What is sent beside the conversation. ``card``: an excerpt that was found for the prompt;
+``recalled``: an earlier turn."""
+
+
+@define
+class SentGroup:
+    """How much of one kind went along with a prompt; ``tierline/plan/sent`` lists it."""
+
+    kind: SentKind
+    count: int
+    label: str = ""
+    """What it is, if it is one."""
+
+
 @define
 class ChatMessage:
     """One message as a client shows it."""
@@ -240,6 +255,8 @@ class ChatMessage:
     """A line under the message: why it was interrupted or got no reply."""
     context_line: str = ""
     """Under a prompt: what context went with it, e.g. ``2 files · 2.1k tokens · CTX light``."""
+    sent: list[SentGroup] = field(factory=list)
+    """At a prompt: what else went along with its first request, without what is ``attached``."""
     state: str = ""
     """The STATE block that a reply ended with, without its heading; not part of ``text``."""
     thinking: str = ""

@@ -24,6 +24,7 @@ from tierline.history.usage import of_messages, with_events
 from tierline.session.conversation import turncost
 from tierline.session.conversation.callrows import Answers, Title, call_rows, results_of
 from tierline.session.conversation.compaction_view import with_compactions
+from tierline.session.conversation.wentalong import groups_of
 from tierline.session.state.preferences import Preferences
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
@@ -45,7 +46,7 @@ class Conversation:
         """Requests that open another session, or wait for one that does."""
         self._notes: dict[str, str] = {}
         self._unsaved: list[Message | Event] = []
-        self._lines: dict[str, str] = {}
+        self._described: dict[str, tuple[str, Sequence[p.SentGroup]]] = {}
         self.keeps_state: Callable[[], bool] = lambda: False
         """Whether replies are searched for a STATE block."""
         self.title: Title = lambda _name, _arguments: ""
@@ -131,8 +132,15 @@ class Conversation:
             for m in known
         }
         # Reflections that could not be written yet are in memory, like messages.
+        prompts = {m.group_id: shown[m.id] for m in reversed(known) if m.role == "user"}
+        for group_id, prompt in prompts.items():
+            prompt.context_line, sent = self.described(group_id)
+            prompt.sent = list(sent)
         for message_id, found in of_messages(turns, with_events(now.usages, self._unsaved)).items():
-            turncost.show_usage(shown[message_id], found)
+            message = shown[message_id]
+            turncost.show_usage(message, found)
+            if (asked := prompts.get(message.group_id)) is not None and not asked.context_line:
+                asked.context_line, asked.sent = found.line, groups_of(found.went)
         return shown
 
     def unanswered(self, text: str) -> Message | None:
@@ -279,9 +287,13 @@ class Conversation:
         """Remember for this run why a prompt got no reply."""
         self._notes[group_id] = note
 
-    def describe(self, group_id: str, context_line: str) -> None:
-        """Remember for this run what context went with a prompt."""
-        self._lines[group_id] = context_line
+    def describe(self, group_id: str, context_line: str, sent: Sequence[p.SentGroup]) -> None:
+        """Remember what context goes with a prompt until its turn has ended."""
+        self._described[group_id] = (context_line, sent)
+
+    def described(self, group_id: str) -> tuple[str, Sequence[p.SentGroup]]:
+        """What ``describe`` was told of a turn in this run."""
+        return self._described.get(group_id, ("", ()))
 
     async def prepare_retry(self, group_id: str) -> Message:
         """Make a turn ready to be asked again. Returns its prompt.
@@ -392,7 +404,6 @@ class Conversation:
             files=list(message.files),
             attached=attached_of(message.meta),
             note=note,
-            context_line=self._lines.get(message.group_id, "") if message.role == "user" else "",
             calls=call_rows(message, answers, self.title),
             embedded=message.meta.get("embedded") is True,
         )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from tierline import protocol as p
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.context.plan import ContextPlan, PlanEntry, explain
+from tierline.context.plan import ContextPlan, explain
 from tierline.context.plan_diff import diff
 from tierline.context.prompt import Prompt
 from tierline.context.retrieval.cards import CARD_PREFIX, card_key, parse_key
+from tierline.context.text import clip
 from tierline.errors import TierlineError
 from tierline.session.conversation import Conversation
+from tierline.session.conversation.wentalong import sent_entries
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.requests.composer import Composer
@@ -129,15 +130,18 @@ class PlanService:
                 "What was sent with this prompt is not kept.",
                 "The newest requests are kept; older ones make room.",
             )
-        text = ""
-        if params.key:
-            prompt = await asyncio.to_thread(self.store.load_prompt, plan_id)
-            blocks = (*prompt.system, *(b for m in prompt.messages for b in m.blocks))
-            text = "\n".join(_text(b.block) for b in blocks if b.key == params.key)
-            if not text:
-                raise TierlineError(
-                    "not_found", f"{params.key} was not sent with it.", "List what was."
-                )
+        prompt = await asyncio.to_thread(self.store.load_prompt, plan_id)
+        texts: dict[str, list[str]] = {}
+        for block in (*prompt.system, *(b for m in prompt.messages for b in m.blocks)):
+            texts.setdefault(block.key, []).append(_text(block.block))
+        for one in entries:
+            if one.kind in ("memo", "recalled"):  # their ids say nothing to a person
+                one.label = _words("\n".join(texts.get(one.key, ()))) or one.label
+        text = "\n".join(texts.get(params.key, ()))
+        if params.key and not text:
+            raise TierlineError(
+                "not_found", f"{params.key} was not sent with it.", "List what was."
+            )
         return p.PlanSentResult(plan_id, entries, text)
 
     def went_along(self, turn_id: str) -> tuple[str, list[p.SentEntry]]:
@@ -148,8 +152,7 @@ class PlanService:
         stored = self.store.get(ids[0]) if ids else None
         if stored is None:
             return "", []
-        found = (_sent_entry(entry) for entry in stored.plan.included)
-        return stored.plan.plan_id, [one for one in found if one is not None]
+        return stored.plan.plan_id, sent_entries(stored.plan)
 
     async def show(self, params: p.PlanParams) -> p.PromptTextResult:
         """The exact context as text for a person."""
@@ -179,21 +182,11 @@ class PlanService:
         return stored
 
 
-_KINDS: dict[str, Literal["instructions", "memo", "file", "page", "card", "recalled"]] = {
-    "instructions": "instructions",
-    "memo": "memo",
-    "file": "file",
-    "url": "page",
-    "card": "card",
-    "recall": "recalled",
-}
-
-
-def _sent_entry(entry: PlanEntry) -> p.SentEntry | None:
-    kind, _, name = entry.key.partition(":")
-    if kind not in _KINDS:
-        return None
-    return p.SentEntry(entry.key, _KINDS[kind], entry.path or name, entry.tokens)
+def _words(text: str) -> str:
+    """The first line of the fenced text, or of one without a fence."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    fences = (n for n, line in enumerate(lines[:-1], 1) if line.startswith(("```", "~~~")))
+    return clip(lines[next(fences, 0)], 80) if lines else ""
 
 
 def _names(key: str, given: str) -> bool:

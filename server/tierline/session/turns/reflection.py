@@ -73,6 +73,7 @@ class ReflectionService:
             for e in self._edits.infos()
             if e.turn_id == turn.group_id
         ]
+        line, sent = self._conversation.described(turn.group_id)
         return {
             "group": turn.group_id,
             "message": turn.newest_id or turn.message_id,
@@ -80,6 +81,8 @@ class ReflectionService:
             **({"code": code} if code else {}),
             "began": round(turn.began, 3),
             "seconds": round(time.time() - turn.began, 3),
+            "line": line,
+            "went": [[one.kind, one.count, one.label] for one in sent],
             "retrieval": turn.retrieval,
             "requests": list(turn.requests),
             "calls": list(turn.trace),

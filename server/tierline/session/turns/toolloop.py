@@ -40,6 +40,7 @@ from tierline.session.caching.service import CacheService
 from tierline.session.conversation import Conversation, turncost
 from tierline.session.conversation.callrows import results_of, shown_text
 from tierline.session.conversation.ordering import shield
+from tierline.session.conversation.wentalong import sent_groups
 from tierline.session.edits.service import EditService
 from tierline.session.events import EventBus
 from tierline.session.files.urls import UrlService
@@ -241,7 +242,8 @@ class Rounds:
 
     def _announce(self, turn: Turn, composed: Composed) -> None:
         if turn.rounds == 1:
-            self._conversation.describe(turn.group_id, composed.context_line)
+            sent = sent_groups(composed.plan, turn.attached)
+            self._conversation.describe(turn.group_id, composed.context_line, sent)
             message = self._conversation.show(turn.message_id)
             self._bus.publish(
                 p.TurnStarted(
