@@ -1,22 +1,22 @@
-"""The active file in a real VS Code: a chip that goes along, and what is kept at the message."""
+"""What the user looks at in a real VS Code goes along, and all that did stays at the message."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from e2e.views import asked
+from e2e.views import asked, picture, sidebar_width, violations, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
 from wire.servers import WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
-RESULTS = Path(__file__).with_name("results")
 
 
 @pytest.fixture
@@ -30,7 +30,20 @@ def model_env(model: WireServer) -> dict[str, str]:
     return environment(model)
 
 
-def test_the_active_file_goes_along_until_it_is_taken_off(
+@pytest.fixture
+def workspace(workspace: Path) -> Path:
+    """A repository with changes, two instruction files, and a problem that VS Code finds."""
+    git = ["git", "-C", str(workspace), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "Begin"], check=True)
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        (workspace / name).write_text(f"# {name}\n\nAnswer briefly.\n", encoding="utf-8")
+    (workspace / "broken.json").write_text('{\n  "scale": \n}\n', encoding="utf-8")
+    return workspace
+
+
+def test_the_active_file_goes_along_and_all_that_went_along_stays_at_the_message(
     vscode: Workbench, model: WireServer
 ) -> None:
     vscode.explorer_open("convert.py")
@@ -44,9 +57,31 @@ def test_the_active_file_goes_along_until_it_is_taken_off(
     assert "def " in sent, "the file itself is sent"
     kept = chat.get_by_test_id("attached-chip")
     expect(kept).to_have_text("convert.py")
-    RESULTS.mkdir(exist_ok=True)
-    vscode.page.screenshot(path=RESULTS / "looking.png")
 
+    # What was found for the prompt and what every prompt has, folded; each opens as it was sent.
+    rules = chat.locator("[data-testid=sent-chip][data-kind=instructions]")
+    expect(rules).to_have_text("2 instruction files")
+    picture(vscode, "looking-folded")
+    rules.focus()
+    rules.press("Enter")
+    listed = chat.get_by_test_id("sent-list").get_by_role("button")
+    expect(listed).to_have_count(2, timeout=20_000)
+    sidebar_width(vscode, 260)
+    picture(vscode, "looking-list")
+    assert violations(webview(vscode, "chat")) == []
+    sidebar_width(vscode, 340)
+    listed.first.press("Enter")
+    expect(vscode.page.locator(".tab.active")).to_contain_text("AGENTS.md", timeout=20_000)
+    (vscode.workspace / "convert.py").write_text("CHANGED = True\n", encoding="utf-8")
+    kept.click()
+    opened = vscode.page.locator(".editor-instance .view-lines")
+    expect(opened).to_contain_text("ABSOLUTE_ZERO", timeout=20_000)
+    picture(vscode, "looking-opened")
+    vscode.page.keyboard.press("Control+F4")
+
+    vscode.explorer_open("report.py")
+    chat = vscode.show_chat()
+    expect(chip).to_have_text("report.py")
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "false")
     asked(chat, "And in general?")
@@ -56,6 +91,7 @@ def test_the_active_file_goes_along_until_it_is_taken_off(
     vscode.open()
     chat = vscode.show_chat()
     expect(chat.get_by_test_id("attached-chip")).to_have_text("convert.py", timeout=60_000)
+    expect(rules.first).to_have_text("2 instruction files")
     chip = chat.get_by_test_id("active-chip")
     expect(chip).to_have_attribute("aria-pressed", "false", timeout=30_000)
     chip.click()

@@ -8,7 +8,7 @@ import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages
 import { commandAt, isCommand, matching } from '../src/shared/slash';
 import { App } from '../src/webview/components/app';
 import { Store } from '../src/webview/store';
-import { file, state } from './fake/state';
+import { file, message, state } from './fake/state';
 
 vi.stubGlobal(
   'ResizeObserver',
@@ -314,5 +314,83 @@ describe('the commands', () => {
     expect(found('undo')).toEqual(['/undo', '/context undo']);
     expect(found('session')).toEqual(['/clear']);
     expect(found('co')).toEqual(['/context undo', '/cost']);
+  });
+});
+
+describe('what went along with a prompt', () => {
+  const entry = (kind: string, label: string) => ({
+    key: `${kind}:${label}`,
+    kind,
+    label,
+    tokens: 120,
+  });
+  const attachment = {
+    kind: 'file' as const,
+    label: 'src/a.py',
+    path: 'src/a.py',
+    uri: 'file:///ws/src/a.py',
+    firstLine: 0,
+    lastLine: 0,
+    text: '',
+  };
+  const sentChips = (): HTMLElement[] => [
+    ...root.querySelectorAll<HTMLElement>('[data-testid=sent-chip]'),
+  ];
+  const listed = (): (string | null)[] =>
+    [...root.querySelectorAll('.sent-name')].map((one) => one.textContent);
+
+  beforeEach(() => {
+    const asked = message('m1', {
+      role: 'user',
+      groupId: 'g1',
+      attached: [attachment],
+      sent: [
+        { kind: 'instructions', count: 1, label: 'AGENTS.md' },
+        { kind: 'file', count: 1, label: 'src/b.py' },
+        { kind: 'card', count: 2, label: '' },
+      ],
+    });
+    receive({ type: 'state', state: state({ messages: [asked] }) });
+  });
+
+  it('is one chip of each kind, and a single one is opened as it was sent', async () => {
+    expect(sentChips().map((one) => one.textContent)).toEqual([
+      'AGENTS.md',
+      'src/b.py',
+      '2 pieces of code',
+    ]);
+    await act(async () => {
+      sentChips()[1]?.click();
+      expect(last('sentList').turnId).toBe('g1');
+      const entries = [entry('file', 'src/a.py'), entry('file', 'src/b.py')];
+      receive({ type: 'sentList', turnId: 'g1', entries });
+    });
+    expect(last('openSent')).toMatchObject({ turnId: 'g1', key: 'file:src/b.py' });
+    expect(listed()).toEqual([]);
+  });
+
+  it('unfolds into a list where there are several, and folds again', async () => {
+    const many = sentChips()[2] as HTMLElement;
+    expect(many.getAttribute('aria-expanded')).toBe('false');
+    await act(async () => {
+      many.click();
+      const entries = [entry('card', 'a.py#f'), entry('file', 'src/b.py'), entry('card', 'b.py#g')];
+      receive({ type: 'sentList', turnId: 'g1', entries });
+    });
+    expect(many.getAttribute('aria-expanded')).toBe('true');
+    expect(document.getElementById(many.getAttribute('aria-controls') ?? '')).not.toBeNull();
+    expect(listed()).toEqual(['a.py#f', 'b.py#g']);
+    click('.sent-list li:last-child button');
+    expect(last('openSent').key).toBe('card:b.py#g');
+    await act(async () => many.click());
+    expect(listed()).toEqual([]);
+  });
+
+  it('stays folded where the request is no longer kept', async () => {
+    await act(async () => {
+      sentChips()[2]?.click();
+      receive({ type: 'sentList', turnId: 'g1', entries: [] });
+    });
+    expect(sentChips()[2]?.getAttribute('aria-expanded')).toBe('false');
   });
 });

@@ -91,7 +91,7 @@ class PlanStore(Database):
     """
 
     def __init__(
-        self, path: Path, *, max_plans: int = 200, max_bytes: int = 64 * 1024 * 1024
+        self, path: Path, *, max_plans: int = 1_000, max_bytes: int = 64 * 1024 * 1024
     ) -> None:
         super().__init__(path, version=_VERSION, ddl=_DDL, tables=("plan", "block"))
         self._max_plans = max(1, max_plans)

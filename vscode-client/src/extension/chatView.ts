@@ -6,6 +6,7 @@ import {
   type Completion,
   type Connection,
   parseToHost,
+  type SentEntry,
   type ToHost,
   type ToWebview,
 } from '../shared/messages';
@@ -16,7 +17,7 @@ import type { Edits } from './edits';
 import { activeFile, type Files } from './files';
 import { insert } from './insert';
 import { askedAboutMentions } from './mentions/asking';
-import { type Mentions, openMention } from './mentions/mentions';
+import type { Mentions } from './mentions/mentions';
 import { openFileLink } from './openFile';
 import { Replies } from './replies';
 import { describeError } from './server/errors';
@@ -25,6 +26,7 @@ import type { Sessions } from './sessions';
 import type { SlashCommands } from './slash';
 import type { ModelWays } from './ways';
 import { webviewPage } from './webviewPage';
+import { WentAlong } from './wentAlong';
 
 export interface Selection {
   text: string;
@@ -45,6 +47,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   /** What the user gave to the chat before it was drawn. */
   private readonly waiting: ToWebview[] = [];
   private readonly replies: Replies;
+  private readonly along: WentAlong;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -56,10 +59,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly slash: Pick<SlashCommands, 'run' | 'complete'>,
     private readonly views: Pick<ContextViews, 'showTurn'>,
     private readonly active: ActiveEditor,
-    private readonly documents: Pick<VirtualDocuments, 'show'>,
+    documents: Pick<VirtualDocuments, 'show'>,
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.replies = new Replies(session);
+    this.along = new WentAlong(session, documents);
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
       session.server.onConnection((connection) => this.post({ type: 'connection', connection })),
@@ -265,8 +269,21 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         await this.active.toggle();
         return;
       case 'openAttached':
-        await this.openAttached(message.messageId, message.index);
+        await this.along.openAttached(message.messageId, message.index);
         return;
+      case 'openSent':
+        await this.along.open(message.turnId, message.key);
+        return;
+      case 'sentList': {
+        const { turnId } = message;
+        let entries: SentEntry[] = [];
+        try {
+          entries = (await this.along.list(turnId)).entries;
+        } finally {
+          this.post({ type: 'sentList', turnId, entries });
+        }
+        return;
+      }
       case 'ways':
         if (this.ways !== null) this.post({ type: 'ways', ways: await this.ways.list() });
         return;
@@ -396,16 +413,6 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       return;
     }
     await this.files.apply(verb, [known === undefined ? { path } : { uri: known.uri }]);
-  }
-
-  /** The very text that was sent; files, folders and pages, which stand in the context, themselves. */
-  private async openAttached(messageId: string, index: number): Promise<void> {
-    const message = this.session.model?.messages.find(({ id }) => id === messageId);
-    const one = message?.attached[index];
-    if (one === undefined) return;
-    const text = one.kind === 'editors' ? one.path.replaceAll(', ', '\n') : one.text;
-    if (text !== '') await this.documents.show(one.label, () => Promise.resolve(text));
-    else await openMention(one.kind, one.path || one.uri || one.label);
   }
 
   private async openLink(href: string): Promise<void> {

@@ -14,9 +14,10 @@ export class VirtualDocuments implements vscode.TextDocumentContentProvider, vsc
 
   readonly onDidChange = this.changed.event;
 
-  /** Open, with text made anew even if the document is open already. */
-  async show(name: string, text: () => Promise<string>): Promise<void> {
-    const uri = this.uri(name);
+  /** Open, with text made anew even if the document is open already. ``of``: one name may mean
+   * several texts. */
+  async show(name: string, text: () => Promise<string>, of = ''): Promise<void> {
+    const uri = this.uri(name).with({ query: of });
     this.texts.set(uri.toString(), text);
     this.changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);

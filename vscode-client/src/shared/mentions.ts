@@ -16,6 +16,10 @@ const ICONS: Record<string, string> = {
   web: 'globe',
   session: 'history',
   memo: 'note',
+  instructions: 'book',
+  card: 'code',
+  page: 'globe',
+  recalled: 'history',
 };
 
 export function iconOf(kind: string): string {

@@ -97,6 +97,10 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('dropSelection') }),
   v.strictObject({ type: v.literal('toggleActive') }),
   v.strictObject({ type: v.literal('openAttached'), messageId: name, index: count }),
+  /** What went along with a turn's prompt; comes back as ``sentList``. */
+  v.strictObject({ type: v.literal('sentList'), turnId: name }),
+  /** Open the text of one of it. */
+  v.strictObject({ type: v.literal('openSent'), turnId: name, key: name }),
   v.strictObject({ type: v.literal('complete'), ticket: count, query: name }),
   /** The draft, whose mentions have changed; comes back as ``mentioned``. */
   v.strictObject({ type: v.literal('mentions'), text }),
@@ -230,6 +234,16 @@ const mentioned = v.strictObject({
 
 export type Mentioned = v.InferOutput<typeof mentioned>;
 
+/** Something that was sent beside the conversation. */
+const sentEntry = v.object({
+  key: v.string(),
+  kind: v.string(),
+  label: v.string(),
+  tokens: v.number(),
+});
+
+export type SentEntry = v.InferOutput<typeof sentEntry>;
+
 const toWebview = v.variant('type', [
   v.strictObject({ type: v.literal('place'), place }),
   v.strictObject({ type: v.literal('connection'), connection }),
@@ -279,6 +293,11 @@ const toWebview = v.variant('type', [
     selection: v.nullable(v.strictObject({ label: v.string(), characters: count })),
   }),
   v.strictObject({ type: v.literal('active'), active: v.nullable(activeChip) }),
+  v.strictObject({
+    type: v.literal('sentList'),
+    turnId: v.string(),
+    entries: v.array(sentEntry),
+  }),
   v.strictObject({ type: v.literal('ways'), ways }),
   v.strictObject({
     type: v.literal('paths'),

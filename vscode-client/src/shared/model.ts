@@ -280,6 +280,7 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     images: [],
     files: [],
     attached: [],
+    sent: [],
     note: '',
     contextLine: '',
     state: '',

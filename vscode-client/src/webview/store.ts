@@ -17,6 +17,7 @@ import { complete, plain } from './announcer';
 import { attach, splitDataUri } from './attachments';
 import type { HostPort, ScrollPlace } from './host';
 import { KnownPaths } from './markdown/paths';
+import { SentLists } from './sentLists';
 import { texts } from './texts';
 
 /** A prompt that was sent and has not come back as a message yet. */
@@ -92,6 +93,8 @@ export class Store {
   private readonly commands = new Map<number, string>();
   /** Which words of replies are files here. */
   readonly paths = new KnownPaths((paths) => this.post({ type: 'paths', paths }));
+  /** What went along with prompts. */
+  readonly sent = new SentLists((turnId) => this.post({ type: 'sentList', turnId }));
 
   constructor(
     connect: (listen: (message: ToWebview) => void) => HostPort,
@@ -374,6 +377,9 @@ export class Store {
         return;
       case 'paths':
         this.paths.answer(message.asked, message.found);
+        return;
+      case 'sentList':
+        this.sent.answer(message.turnId, message.entries);
         return;
       case 'ways':
         this.set({ ways: message.ways });

@@ -16,6 +16,16 @@ const KINDS = {
   memo: t('Memo'),
 };
 
+/** One or several of what is sent beside the conversation. */
+const SENT = {
+  instructions: [t('1 instruction file'), (n: number) => t('{0} instruction files', n)],
+  memo: [t('1 memo'), (n: number) => t('{0} memos', n)],
+  file: [t('1 file'), (n: number) => t('{0} files', n)],
+  page: [t('1 web page'), (n: number) => t('{0} web pages', n)],
+  card: [t('1 piece of code'), (n: number) => t('{0} pieces of code', n)],
+  recalled: [t('1 earlier turn'), (n: number) => t('{0} earlier turns', n)],
+} as const;
+
 /** Every word that the chat shows. */
 export const texts = {
   conversation: t('Conversation'),
@@ -127,6 +137,12 @@ export const texts = {
   activeOn: (path: string) => t('{0} goes along with what you send. Click to leave it out', path),
   activeOff: (path: string) => t('{0} does not go along. Click to let it', path),
   wentAlong: t('Went along'),
+  openSent: (label: string) => t('Show {0} as it was sent', label),
+  listSent: t('List what was sent'),
+  sent: (kind: string, count: number) => {
+    const [one, many] = Object.hasOwn(SENT, kind) ? SENT[kind as keyof typeof SENT] : SENT.card;
+    return count === 1 ? one : many(count);
+  },
   removeSelection: t('Do not send the selection'),
   removeImage: t('Remove this picture'),
   attachedImage: t('Attached picture'),

@@ -67,6 +67,7 @@ export function message(id: string, changes: Partial<ChatMessage> = {}): ChatMes
     images: [],
     files: [],
     attached: [],
+    sent: [],
     note: '',
     contextLine: '',
     state: '',

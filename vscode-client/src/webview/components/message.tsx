@@ -5,7 +5,6 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { ConsentInfo, EditInfo } from '../../protocol';
 import { tokens } from '../../shared/budget';
 import { money } from '../../shared/cache';
-import { iconOf } from '../../shared/mentions';
 import type { ToHost } from '../../shared/messages';
 import type { RunningTurn, ShownMessage } from '../../shared/model';
 import { isShowable } from '../attachments';
@@ -14,6 +13,7 @@ import type { Store } from '../store';
 import { texts } from '../texts';
 import { Calls, EditCard } from './calls';
 import { Box, Button, Icon, IconButton } from './parts';
+import { WentAlong } from './wentAlong';
 
 export function Markdown(props: {
   text: string;
@@ -88,7 +88,7 @@ function Prompt({
         <div class="prompt-text" dir="auto">
           {message.text}
         </div>
-        <Attached message={message} store={store} />
+        <WentAlong message={message} store={store} />
       </div>
       <div class="actions">
         {message.status === 'dropped' && <span class="note">{texts.dropped}</span>}
@@ -113,30 +113,6 @@ function Prompt({
         </div>
       )}
     </article>
-  );
-}
-
-/** What went along with a prompt; each opens what was sent of it. */
-function Attached({ message, store }: Pick<MessageProps, 'message' | 'store'>): JSX.Element | null {
-  const attached = message.attached ?? []; // an older server does not say
-  if (attached.length === 0) return null;
-  return (
-    <ul class="chips went-along" aria-label={texts.wentAlong}>
-      {attached.map((one, index) => (
-        <li key={`${one.kind} ${one.label}`}>
-          <button
-            type="button"
-            class="chip"
-            data-testid="attached-chip"
-            title={`${texts.kind(one.kind)}: ${texts.open(one.label)}`}
-            onClick={() => store.post({ type: 'openAttached', messageId: message.id, index })}
-          >
-            <Icon name={iconOf(one.kind)} />
-            <span class="chip-name">{one.label}</span>
-          </button>
-        </li>
-      ))}
-    </ul>
   );
 }
 

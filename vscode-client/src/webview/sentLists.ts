@@ -1,0 +1,26 @@
+/** What went along with prompts, asked for when the user opens it. */
+import type { SentEntry } from '../shared/messages';
+
+export class SentLists {
+  private readonly waiting = new Map<string, ((entries: readonly SentEntry[]) => void)[]>();
+
+  constructor(private readonly ask: (turnId: string) => void) {}
+
+  /** All of it; empty if it is no longer kept, which the host says. */
+  of(turnId: string): Promise<readonly SentEntry[]> {
+    return new Promise((resolve) => {
+      const others = this.waiting.get(turnId);
+      if (others !== undefined) {
+        others.push(resolve);
+        return;
+      }
+      this.waiting.set(turnId, [resolve]);
+      this.ask(turnId);
+    });
+  }
+
+  answer(turnId: string, entries: readonly SentEntry[]): void {
+    for (const resolve of this.waiting.get(turnId) ?? []) resolve(entries);
+    this.waiting.delete(turnId);
+  }
+}
