@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
 
@@ -100,6 +100,7 @@ class Player:
     turn: int = 0
     outputs: int = 0
     model: EnforcingServer | None = None
+    looking: Looking | None = None
 
     def answer(self, body: Any, number: int) -> Answer:
         """The provider's next reply. Called in its thread."""
@@ -187,6 +188,10 @@ class Player:
         return f"toolu_{self.calls:05}"
 
 
+Looking: TypeAlias = Callable[[Player, int], p.EditorPlace | None]
+"""Of a session and the number of a turn: what is open in the editor; None where nothing is."""
+
+
 def edited(before: str | None, edits: Sequence[Edit]) -> str | None:
     """The text after the edits; None if one does not fit."""
     text = before
@@ -234,14 +239,15 @@ async def play(
     *,
     model: str = "",
     after: Callable[[Player, EditingEditor], Awaitable[None]] | None = None,
+    looking: Looking | None = None,
 ) -> Played:
     """Live through a session. ``policy``: another one than the default; ``after`` is called at its
-    end, while the server still runs.
+    end, while the server still runs. ``looking``: where the user is in the editor at each prompt.
     """
     played = Played(recording)
     with tempfile.TemporaryDirectory(dir=_TEMPORARY) as name:
         base = Path(name)
-        player = Player(recording, base / "work", played)
+        player = Player(recording, base / "work", played, looking=looking)
         player.root.mkdir()
         (player.root / ".git").mkdir()
         (player.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
@@ -309,7 +315,9 @@ async def _live(player: Player, editor: EditingEditor, ahead: mmap.mmap) -> None
         await _before(player, editor, turn)
         player.answers[:] = player.script(turn)
         began = time.perf_counter()
-        sent = await editor.ask("chat/send", p.ChatSendParams(text=turn.prompt, mentions="text"))
+        place = player.looking(player, number) if player.looking is not None else None
+        prompt = p.ChatSendParams(text=turn.prompt, mentions="text", editor=place)
+        sent = await editor.ask("chat/send", prompt)
         end = await editor.finished(sent.turn_id, 120)
         player.played.seconds.append(time.perf_counter() - began)
         if end.outcome != "ok":
