@@ -172,7 +172,7 @@ class _Live:
         return evolve(choice, way=way, verdicts=choice.verdicts)
 
     def live(self) -> _Live:
-        world = World(LogStructured(ttl="5m"), system="Be brief.")
+        world = World(LogStructured(ttl="5m", limit=1), system="Be brief.")
         lines = [f"value_{i} = compute({i}, {i * 7})" for i in range(40)]
         world.files = {f"{name}.py": "\n".join(lines) + "\n" for name in "ab"}
         for turn, (file, size) in enumerate(self.edits):

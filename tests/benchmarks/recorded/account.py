@@ -44,9 +44,9 @@ def account(played: Played) -> dict[str, Any]:
         ]
         own = {path: f"use:{use}" for path, use in sent.own.items() if f"use:{use}" in found.talk}
         bound.request(sent.at, found.talk, sent.files, own)
-        others.request(sent.body, found.newest, sent.files, sent.own, sent.at)
+        others.request(sent.body, found.newest, sent.files, sent.own, sent.at, found.front)
         old, gone = outdated(found)
-        shares.append(old / max(found.total, 1.0))
+        shares.append((old + gone) / max(found.total, 1.0))
         left.append(gone / max(found.total, 1.0))
         differences += updates(found).values()
     least = bound.cost(LIFETIMES)

@@ -14,6 +14,9 @@ the same content, and what differs is its order, what is sent again, and the cac
   of the repository of 1,024 tokens ranked for the prompt, the conversation that is done, the files
   as they are now, the newest exchange; marks behind the instructions, the map and the files.
 
+The map and the tree of the repository stand before the conversation, and what is said of their
+changes at its end, as Tierline sent them; aider has its own map instead.
+
 None of them summarises: they do that near the window's end, which no session here reaches.
 """
 
@@ -50,6 +53,7 @@ class Others:
     read: dict[str, float] = field(factory=dict)
     total: dict[str, float] = field(factory=dict)
     _head: tuple[list[Block], list[Block]] | None = None
+    _front: list[Block] = field(factory=list)
     _talk: list[Message] = field(factory=list)
     _shown: dict[str, str] = field(factory=dict)
     """What append-only has sent of each file."""
@@ -62,8 +66,11 @@ class Others:
         files: Mapping[str, str],
         own: Mapping[str, str],
         now: float,
+        front: Sequence[Block] = (),
     ) -> None:
-        """One request. ``new``: the blocks of its last message without files."""
+        """One request. ``new``: the blocks of its last message without files; ``front``: what
+        stands before that at the first request (the map and the tree of the repository).
+        """
         if self._head is None:
             tools = [dict(tool) for tool in body.get("tools", ())]
             system = [dict(block) for block in body.get("system", ())]
@@ -75,6 +82,9 @@ class Others:
             self._talk.append(reply)
             self._appended.append(reply)
         blocks = _bare(new) or [_text("Go on.")]
+        if not self._talk and front:
+            self._front = _bare(front)
+            self._appended.append(("user", self._front))
         self._talk.append(("user", blocks))
         self._appended.append(("user", [*self._changes(files, own), *blocks]))
         self._send("append-only", self._append_only(), now)
@@ -104,7 +114,7 @@ class Others:
         return self._body(self._appended, marked=set(users[-2:]))
 
     def _three_marks(self, files: Mapping[str, str]) -> dict[str, Any]:
-        shown = [_file(path, text) for path, text in files.items()]
+        shown = [*self._front, *(_file(path, text) for path, text in files.items())]
         talk = [*([("user", _marked(shown))] if shown else []), *self._talk]
         return self._body(talk, marked={len(talk) - 1}, head=True)
 

@@ -45,6 +45,8 @@ class _Reader(Reader):
     versions: list[Version] = field(default_factory=list)
     rests: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    """What is said of texts that are no files (the map of the repository)."""
 
     def _remember(self, text: str) -> None:
         super()._remember(text)
@@ -74,6 +76,8 @@ class _Reader(Reader):
             said = text[place:found]
             changed = [k for k in {*before, *self.files} if before.get(k) != self.files.get(k)]
             name = changed[0] if changed else said.split()[1]
+            if name not in self.known:
+                self.others.append(said)
             full = "in full):" in said.split("\n", 1)[0]
             self.versions.append(Version(name, "text" if full else "update", said))
         return found
@@ -92,6 +96,9 @@ class Parts:
     total: float
     newest: list[dict[str, Any]]
     """The blocks of the last message without files and what is said of them."""
+    front: list[dict[str, Any]]
+    """What the user's side says before the last message, without files: at the first request the
+    map and the tree of the repository."""
 
 
 def parts(body: Mapping[str, Any], known: frozenset[str]) -> Parts:
@@ -100,6 +107,7 @@ def parts(body: Mapping[str, Any], known: frozenset[str]) -> Parts:
     talk: dict[str, float] = {}
     total = 0.0
     newest: list[dict[str, Any]] = []
+    front: list[dict[str, Any]] = []
     for role, block, number in _blocks(body):
         rests = [block]
         size = weigh(block)
@@ -110,17 +118,20 @@ def parts(body: Mapping[str, Any], known: frozenset[str]) -> Parts:
         elif block.get("type") == "tool_result":
             talk[f"result:{block['tool_use_id']}"] = size
         elif block.get("type") == "text" and role in ("system", "user"):
-            before = len(reader.rests)
+            before, others = len(reader.rests), len(reader.others)
             reader.text(block["text"])
             found = reader.rests[before:]
             for rest in found:
                 _add(talk, rest, tokens(rest))
-            rests = [{"type": "text", "text": rest} for rest in found]
+            shown = [*reader.others[others:], *found]
+            rests = [{"type": "text", "text": rest} for rest in shown]
         else:
             _add(talk, json.dumps([role, block], sort_keys=True), size)
         if number == len(body["messages"]) - 1:
             newest += rests
-    return Parts(reader.files, reader.versions, talk, reader.faults, total, newest)
+        elif number >= 0 and role == "user":
+            front += rests
+    return Parts(reader.files, reader.versions, talk, reader.faults, total, newest, front)
 
 
 def _add(talk: dict[str, float], text: str, size: float) -> None:

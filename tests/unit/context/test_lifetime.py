@@ -24,11 +24,16 @@ def ask(**changes: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("gaps", "ttl"),
-    [([30.0] * 20, "5m"), ([900.0] * 20, "1h"), ([20_000.0] * 20, "5m"), ([], "1h")],
+    [([30.0] * 20, "5m"), ([900.0] * 20, "1h"), ([20_000.0] * 20, "5m"), ([], "5m")],
 )
 def test_the_lifetime_follows_the_pauses(gaps: list[float], ttl: str) -> None:
-    """Before any was seen, one pause in five is assumed to be longer than five minutes."""
+    """Before any was seen, the write that costs less is the one that is paid."""
     assert choose_ttl(gaps, 50_000, 500, PRICES).ttl == ttl
+
+
+def test_one_long_pause_is_not_enough_for_a_dear_write_but_the_third_is() -> None:
+    assert choose_ttl([60.0, 900.0], 50_000, 500, PRICES).ttl == "5m"
+    assert choose_ttl([60.0, 900.0, 40.0, 700.0, 900.0], 50_000, 500, PRICES).ttl == "1h"
 
 
 def test_the_users_choice_and_the_providers_offer_come_first() -> None:

@@ -17,8 +17,10 @@ from tierline.context.tiers.base import LIFETIMES, Pricing
 
 # What is assumed before any pause was seen, as if so many pauses of each length had been.
 _PRIOR = ((60.0, 4.0), (900.0, 0.6), (7200.0, 0.4))
-HORIZON = 20
-"""Requests over which the first write of a prefix is spread when lifetimes are compared."""
+FOLLOWING, PER_PROMPT = 1.0, 0.3
+"""Prompts that are expected to follow: so many, and so many more for each that there was. Most
+sessions are short, so that a dearer write must pay soon. Fitted on one half of the recorded
+sessions (docs/tiers.md)."""
 MARGIN = 20.0
 """Seconds before expiry at which a keep-alive request is sent."""
 ACTIVE = 120.0
@@ -58,17 +60,19 @@ def survival(gaps: Sequence[float], idle: float, until: float) -> float:
 def choose_ttl(
     gaps: Sequence[float], prefix: int, growth: int, prices: Pricing, setting: str = "auto"
 ) -> TtlChoice:
-    """The cheaper lifetime for a prefix of ``prefix`` tokens that grows by ``growth`` per request.
+    """The cheaper lifetime for a prefix of ``prefix`` tokens that grows by ``growth`` per prompt.
+    ``gaps`` are the pauses before each prompt so far, in seconds.
 
     ``setting`` is the user's: ``auto``, ``5m`` (the shorter that there is) or ``1h`` (the longer).
     A provider that offers one lifetime, or none, gets that.
     """
     offered = [ttl for ttl in get_args(Ttl) if ttl in prices.ttls]
     costs: dict[str, float] = {}
+    following = FOLLOWING + PER_PROMPT * len(gaps)
     for ttl in offered:
         alive = survival(gaps, 0.0, LIFETIMES[ttl])
         write = prices.write(ttl)
-        again = alive * prices.read + (1 - alive) * write + write / HORIZON
+        again = alive * prices.read + (1 - alive) * write + write / following
         costs[ttl] = prefix * again + growth * write
     if not offered:
         return TtlChoice("5m", costs)

@@ -33,6 +33,7 @@ from tierline.context.tiers.changes import Changes
 from tierline.context.tiers.hazard import hazard, observe
 from tierline.context.tiers.lifetime import choose_ttl
 from tierline.context.tiers.logstate import MAX_ENDS, LazyState, LogEnd, LogState, with_rents
+from tierline.context.tiers.outdated import LIMIT
 from tierline.context.tiers.rewrites import choose, deferred, rents
 from tierline.context.tiers.ways import Request, Way
 
@@ -47,11 +48,13 @@ def bytes_count(text: str) -> int:
 @frozen
 class LogStructured:
     """The policy. ``count`` gives the tokens of an update's words; ``ttl`` is the user's setting
-    (``auto``, ``5m``, ``1h``).
+    (``auto``, ``5m``, ``1h``); ``limit`` the share of a request that may be outdated where a turn
+    begins (1: no limit, rent or buy alone decides).
     """
 
     count: Callable[[str], int] = bytes_count
     ttl: str = "auto"
+    limit: float = LIMIT
     name: str = field(default="log_structured", init=False)
 
     def arrange(
@@ -89,6 +92,7 @@ class LogStructured:
                 number=sent.requests + 1,
                 count=self.count,
             ),
+            limit=self.limit,
             goes_on=bool(clock.active_group) and clock.active_group == sent.group,
         )
         ttl, decisions = self._lifetime(sent, request, cause)

@@ -6,6 +6,8 @@ bytes that are no longer sent. What it saves is the reading of dead text at ever
 updates that were replaced, tool results that could be shorter, cards and memos of earlier prompts.
 All of it is weighed here, whoever would like a rewrite (``cost.py`` has the rule).
 
+There is a limit to outdated text, whatever a rewrite costs (``outdated.py``).
+
 Some rewrites are no choice: another model, other tools or instructions, a conversation that was
 changed by undo, hiding or compaction, a request that would not fit. They have a name all the same.
 Within a turn nothing is rewritten unless there is no choice.
@@ -85,6 +87,12 @@ def choose(request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
     if request.goes_on:
         verdicts = {cut: _deferred(verdict) for cut, verdict in verdicts.items()}
     chosen = _best(request, ttl, keep, ways, verdicts)
+    if not request.goes_on and request.too_much(chosen):
+        chosen = _least(request, ttl, ways) or chosen
+        if chosen.cut is not None and not verdicts[chosen.cut].rewrite:
+            of_cut = verdicts[chosen.cut]
+            told = evolve(of_cut, rewrite=True, code="outdated")
+            verdicts = {**verdicts, chosen.cut: told}
     rewrite = _named(request, keep, chosen, verdicts, cause)
     return RewriteChoice(chosen, verdicts, cause, rewrite)
 
@@ -129,6 +137,18 @@ def _best(
     if due:
         return ways[max(due, key=lambda cut: (verdicts[cut].ratio, cut))]
     return keep
+
+
+def _least(request: Request, ttl: Ttl, ways: Mapping[Cut, Way]) -> Way | None:
+    """The cheapest rewrite that takes at least half of the outdated text away, so that the next one
+    is not needed soon.
+    """
+    clean = [way for way in ways.values() if not request.too_much(way, 0.5)]
+    worth = request.prices.thinking
+    return min(
+        clean, key=lambda way: way.layout.cost(request.prices, ttl) + way.thinking * worth,
+        default=None,
+    )  # fmt: skip
 
 
 def _deferred(verdict: Verdict) -> Verdict:
@@ -205,6 +225,9 @@ def _decision(cut: Cut, verdict: Verdict, cause: str, code: str) -> Decision:
     if code == "cold":
         why = _CAUSES.get(cause, cause)
         return Decision(code, f"Nothing was cached ({why}): {where} was written anew.", numbers)
+    if verdict.code == "outdated":
+        words = f"Too much of the request was outdated text: {where} was written anew."
+        return Decision(code, words, numbers)
     if verdict.rewrite:
         return Decision(code, f"Rewriting {where} pays now ({verdict.code}).", numbers)
     return Decision("defer", f"Rewriting {where} does not pay yet.", numbers)

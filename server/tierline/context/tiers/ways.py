@@ -15,6 +15,7 @@ from tierline.context.blocks import Reasoning, ToolResult
 from tierline.context.items import Item
 from tierline.context.prefix import bound
 from tierline.context.prompt import Ttl
+from tierline.context.tiers import outdated
 from tierline.context.tiers.base import (
     Kind,
     Parts,
@@ -114,6 +115,8 @@ class Request:
     """Another model is asked than before: messages differ by the thinking that it may see."""
     goes_on: bool = False
     """The turn of the last request goes on."""
+    limit: float = outdated.LIMIT
+    """Share of outdated text above which there is a rewrite whatever it costs."""
 
     def keep(self) -> Way:
         """Leave everything as it was sent and append."""
@@ -208,6 +211,10 @@ class Request:
             if end.length <= kept and self.prices.alive(self.clock.now - end.at, self.ttl)
         )
         return max(alive, default=0)
+
+    def too_much(self, way: Way, part: float = 1.0) -> bool:
+        """True if the request would hold more outdated text than this part of what is allowed."""
+        return outdated.too_much(way, self.parts.docs, self._have(), self.limit, part)
 
     # --- the result ------------------------------------------------------------------------------
 

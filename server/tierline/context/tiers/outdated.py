@@ -1,0 +1,98 @@
+"""How much of a request is text that is no longer true: old versions of documents, the differences
+that replaced them, and documents that have left.
+
+Rent or buy weighs what such text costs to carry. It also costs attention: a model that reads three
+versions of a line may go by the wrong one. So there is a limit, whatever a rewrite costs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from tierline.context.items import Item
+from tierline.context.tiers.base import Kind
+from tierline.context.tiers.logstate import Based, Logged
+
+if TYPE_CHECKING:
+    from tierline.context.tiers.ways import Way
+
+LIMIT = 0.10
+"""Share of a request that may be outdated where a turn begins. Within a turn nothing is rewritten,
+and what its edits replace comes on top: so the share stays below 15 % in nearly every request."""
+MOST_DIFFERENCES = 8
+"""Differences to one document that may stand in a request where a turn begins."""
+
+
+def too_much(
+    way: Way, docs: Iterable[Item], texts: Mapping[str, str], limit: float, part: float = 1.0
+) -> bool:
+    """True if a request sent this way would hold more outdated text than ``part`` of what the
+    limits allow. ``limit`` is the share; from 1 on there is none, of differences neither.
+    """
+    if limit >= 1:
+        return False
+    differences = Counter(entry.key for entry in way.updates if entry.kind is Kind.DELTA)
+    if max(differences.values(), default=0) > part * MOST_DIFFERENCES:
+        return True
+    return outdated(way.base, way.updates, docs, texts) > part * limit * way.layout.total
+
+
+def outdated(
+    base: Iterable[Based],
+    updates: Iterable[Logged],
+    docs: Iterable[Item],
+    texts: Mapping[str, str],
+) -> float:
+    """Tokens in base and updates that no longer say how a document is.
+
+    ``docs`` are the documents as they are now, ``texts`` the rendered texts by their hash.
+    """
+    now = {doc.key: doc for doc in docs}
+    shown: dict[str, _Shown] = {}
+    for entry in base:
+        shown[entry.key] = _Shown(entry.tokens, entry.sha, texts.get(entry.sha, ""))
+    for update in updates:
+        shown.setdefault(update.key, _Shown()).update(update, texts)
+    return sum(one.dead(now.get(key)) for key, one in shown.items())
+
+
+@define
+class _Shown:
+    """What a request holds of one document: its newest whole text, and everything around it."""
+
+    tokens: int = 0
+    sha: str = ""
+    text: str = ""
+    before: float = 0.0
+    """Tokens of what stands before the newest whole text."""
+    after: list[Logged] = field(factory=list)
+
+    def update(self, entry: Logged, texts: Mapping[str, str]) -> None:
+        """One more update."""
+        if entry.kind is not Kind.FULL:
+            self.after.append(entry)
+            return
+        self.before += self.tokens + sum(e.tokens for e in self.after)
+        self.tokens, self.sha = entry.tokens, entry.sha
+        self.text, self.after = texts.get(entry.sha, entry.text), []
+
+    def dead(self, doc: Item | None) -> float:
+        """Tokens of it that are outdated."""
+        if doc is None:
+            return self.before + self.tokens + sum(entry.tokens for entry in self.after)
+        if doc.sha256 == self.sha and not self.after:
+            return self.before
+        lines = Counter(doc.text.splitlines())
+        kept = sum((Counter(self.text.splitlines()) & lines).values())
+        stale = self.tokens * (1 - kept / max(self.text.count("\n") + 1, 1))
+        return self.before + max(stale, 0.0) + sum(_dead(entry, lines) for entry in self.after)
+
+
+def _dead(entry: Logged, lines: Mapping[str, int]) -> float:
+    """Of an update, all but the lines that it added and that still stand."""
+    alive = sum(len(row) for row in entry.text.splitlines() if row[:1] == "+" and row[1:] in lines)
+    return entry.tokens * (1 - alive / max(len(entry.text), 1))

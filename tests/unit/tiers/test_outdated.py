@@ -1,0 +1,98 @@
+"""The limit for outdated text, whatever a rewrite costs."""
+
+from __future__ import annotations
+
+from tierline.context.tiers.base import Arrangement, Kind, Pricing
+from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.outdated import LIMIT, MOST_DIFFERENCES, outdated
+from tierworld import FACTS, World, reconstruct, tokens
+
+LINES = [f"value_{i} = compute({i})\n" for i in range(250)]
+BIG = "".join(LINES)
+OTHER = BIG.replace("value", "other")
+PRICES = Pricing.of(FACTS)
+
+
+def world(**files: str) -> World:
+    made = World(LogStructured(), files={f"{name}.py": text for name, text in files.items()})
+    made.ask("First?")
+    made.request()
+    made.reply("Yes.")
+    return made
+
+
+def ask(made: World, *, prompt: str = "And now?") -> Arrangement:
+    made.now += 30.0
+    made.ask(prompt)
+    body = made.request()
+    assert reconstruct(body) == made.files, "whatever is rewritten, the model knows every file"
+    assert made.arranged is not None
+    return made.arranged
+
+
+def rewrite(arranged: Arrangement) -> str:
+    return "" if arranged.rewrite is None else arranged.rewrite.sentence
+
+
+def updates(arranged: Arrangement) -> list[Kind]:
+    return [piece.kind for piece in arranged.pieces if piece.kind is not Kind.ITEM]
+
+
+def test_a_small_change_is_appended_and_nothing_is_rewritten() -> None:
+    made = world(a=BIG, b=OTHER)
+    made.files["a.py"] = BIG.replace("value_7 ", "value_seven ")
+    arranged = ask(made)
+    assert (updates(arranged), rewrite(arranged)) == ([Kind.DELTA], "")
+
+
+def test_a_file_that_was_mostly_replaced_is_sent_anew_whatever_it_costs() -> None:
+    made = world(a=BIG, b=OTHER)
+    made.files["a.py"] = OTHER.replace("other", "wholly_new")
+    arranged = ask(made)
+    assert "outdated" in rewrite(arranged)
+    assert updates(arranged) == []
+
+
+def test_files_that_leave_bring_a_rewrite_about_that_takes_them_away() -> None:
+    made = world(a=BIG, b=OTHER)
+    del made.files["b.py"]
+    arranged = ask(made)
+    assert "outdated" in rewrite(arranged)
+    assert "other_1 " not in "".join(piece.text for piece in arranged.pieces)
+
+
+def test_many_differences_to_one_file_are_too_many() -> None:
+    made = world(a=BIG * 4)
+    counts = []
+    for number in range(MOST_DIFFERENCES + 3):
+        made.files["a.py"] = made.files["a.py"].replace(f"value_{number} ", f"v_{number} ")
+        counts.append(len(updates(ask(made))))
+        made.reply("Yes.")
+    assert max(counts) == MOST_DIFFERENCES
+    assert counts[MOST_DIFFERENCES] < MOST_DIFFERENCES, "and then they are taken away"
+
+
+def test_nothing_is_rewritten_within_a_turn() -> None:
+    made = world(a=BIG, b=OTHER)
+    ask(made)
+    made.look("found")
+    del made.files["b.py"]
+    made.request()
+    assert made.arranged is not None
+    assert rewrite(made.arranged) == ""
+    made.reply("Done.")
+    assert "outdated" in rewrite(ask(made)), "but when the next one begins"
+
+
+def test_what_is_outdated_is_counted_by_lines() -> None:
+    made = world(a=BIG)
+    made.files["a.py"] = "".join(["new = 1\n", *LINES[50:]])
+    made.now += 30.0
+    made.ask("And now?")
+    sent = LogStructured(limit=1).arrange(made.items(), made.sent, made.moment(), PRICES)
+    state = sent.next.state.state  # type: ignore[attr-defined]
+    docs = [item for item in made.items() if item.path]
+    dead = outdated(state.base, [e for _, e in state.updates], docs, state.texts)
+    gone = tokens("".join(LINES[:50]))
+    assert 1.8 * gone < dead < 2.6 * gone, "the old lines, and the difference that takes them away"
+    assert 0 < LIMIT < 0.15
