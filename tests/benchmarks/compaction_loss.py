@@ -2,10 +2,10 @@
 answered by looking into the request that is sent.
 
 Recorded sessions of one person (``--sessions DIR``, see tests/benchmarks/recorded/README.md) are
-joined until the history is long enough to be compacted by defaults, and lived through with the
-whole server. Then names, decisions, values and errors of what was compacted are asked about, each
-as a prompt that is taken back afterwards. Once with what Tierline recalls for the prompt, once
-without it.
+joined until the history is long enough to be compacted, and lived through with the whole server,
+whose trigger is set low enough for that. Then names, decisions, values and errors of what was
+compacted are asked about, each as a prompt that is taken back afterwards. Once with what Tierline
+recalls for the prompt, once without it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ ASKED = 40
 JOINED = 3
 MODEL = "claude-opus-4-6"
 """One that gives what it says beside its calls."""
+TRIGGER = 24_000
+"""Tokens at which these sessions are compacted. By default it is half of the model's window, which
+no recorded session here reaches."""
 WAYS: Mapping[str, Mapping[str, Any]] = {
-    "extract": {"compaction": {"summariser": "extractive"}},
+    "extract": {"compaction": {"summariser": "extractive", "compaction_trigger_tokens": TRIGGER}},
     "levels": {"history": {"strategy": "levels"}, "compaction": {"enabled": False}},
 }
 """Settings of each summariser."""

@@ -151,6 +151,13 @@ def compress(now: Timeline) -> Action:
     return Action(EventKind.COMPRESS, {"after": turns[-1].id})
 
 
+def level_summary(now: Timeline, summary: str, text: str) -> Action:
+    """Keep a model's words for a summary of the memory levels."""
+    turns = now.groups()
+    after = turns[-1].id if turns else ""
+    return Action(EventKind.LEVEL_SUMMARY, {"summary": summary, "text": text, "after": after})
+
+
 def state(text: str, group: str = "", message: str = "") -> Action:
     """Store a STATE block, the group that it was derived from, and the message that it ended."""
     data = {"text": text, "group": group}

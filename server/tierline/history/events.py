@@ -55,6 +55,9 @@ class EventKind(StrEnum):
     """The whole session was deleted by the user []."""
     COMPRESS = "compress"
     """The memory levels were compressed by hand [``after``: the newest group]."""
+    LEVEL_SUMMARY = "level_summary"
+    """A model's words for a summary of the memory levels [``summary``: its id, ``text``,
+    ``after``: the newest group]. They are used from the next compression on."""
     REFLECTION = "reflection"
     """What a turn was given, did and came to [``group``, ``outcome``, ``requests``, …]."""
     EDIT = "edit"

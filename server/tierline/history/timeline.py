@@ -63,6 +63,8 @@ class _Line:
     """(group that it was derived from, text, message that ended with it), oldest first."""
     compressed: list[str] = field(factory=list)
     """Groups after which the memory levels were compressed by hand."""
+    told: list[tuple[str, str, str]] = field(factory=list)
+    """(group after which it came, id of a summary of the memory levels, a model's words for it)."""
 
 
 @frozen
@@ -97,6 +99,8 @@ class Timeline:
     """Group id to what hides it: undo, remove or drop."""
     compressed: tuple[str, ...] = ()
     """Groups after which the memory levels were compressed by hand."""
+    told: tuple[tuple[str, str, str], ...] = ()
+    """(group after which it came, id of a summary of the memory levels, a model's words for it)."""
 
     def visible(self) -> tuple[Message, ...]:
         """What a client shows: everything on the branch that is not hidden."""
@@ -244,6 +248,10 @@ class _Replay:
                 usage.add(self.usages, data, self.newest.get(_word(data, "group"), ""))
             case EventKind.COMPRESS:
                 line.compressed.append(_word(data, "after"))
+            case EventKind.LEVEL_SUMMARY:
+                line.told.append(
+                    (_word(data, "after"), _word(data, "summary"), _word(data, "text"))
+                )
             case _:
                 self._setting(event)
 
@@ -297,6 +305,7 @@ class _Replay:
             [s for s in source.summaries if s.covers <= inherited],
             [s for s in source.states if not s[0] or s[0] in inherited],
             [g for g in source.compressed if g in inherited],
+            [told for told in source.told if told[0] in inherited],
         )
 
     def result(self, session_id: str, branch: str) -> Timeline:
@@ -325,6 +334,7 @@ class _Replay:
             edits=dict(self.edits),
             deleted=self.deleted,
             compressed=tuple(g for g in line.compressed if g in present),
+            told=tuple(told for told in line.told if told[0] in present),
             duplicates=self.duplicates,
             hidden=hidden,
         )

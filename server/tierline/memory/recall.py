@@ -6,7 +6,7 @@ It goes to the end of the request, for this request alone, so that it costs no c
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from attrs import frozen
 
@@ -29,6 +29,8 @@ COVERAGE = 0.3
 SAME_ERROR = 0.6
 """Similarity of two error messages, without their numbers, that makes them the same."""
 MAX_TURNS = 4
+_COMPARED = 16
+"""Of the turns about a topic, so many are compared by the lines that they hold."""
 MAX_SUMMARIES = 2
 _CLOSE = 0.15
 TURN_CHARACTERS = 1_600
@@ -90,7 +92,7 @@ def recall(
         elif action is MemoryAction.RETRIEVE_ERRORS:
             pieces += errors
         elif action is MemoryAction.EXPAND_TOPIC:
-            asked = frozenset(terms(prompt))
+            asked = _weighed(memory, prompt)
             pieces += [_topic(memory, turn, why, asked) for turn, why in found[:MAX_TURNS]]
     return tuple(pieces)
 
@@ -137,13 +139,12 @@ def _about(
     semantic: Sequence[str],
 ) -> list[tuple[MemoryTurn, str]]:
     """Turns about the prompt's topic that are not in the context, the best first."""
-    asked = terms(prompt)
-    weights = Weights.over([turn.terms for turn in memory.turns.values()])
-    total = sum(weights.weight(term) for term in asked)
+    asked = _weighed(memory, prompt)
+    total = sum(asked.values())
     if not total:
         return []
     shares = {
-        g: sum(weights.weight(term) for term in asked if term in turn.terms) / total
+        g: sum(weight for term, weight in asked.items() if term in turn.terms) / total
         for g, turn in away.items()
     }
     if search is not None:
@@ -159,7 +160,27 @@ def _about(
         if shares[group] >= COVERAGE or group in close:
             shared = [t for t in asked if t in away[group].terms][:4]
             chosen.append((away[group], f"shares {', '.join(shared)}" if shared else "similar"))
-    return chosen
+    near = {turn.id: _nearness(turn, asked) for turn, _ in chosen[:_COMPARED]}
+    # Many turns are about a topic; what is asked for stands together in one of them.
+    return sorted(chosen, key=lambda pair: -near.get(pair[0].id, 0.0))
+
+
+def _weighed(memory: Memory, prompt: str) -> dict[str, float]:
+    """The terms of a prompt, with how much each tells in this conversation."""
+    weights = Weights.over([turn.terms for turn in memory.turns.values()])
+    return {term: weights.weight(term) for term in terms(prompt)}
+
+
+def _nearness(turn: MemoryTurn, asked: Mapping[str, float]) -> float:
+    """The share of what is asked for, by weight in twentieths, that stands within a few lines."""
+    lines = [found.intersection(asked) for found in turn.line_terms]
+    windows = (
+        frozenset().union(*lines[place : place + _AROUND + 1])
+        for place, line in enumerate(lines)
+        if line
+    )
+    best = max((sum(asked[term] for term in window) for window in windows), default=0.0)
+    return round(20 * best / max(sum(asked.values()), 1e-9))
 
 
 def _summaries(
@@ -238,7 +259,7 @@ def _summary(summary: LevelSummary) -> Recalled:
     )
 
 
-def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: frozenset[str]) -> Recalled:
+def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: Mapping[str, float]) -> Recalled:
     number = memory.places[turn.id] + 1
     parts: list[str] = []
     if is_summary(turn.messages):
@@ -251,15 +272,16 @@ def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: frozenset[str]) ->
     return Recalled(f"turn-{number}", "topic", "\n".join(parts), turn.message_ids, why)
 
 
-def excerpt(text: str, asked: frozenset[str], most: int) -> str:
-    """The lines of a text that hold most of the terms that are asked for, each with its neighbours,
-    in order; a short text whole. ``most`` is in characters; "…" stands for what is left out.
+def excerpt(text: str, asked: Mapping[str, float], most: int) -> str:
+    """The lines of a text that hold most of the terms that are asked for, by their weights, each
+    with its neighbours, in order; a short text whole. ``most`` is in characters; "…" stands for
+    what is left out.
     """
     whole = text.strip()
     if len(whole) <= most:
         return whole
     lines = clip(whole, _SEARCHED_CHARACTERS).split("\n")
-    hits = [len(asked.intersection(terms(line))) for line in lines]
+    hits = [sum(asked.get(term, 0.0) for term in terms(line)) for line in lines]
     chosen: set[int] = set()
     room = most
     for place in sorted(range(len(lines)), key=lambda place: (-hits[place], place)):

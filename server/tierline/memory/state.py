@@ -89,6 +89,9 @@ class Memory:
     reasons: list[str] = field(factory=list)
     """Why each task began."""
     now: float = 0.0
+    told: dict[str, str] = field(factory=dict)
+    """A model's words for summaries, by their ids. They take the extract's place at the next
+    compression, which changes what was sent anyway."""
 
     def copy(self) -> Memory:
         """A memory that can go another way."""
@@ -104,6 +107,7 @@ class Memory:
             mentions={name: list(places) for name, places in self.mentions.items()},
             places=dict(self.places),
             reasons=list(self.reasons),
+            told=dict(self.told),
         )
 
     # --- levels ----------------------------------------------------------------------------------
@@ -174,6 +178,7 @@ class Memory:
         """The task is over: one summary of all of it goes to session, tool output goes. Its last
         turn stays word for word until the next compression, as the end of a task is seldom certain.
         """
+        self._adopt()
         gone = [h for h in self.held if h.task == self.number]
         for held in self.held:
             held.cleared = True
@@ -191,6 +196,7 @@ class Memory:
         """Over the trigger: first volatile goes, oldest and least important first, then the oldest
         turns of working memory become a summary.
         """
+        self._adopt()
         self._drop_volatile(coming, force=force)
         self.held = [h for h in self.held if not h.covered or h is self.held[-1]]
         self._compress_oldest(coming, force=force)
@@ -212,6 +218,15 @@ class Memory:
         )
 
     # --- how -------------------------------------------------------------------------------------
+
+    def _adopt(self) -> None:
+        """Summaries of finished tasks get the words that a model found for them."""
+        self.session = [
+            evolve(s, text=self.told[s.id], tokens=self._count_text(self.told[s.id]))
+            if s.id in self.told
+            else s
+            for s in self.session
+        ]
 
     def _drop_volatile(self, coming: MemoryTurn, *, force: bool) -> None:
         room = self.budgets.target * self.budgets.total

@@ -65,6 +65,11 @@ class MemoryTurn:
         return frozenset(terms(self.text[:_LOOKED_AT]))
 
     @cached_property
+    def line_terms(self) -> tuple[frozenset[str], ...]:
+        """The same, line by line."""
+        return tuple(frozenset(terms(line)) for line in self.text[:_SEARCHED].splitlines())
+
+    @cached_property
     def files(self) -> frozenset[str]:
         """Files that it names."""
         return frozenset(file_names(self.text[:_LOOKED_AT]))
@@ -87,6 +92,8 @@ class MemoryTurn:
 
 _LOOKED_AT = 20_000
 """Characters of a turn."""
+_SEARCHED = 60_000
+"""Characters of a turn whose lines are told apart."""
 
 
 def is_summary(messages: Sequence[Message]) -> bool:

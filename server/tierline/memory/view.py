@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
@@ -74,6 +74,15 @@ def stats(memory: Memory, retrieved: Sequence[str] = (), now: float = 0.0) -> Me
     )
 
 
+@frozen
+class Told:
+    """A model's words for a summary, found after the turn ``after``."""
+
+    after: str
+    summary: str
+    text: str
+
+
 @define
 class Keeper:
     """Keeps the memory of one conversation, and takes in only what is new.
@@ -88,28 +97,41 @@ class Keeper:
     _memory: Memory | None = None
     _looked: Looked = field(factory=Looked)
 
-    def memory(self, conversation: Sequence[Message], commands: Sequence[Compress] = ()) -> Memory:
+    def memory(
+        self,
+        conversation: Sequence[Message],
+        commands: Sequence[Compress] = (),
+        told: Sequence[Told] = (),
+    ) -> Memory:
         """The memory after a conversation, whose last turn may still be growing."""
         talk = [m for m in conversation if m.role != "system"]
         turns = self._looked.turns(talk, self.count)
         forced = {command.after for command in commands}
-        keys = [f"{turn.sha256}:{turn.id in forced}" for turn in turns]
+        words: dict[str, dict[str, str]] = {}
+        for one in told:
+            words.setdefault(one.after, {})[one.summary] = one.text
+        keys = [
+            f"{turn.sha256}:{turn.id in forced}:{sorted(words.get(turn.id, ()))}" for turn in turns
+        ]
         settled = keys[:-1]
         if self._memory is None or settled[: len(self._done)] != self._done:
             self._memory, self._done = Memory(self.budgets, self.count), []
         for turn in turns[len(self._done) : len(settled)]:
-            _step(self._memory, turn, forced)
+            _step(self._memory, turn, forced, words)
         self._done = settled
         memory = self._memory.copy()
         if turns:
-            _step(memory, turns[-1], forced)
+            _step(memory, turns[-1], forced, words)
         return memory
 
 
-def _step(memory: Memory, turn: MemoryTurn, forced: set[str]) -> None:
+def _step(
+    memory: Memory, turn: MemoryTurn, forced: set[str], words: Mapping[str, dict[str, str]]
+) -> None:
     memory.add(turn)
     if turn.id in forced:
         memory.make_room(turn, force=True)
+    memory.told |= words.get(turn.id, {})
 
 
 def _heading(summary: LevelSummary) -> str:

@@ -264,6 +264,7 @@ class Session:
             self.models,
             self.asker,
             self.composer,
+            self.memory,
             self.state,
         )
         self.composer.compaction_failed = lambda: self.compaction.failed

@@ -42,7 +42,7 @@ def test_nothing_comes_back_for_a_prompt_that_refers_to_nothing() -> None:
 
 def test_an_excerpt_has_the_lines_that_are_asked_for_in_order() -> None:
     text = f"{FILLER}The broker listens on 18083.\n{FILLER}Its log is in broker.log.\n{FILLER}"
-    cut = excerpt(text, frozenset(terms("broker log")), 800)
+    cut = excerpt(text, dict.fromkeys(terms("broker log"), 1.0), 800)
     assert len(cut) <= 810
     assert cut.index("18083") < cut.index("broker.log")
     assert cut.startswith("…\n")
@@ -50,5 +50,23 @@ def test_an_excerpt_has_the_lines_that_are_asked_for_in_order() -> None:
 
 
 def test_a_short_text_is_its_own_excerpt() -> None:
-    assert excerpt("  Short.\n", frozenset(), 100) == "Short."
-    assert excerpt("x" * 500, frozenset({"y"}), 100).endswith("…")
+    assert excerpt("  Short.\n", {}, 100) == "Short."
+    assert excerpt("x" * 500, {"y": 1.0}, 100).endswith("…")
+
+
+def test_of_many_turns_about_a_topic_the_one_that_says_it_together_comes_first() -> None:
+    scattered = "\n".join(
+        f"The {word} of the paste.\n{FILLER[:600]}"
+        for word in ("capture", "events", "capture", "events")
+    )
+    together = f"{FILLER}KeyBindings capture the events of it, the paste.\n{FILLER}"
+    replies = [*[scattered] * 4, together, *[scattered] * 4]
+    talk = [
+        m
+        for n, reply in enumerate([*replies, "You are welcome."], 1)
+        for m in said(n, 5 * n, f"Paste, step {n}?", reply)
+    ]
+    turns = Looked().turns(talk, count)
+    asked = "What was to capture the events of a paste?"
+    found = of_summarised(turns, {"g10"}, asked, Memory(Budgets(), count))
+    assert "KeyBindings" in found[0].text

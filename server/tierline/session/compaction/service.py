@@ -41,10 +41,12 @@ from tierline.history.timeline import Summary, summary_message
 from tierline.history.truncation import truncate
 from tierline.providers.base import ProviderError
 from tierline.session.asking import Asker
+from tierline.session.compaction.levels import LevelSummaries
 from tierline.session.compaction.summariser import Summariser
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import in_order
 from tierline.session.events import EventBus
+from tierline.session.memory.levels import MemoryService
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composer
 from tierline.session.state.preferences import Preferences
@@ -99,6 +101,7 @@ class CompactionService:
         models: ModelService,
         asker: Asker,
         composer: Composer,
+        memory: MemoryService,
         state: Callable[[p.NoParams], Awaitable[p.State]],
     ) -> None:
         """``state`` is what clients show, for the answer to ``undo``."""
@@ -117,6 +120,7 @@ class CompactionService:
         """How the last attempt went, for the status."""
         self._soon: asyncio.Task[None] | None = None
         self._attempt: asyncio.Task[p.CompactionResult] | None = None
+        self._levels = LevelSummaries(conversation, memory, self._summariser)
         self._left: dict[_Place, int] = {}
         """Tokens at which the last attempt left the history: it must grow before the next one."""
         self._failed: set[_Place] = set()
@@ -139,6 +143,7 @@ class CompactionService:
         """A reply was delivered: look at the history in a moment."""
         if not self._preferences.settings.compaction.enabled or self.running:
             return
+        self._levels.soon()
         if self._soon is not None:
             self._soon.cancel()
         self._soon = asyncio.ensure_future(self._look())
@@ -160,9 +165,11 @@ class CompactionService:
                 await asyncio.wait([task])
         if self._attempt is not None and not self._attempt.done():
             await asyncio.wait([self._attempt])
+        await self._levels.settled()
 
     async def close(self) -> None:
         """Break off what runs; nothing was changed."""
+        await self._levels.close()
         for task in (self._soon, self._attempt):
             if task is not None and not task.done():
                 task.cancel()
@@ -303,15 +310,7 @@ class CompactionService:
 
     async def _compact(self, *, manual: bool, words: str = "") -> p.CompactionResult:
         work = await self._work(manual=manual)
-        counter = await asyncio.to_thread(self._models.counter)
-        summariser = Summariser(
-            self._preferences.settings.compaction,
-            self._models,
-            self._asker,
-            counter.count,
-            self.extractive,
-            words=words,
-        )
+        summariser = await asyncio.to_thread(self._summariser, words)
         if words and not summariser.uses_model:
             self._bus.notice("info", WORDS_UNHEARD, "compaction")
         # Whoever says what the summary is to hold wants one.
@@ -336,6 +335,16 @@ class CompactionService:
             if problem := await self._conversation.act(action):
                 raise TierlineError("storage", problem, "The history is as it was.")
         return await self._finish(work, planned, text)
+
+    def _summariser(self, words: str = "") -> Summariser:
+        return Summariser(
+            self._preferences.settings.compaction,
+            self._models,
+            self._asker,
+            self._models.counter().count,
+            self.extractive,
+            words=words,
+        )
 
     async def _finish(self, work: _Work, planned: Outline, text: str) -> p.CompactionResult:
         after = await self._tokens()

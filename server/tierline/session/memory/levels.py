@@ -27,7 +27,7 @@ from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.recall import Recalled, of_summarised, recall, render
 from tierline.memory.state import Memory
 from tierline.memory.turns import Looked
-from tierline.memory.view import Compress, Keeper
+from tierline.memory.view import Compress, Keeper, Told
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.models import ModelService
@@ -109,9 +109,8 @@ class MemoryService:
         self, messages: Sequence[Message], turn: Turn | None, max_input_tokens: int
     ) -> MemoryView:
         """The conversation as levels. Only a turn retrieves: a preview has no prompt."""
-        forced = [Compress(g) for g in self._conversation.timeline().compressed]
         found = await asyncio.to_thread(
-            self._work, list(messages), forced, turn.searched if turn else "", max_input_tokens
+            self._work, list(messages), turn.searched if turn else "", max_input_tokens
         )
         if turn is not None and turn is self._queue.current:
             self.retrieved = tuple(piece.name for piece in found.recalled)
@@ -133,12 +132,22 @@ class MemoryService:
 
     async def stats(self, _params: p.NoParams) -> p.MemoryStats:
         """Levels, summaries with their sources, and how well compression works."""
+        return self._shown(await self._now())
+
+    async def untold(self) -> list[tuple[LevelSummary, tuple[Message, ...]]]:
+        """The summaries of finished tasks that are extracts, each with what it stands for."""
+        memory = await self._now()
+        return [
+            (summary, tuple(m for g in summary.groups for m in memory.turns[g].messages))
+            for summary in memory.session
+            if summary.id.startswith("task-") and summary.id not in memory.told
+        ]
+
+    async def _now(self) -> Memory:
         models = self._models
         messages = isolate(self._conversation.context(), models.strategy, models.maker)
-        forced = [Compress(g) for g in self._conversation.timeline().compressed]
         window = models.facts().max_input_tokens
-        memory = await asyncio.to_thread(self._memory, list(messages), forced, window)
-        return self._shown(memory)
+        return await asyncio.to_thread(self._memory, list(messages), window)
 
     async def compress(self, params: p.NoParams) -> p.MemoryStats:
         """Compress working memory now, whatever its age.
@@ -185,10 +194,8 @@ class MemoryService:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    def _work(
-        self, messages: list[Message], forced: list[Compress], prompt: str, window: int
-    ) -> MemoryView:
-        memory = self._memory(messages, forced, window)
+    def _work(self, messages: list[Message], prompt: str, window: int) -> MemoryView:
+        memory = self._memory(messages, window)
         pieces: tuple[Recalled, ...] = ()
         if prompt.strip():
             pieces = recall(
@@ -224,8 +231,11 @@ class MemoryService:
         )
         return MemoryView(None, pieces, room)
 
-    def _memory(self, messages: list[Message], forced: list[Compress], window: int) -> Memory:
+    def _memory(self, messages: list[Message], window: int) -> Memory:
         facts = self._models.facts()
+        timeline = self._conversation.timeline()
+        forced = [Compress(group) for group in timeline.compressed]
+        told = [Told(*one) for one in timeline.told]
         budgets = budgets_of(self._preferences.settings.memory).within(
             int(window * SHARE_OF_WINDOW)
         )
@@ -234,7 +244,7 @@ class MemoryService:
             if self._keeper is None or key != self._key:
                 counter = self._models.counter()
                 self._keeper, self._key = Keeper(budgets, counter.count), key
-            return self._keeper.memory(messages, forced)
+            return self._keeper.memory(messages, forced, told)
 
     def _shown(self, memory: Memory) -> p.MemoryStats:
         figures = views.stats(memory, self.retrieved, time.time() / 60)

@@ -1,0 +1,102 @@
+"""Summaries of the memory levels in a model's words: asked for beside the turns, with a paid model.
+
+The extract is there at once and stands until the words are found; they take its place at the next
+compression, so no byte changes for their sake alone. Whatever fails, the extract stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from tierline.errors import TierlineError
+from tierline.history import actions
+from tierline.history.compaction import Case, Outline
+from tierline.history.selection import Strategy
+from tierline.history.summarise import SummaryProblem
+from tierline.memory.levels import LevelSummary
+from tierline.memory.state import SUMMARY_TOKENS
+from tierline.providers.base import ProviderError
+from tierline.session.compaction.summariser import Summariser
+from tierline.session.conversation import Conversation
+from tierline.session.memory.levels import MemoryService
+
+log = logging.getLogger(__name__)
+
+LEAST_TOKENS = 500
+"""Of a task; for less a request is not worth its price."""
+_LEAST_BUDGET = 120
+_SHARE = 5
+
+
+class LevelSummaries:
+    """Has a model summarise finished tasks. One per session, one request at a time."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        memory: MemoryService,
+        summariser: Callable[[], Summariser],
+    ) -> None:
+        self._conversation = conversation
+        self._memory = memory
+        self._summariser = summariser
+        self._tried: set[str] = set()
+        """Ids of summaries that were asked for; what failed is not asked for again."""
+        self._task: asyncio.Task[None] | None = None
+
+    def soon(self) -> None:
+        """A reply was delivered: a task may have been finished."""
+        if self._conversation.strategy == Strategy.LEVELS and (
+            self._task is None or self._task.done()
+        ):
+            self._task = asyncio.ensure_future(self._write())
+
+    async def settled(self) -> None:
+        """Wait until nothing is asked for."""
+        if self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    async def close(self) -> None:
+        """Break off what runs; the extracts stay."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _write(self) -> None:
+        try:
+            summariser = await asyncio.to_thread(self._summariser)
+            if not summariser.uses_model:
+                return
+            for summary, messages in await self._memory.untold():
+                if summary.original_tokens < LEAST_TOKENS or summary.id in self._tried:
+                    continue
+                self._tried.add(summary.id)
+                share = summary.original_tokens // _SHARE
+                outline = Outline(
+                    Case.SUMMARIZE,
+                    "a task is finished",
+                    covers=summary.groups,
+                    zone=messages,
+                    zone_tokens=summary.original_tokens,
+                    budget_tokens=max(_LEAST_BUDGET, min(SUMMARY_TOKENS, share)),
+                    finished=True,
+                )
+                await self._one(summariser, summary, outline)
+        except Exception:
+            log.exception("The memory levels could not be summarised")
+
+    async def _one(self, summariser: Summariser, summary: LevelSummary, outline: Outline) -> None:
+        place = self._conversation.session_id, self._conversation.branch
+        try:
+            text = await summariser.summary(outline)
+        except (SummaryProblem, ProviderError, TierlineError) as error:
+            log.info("The extract of a finished task stays: %s", error)
+            return
+        async with self._conversation.changes:
+            if (self._conversation.session_id, self._conversation.branch) != place:
+                return
+            action = actions.level_summary(self._conversation.timeline(), summary.id, text)
+            if problem := await self._conversation.act(action):
+                log.info("A summary was not kept: %s", problem)
