@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tierworld import FACTS, World, reconstruct, tokens
+
 from tierline.context.tiers.base import Arrangement, Kind, Pricing
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.outdated import LIMIT, MOST_DIFFERENCES, outdated
-from tierworld import FACTS, World, reconstruct, tokens
 
 LINES = [f"value_{i} = compute({i})\n" for i in range(250)]
 BIG = "".join(LINES)
