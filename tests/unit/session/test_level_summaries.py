@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compacting import talking
-from memories import FILLER
 
+from support.compacting import talking
+from support.memories import FILLER
 from tierline import protocol as p
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_error

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tierworld import FACTS, World, reconstruct, tokens
-
+from support.tierworld import FACTS, World, reconstruct, tokens
 from tierline.context.tiers.base import Arrangement, Kind, Pricing
 from tierline.context.tiers.log_structured import LogStructured
 from tierline.context.tiers.outdated import LIMIT, MOST_DIFFERENCES, outdated
