@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench house fuzz mutants audit e2e gallery pictures clean-install package package-platform docs docs-gen clean
+.PHONY: help setup run test fast bench house fuzz mutants audit e2e gallery pictures clean-install package package-platform docs docs-gen sentences clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -93,6 +93,9 @@ mutants: setup ## put 60 faults each into context/, history/ and store/ and see 
 
 audit: setup ## ask npm and PyPI for known vulnerabilities of what is installed
 	@$(PY) tools/audit.py
+
+sentences: setup ## write what Tierline says, in other languages, anew: server/tierline/speech
+	$(PY) tools/sentences.py
 
 docs-gen: setup ## write vscode-client/src/protocol.ts, docs/protocol.md, configuration.md and cli.md
 	$(PY) -m tierline.lsp.generate

@@ -31,6 +31,7 @@ def pytest_configure() -> None:
     handle, name = tempfile.mkstemp(prefix="leaks-", suffix=".jsonl")
     os.close(handle)
     os.environ[VARIABLE] = name
+    os.environ["LANGUAGE"] = "en"  # what the command line says is asserted in English
     if "TIERLINE_STATE_DIR" not in os.environ:  # else a worker of xdist, or a test's own process
         os.environ["TIERLINE_STATE_DIR"] = tempfile.mkdtemp(prefix="tierline-state-")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):

@@ -176,6 +176,8 @@ class HistoryConfig:
     """Ask the model to keep a STATE block; auto: only with windows of 16,000 tokens and more."""
     restore: bool = True
     """Open the newest session at start, with its files and pins."""
+    new_session_files: Literal["ask", "keep", "drop"] = "ask"
+    """Whether listed files and pages stay when a new session begins; ask: say their cost first."""
 
 
 @frozen

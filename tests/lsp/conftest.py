@@ -77,10 +77,14 @@ async def open_editor(workspace: Path) -> AsyncIterator[Open]:
     running: list[EditingEditor] = []
 
     async def begin(
-        model: WireServer, experimental: dict[str, bool] | None = None, **settings: Any
+        model: WireServer,
+        experimental: dict[str, bool] | None = None,
+        locale: str | None = None,
+        **settings: Any,
     ) -> EditingEditor:
         editor = EditingEditor(workspace)
         editor.experimental = dict(experimental or {})
+        editor.locale = locale
         await editor.start(
             env=environment(model) | settings.pop("env", {}),
             settings=settings,

@@ -64,6 +64,8 @@ class Editor:
             self.events.append(params)
             self._changed.set()
 
+        self.locale: str | None = None
+        """The language that the client speaks, as an editor says it to the server."""
         self.told: list[str] = []
         """What the server said with ``window/showMessage``."""
 
@@ -103,6 +105,7 @@ class Editor:
         result = await self.client.initialize_session(
             lsp.InitializeParams(
                 process_id=os.getpid(),
+                locale=self.locale,
                 capabilities=capabilities or lsp.ClientCapabilities(),
                 workspace_folders=[lsp.WorkspaceFolder(f.as_uri(), f.name) for f in roots],
                 initialization_options={"settings": settings or {}, "token": TOKEN},

@@ -1163,6 +1163,49 @@ describe('commands and notes', () => {
     expect(server.count('tierline/chat/commands')).toBe(2);
   });
 
+  it('asks before a new session whether the files stay, says their cost, and remembers', async () => {
+    const sessions = new Sessions(session, documents as unknown as VirtualDocuments);
+    const own = new SlashCommands(
+      session,
+      sessions,
+      notes,
+      documents as unknown as VirtualDocuments,
+    );
+    Object.assign(server.answers, {
+      'tierline/history/newSessionFiles': () => ({
+        entries: [
+          { name: 'src/', files: 12, tokens: 8_400, pinned: false },
+          { name: 'README.md', files: 1, tokens: 800, pinned: true },
+        ],
+        tokens: 9_200,
+        cost: 0.028,
+        sentence: 'Do the files stay?',
+        ask: true,
+      }),
+      'tierline/history/newSession': () => state(),
+    });
+    const begun = (): unknown =>
+      server.asked.findLast(([method]) => method === 'tierline/history/newSession')?.[1];
+    const pick = mock(vscode.window.showQuickPick);
+    pick.mockResolvedValueOnce(undefined);
+    expect(await sessions.create()).toBe(false);
+    expect(server.count('tierline/history/newSession')).toBe(0);
+
+    pick.mockImplementationOnce(async (items: { label: string; detail?: string }[], options) => {
+      expect(items[0]?.detail).toBe('src/ (12 files, 8.4k), README.md (800)');
+      expect(options.placeHolder).toContain('9.2k tokens with the first prompt, about $0.02');
+      return items.find(({ label }) => label === 'Always begin without them');
+    });
+    expect(await sessions.create()).toBe(true);
+    expect(begun()).toEqual({ files: 'drop' });
+    expect(fake.configuration.newSessionFiles).toBe('drop');
+    delete fake.configuration.newSessionFiles;
+
+    expect(await own.run('/new keep', async () => {})).toBe('');
+    expect(begun()).toEqual({ files: 'keep' });
+    expect(pick).toHaveBeenCalledTimes(2);
+  });
+
   it('offers after an undo what can be done then', async () => {
     const sessions = new Sessions(session, documents as unknown as VirtualDocuments);
     Object.assign(server.answers, { 'tierline/history/restore': () => state() });

@@ -26,6 +26,7 @@ from typer.core import TyperGroup
 
 from tierline.context.showing import printable
 from tierline.errors import TierlineError
+from tierline.speech.translator import from_environment, translator
 
 if TYPE_CHECKING:
     from tierline.session.retrieval.symbols import Progress
@@ -120,6 +121,12 @@ def print_json(value: Any) -> None:
     write(_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
+def spoken(text: str) -> str:
+    """A sentence in the language that the environment names, if there is a catalogue."""
+    found = translator(from_environment(os.environ))
+    return text if found is None else found.say(text)
+
+
 class CommandGroup(TyperGroup):
     """Ends every command in the same ways: a sentence with advice, and a stable exit code."""
 
@@ -134,7 +141,7 @@ class CommandGroup(TyperGroup):
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise typer.Exit(EXIT_INTERRUPTED) from None
         except TierlineError as error:
-            say(f"{error.message} {error.advice}".strip(), "red")
+            say(spoken(f"{error.message} {error.advice}".strip()), "red")
             code = EXIT_NO_PROVIDER if error.code == "no_provider" else EXIT_PROBLEM
             raise typer.Exit(code) from None
         except sqlite3.Error as error:

@@ -138,7 +138,9 @@ class ChatDocuments:
                 talk.pending.append(body.text)
             case p.Notice():
                 talk.unfold()
-                talk.pending.append(f"\n\n*{plain_markdown(body.text)}*\n\n")
+                talk.pending.append(
+                    f"\n\n*{plain_markdown(self._server.speech.say(body.text))}*\n\n"
+                )
             case p.TurnFinished():
                 talk.unfold()
                 if body.outcome != "ok":

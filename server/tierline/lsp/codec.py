@@ -12,17 +12,22 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from pygls.protocol import default_converter
 
 from tierline import protocol
+from tierline.lsp.spoken import SPOKEN, Speech
 from tierline.protocol import camel
 from tierline.protocol.deferred import is_value
 
 _OURS = {value for value in vars(protocol).values() if is_value(value)}
 
 
-def make_converter() -> Converter:
-    """The converter of pygls, which also knows our types; hooks are made on first use of a type."""
+def make_converter(speech: Speech | None = None) -> Converter:
+    """The converter of pygls, which also knows our types; hooks are made on first use of a type.
+    Sentences to the user leave as ``speech`` says them.
+    """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook_factory(_OURS.__contains__, _structure_factory(converter))
-    converter.register_unstructure_hook_factory(_OURS.__contains__, _unstructure_factory(converter))
+    converter.register_unstructure_hook_factory(
+        _OURS.__contains__, _unstructure_factory(converter, speech)
+    )
     return converter
 
 
@@ -44,10 +49,13 @@ def _structure_factory(converter: Converter) -> Any:
     return factory
 
 
-def _unstructure_factory(converter: Converter) -> Any:
+def _unstructure_factory(converter: Converter, speech: Speech | None) -> Any:
     def factory(cls: type) -> Any:
         names = {f.name: override(rename=camel(f.name)) for f in attrs.fields(cls)}
-        return make_dict_unstructure_fn(cls, converter, **names)  # type: ignore[arg-type]
+        unstructure: Any = make_dict_unstructure_fn(cls, converter, **names)  # type: ignore[arg-type]
+        if speech is None or cls not in SPOKEN:
+            return unstructure
+        return lambda value: speech.value(value, unstructure(value))
 
     return factory
 

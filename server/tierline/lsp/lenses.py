@@ -35,17 +35,24 @@ def register(server: TierlineServer) -> None:
     async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri, only = params.text_document.uri, params.context.only
         session = await server.ready()
-        found = []
+        found: list[lsp.CodeAction] = []
         if server.proposals.shown_here and _wanted(proposals.KIND, only):
             found += await proposals.actions(session, uri, params.range)
         for kind, action in asking.actions(session, params, server.workbench.features):
             if _wanted(kind, only):
                 found.append(action)
         if not _wanted(ACTION, only):
-            return found
+            return _said(server, found)
         ask = server.chat_documents.action(uri)
         found += [ask] if ask is not None else []
-        return found + await actions(session, uri, params.range.start.line + 1)
+        return _said(server, found + await actions(session, uri, params.range.start.line + 1))
+
+
+def _said(server: TierlineServer, found: list[lsp.CodeAction]) -> list[lsp.CodeAction]:
+    """The actions with their titles in the client's language."""
+    for action in found:
+        action.title = server.speech.say(action.title)
+    return found
 
 
 def _wanted(kind: str, only: Sequence[str] | None) -> bool:

@@ -62,6 +62,7 @@ SHOWN = {
     "historyWindow": "history.window",
     "stateAnchor": "history.state_anchor",
     "restoreSession": "history.restore",
+    "newSessionFiles": "history.new_session_files",
     "sessionCostLimit": "spending.session_cost",
     "turnCostLimit": "spending.turn_cost",
     "sessionTokenLimit": "spending.session_tokens",

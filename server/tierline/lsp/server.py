@@ -25,6 +25,7 @@ from tierline.lsp.launch import tidy
 from tierline.lsp.params import sanitize
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.proposals import Proposals
+from tierline.lsp.spoken import Speech
 from tierline.lsp.wire import MethodError, TierlineProtocol
 from tierline.lsp.workbench import LspWorkbench
 from tierline.stdio import ThreadedReader, UnbufferedWriter
@@ -42,11 +43,12 @@ class TierlineServer(LanguageServer):
     """Holds the connection and the session, and nothing else."""
 
     def __init__(self) -> None:
+        self.speech = Speech()
         super().__init__(
             name="tierline",
             version=__version__,
             protocol_cls=TierlineProtocol,
-            converter_factory=make_converter,
+            converter_factory=lambda: make_converter(self.speech),
             notebook_document_sync=lsp.NotebookDocumentSyncOptions(
                 notebook_selector=[
                     lsp.NotebookDocumentFilterWithNotebook(notebook="*", cells=None)
@@ -133,6 +135,7 @@ def build() -> TierlineServer:
 
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
+        server.speech.choose(params.locale)
         server.editor_models.declared(params.capabilities)
         server.workbench.declared(params.capabilities)
         options = params.initialization_options

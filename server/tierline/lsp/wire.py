@@ -185,6 +185,11 @@ class TierlineProtocol(LanguageServerProtocol):
         2.0 asks for what could not be read.
         """
         known = _identifies(number)
+        speech = getattr(self._server, "speech", None)
+        if speech is not None:
+            message = speech.say(message)
+            if isinstance(data, dict) and "advice" in data:
+                data = data | {"advice": speech.say(data["advice"])}
         error = lsp.ResponseError(code=code, message=message, data=data)
         self._send_data(
             lsp.ResponseErrorMessage(id=number if known else None, jsonrpc="2.0", error=error)

@@ -94,10 +94,12 @@ class LspWorkbench:
 
     async def ask(self, text: str, actions: Sequence[str]) -> str:
         """See ``Workbench.ask``."""
+        say = self._server.speech.say
+        titles = {say(action): action for action in actions}
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Info,
-            message=unlinked(text),
-            actions=[lsp.MessageActionItem(title=title) for title in actions],
+            message=unlinked(say(text)),
+            actions=[lsp.MessageActionItem(title=title) for title in titles],
         )
         try:
             # Not cancelled with the caller: the answer still comes, and somebody must take it.
@@ -105,7 +107,7 @@ class LspWorkbench:
         except JsonRpcException as error:
             log.info("The editor does not show questions: %s", error)
             return ""
-        return chosen.title if chosen is not None and chosen.title in actions else ""
+        return titles.get(chosen.title, "") if chosen is not None else ""
 
     async def save(self, uris: Sequence[str]) -> list[str]:
         """See ``Workbench.save``."""
@@ -125,7 +127,9 @@ class LspWorkbench:
     async def tell(self, text: str) -> None:
         """See ``Workbench.tell``."""
         self._server.window_show_message(
-            lsp.ShowMessageParams(type=lsp.MessageType.Info, message=unlinked(text))
+            lsp.ShowMessageParams(
+                type=lsp.MessageType.Info, message=unlinked(self._server.speech.say(text))
+            )
         )
 
     async def reveal(self, uri: str, line: int) -> None:

@@ -48,6 +48,39 @@ class SessionParams:
 
 
 @define
+class NewSessionParams:
+    """Whether listed files and pages stay; when empty, the setting decides or the user is asked."""
+
+    files: Literal["", "keep", "drop"] = ""
+
+
+@define
+class KeptEntry:
+    """A file, a folder with all its files, or a page that a new session would keep."""
+
+    name: str
+    files: int = 0
+    """Of a folder's that are listed; 0 for a page."""
+    tokens: int = 0
+    pinned: bool = False
+
+
+@define
+class NewSessionFiles:
+    """What a new session would keep, the largest first; tokens and cost are those of its first
+    prompt; the cost in US dollars, 0 where prices are unknown.
+    """
+
+    entries: list[KeptEntry]
+    tokens: int = 0
+    cost: float = 0.0
+    sentence: str = ""
+    """A question to the user that says all that."""
+    ask: bool = False
+    """False if there is nothing to keep, or if a setting decides."""
+
+
+@define
 class ExportParams:
     """A session as a text; the current one when empty."""
 

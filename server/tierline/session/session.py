@@ -32,6 +32,7 @@ from tierline.session.files.instructions import InstructionService
 from tierline.session.files.service import FileService
 from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
+from tierline.session.history.beginning import NewSessionService
 from tierline.session.history.exchange import Exchange
 from tierline.session.history.service import HistoryService
 from tierline.session.memory.anchor import Anchor
@@ -337,6 +338,15 @@ class Session:
             self.compaction,
             self.turns,
             self.state,
+        )
+        self.new_sessions = NewSessionService(
+            self.bus,
+            self.preferences,
+            self.models,
+            self.files,
+            self.urls,
+            self.history,
+            self.workbench,
         )
         self.exchange = Exchange(self.history, self.conversation, self.plans)
         notes = note_tools(self.conversation, self.scratchpad, self.memos)

@@ -102,8 +102,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const commands: Record<string, (...args: unknown[]) => unknown> = {
     'tierline.focusChat': () => chat.focus(),
     'tierline.newSession': async () => {
-      await sessions.create();
-      await chat.focus();
+      if (await sessions.create()) await chat.focus();
     },
     'tierline.sessions': () => sessions.browse(),
     'tierline.renameSession': () => sessions.rename(),

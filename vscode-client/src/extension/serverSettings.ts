@@ -48,6 +48,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   historyWindow: ['history', 'window'],
   stateAnchor: ['history', 'stateAnchor'],
   restoreSession: ['history', 'restore'],
+  newSessionFiles: ['history', 'newSessionFiles'],
   sessionCostLimit: ['spending', 'sessionCost'],
   turnCostLimit: ['spending', 'turnCost'],
   sessionTokenLimit: ['spending', 'sessionTokens'],

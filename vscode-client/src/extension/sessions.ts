@@ -1,7 +1,8 @@
 /** Sessions, their turns and branches: browsing, searching, previewing, going back. */
 import * as vscode from 'vscode';
-import type { ChatMessage, SearchHit, SessionInfo } from '../protocol';
+import type { ChatMessage, NewSessionFiles, SearchHit, SessionInfo } from '../protocol';
 import { tokens } from '../shared/budget';
+import { money } from '../shared/cache';
 import { firstWords } from '../shared/words';
 import { confirmed } from './confirm';
 import type { VirtualDocuments } from './documents';
@@ -38,9 +39,30 @@ export class Sessions {
     private readonly documents: VirtualDocuments,
   ) {}
 
-  /** The old conversation stays in the list. */
-  async create(): Promise<void> {
-    await this.session.server.request('tierline/history/newSession', {});
+  /**
+   * The old conversation stays in the list. Whether the files stay is asked, with what they cost;
+   * Esc begins nothing. False if nothing was begun.
+   */
+  async create(given: '' | 'keep' | 'drop' = ''): Promise<boolean> {
+    const files = given === '' ? await this.whatStays() : given;
+    if (files === undefined) return false;
+    await this.session.server.request('tierline/history/newSession', { files });
+    return true;
+  }
+
+  private async whatStays(): Promise<'' | 'keep' | 'drop' | undefined> {
+    const found = await this.session.server.request('tierline/history/newSessionFiles', {});
+    if (!found.ask) return '';
+    const chosen = await vscode.window.showQuickPick(keepingItems(found), {
+      title: vscode.l10n.t('Do the files stay for the new session?'),
+      placeHolder: cost(found),
+    });
+    if (chosen?.remember) {
+      await vscode.workspace
+        .getConfiguration('tierline')
+        .update('newSessionFiles', chosen.files, vscode.ConfigurationTarget.Global);
+    }
+    return chosen?.files;
   }
 
   /** All sessions; what is typed also searches their messages. */
@@ -293,6 +315,41 @@ export function transcript(title: string, messages: readonly ChatMessage[]): str
     [`## ${who[message.role]} · ${moment(message.timestamp)}`, message.text].join('\n\n'),
   );
   return `${[`# ${title}`, ...parts].join('\n\n')}\n`;
+}
+
+interface Keeping extends vscode.QuickPickItem {
+  files: 'keep' | 'drop';
+  remember?: boolean;
+}
+
+/** Named entries of the files that could stay; the others are counted. */
+const NAMED = 4;
+
+function keepingItems(found: NewSessionFiles): Keeping[] {
+  const names = found.entries.slice(0, NAMED).map(({ name, files, tokens: weight }) => {
+    const size = tokens(weight);
+    return files > 1
+      ? vscode.l10n.t('{0} ({1} files, {2})', name, files, size)
+      : vscode.l10n.t('{0} ({1})', name, size);
+  });
+  const more = found.entries.length - names.length;
+  if (more > 0) names.push(vscode.l10n.t('{0} more', more));
+  return [
+    { label: vscode.l10n.t('Keep them'), detail: names.join(', '), files: 'keep' },
+    {
+      label: vscode.l10n.t('Begin without them'),
+      detail: vscode.l10n.t('The earlier session still has them.'),
+      files: 'drop',
+    },
+    { label: vscode.l10n.t('Always keep them'), files: 'keep', remember: true },
+    { label: vscode.l10n.t('Always begin without them'), files: 'drop', remember: true },
+  ];
+}
+
+function cost({ tokens: weight, cost: dollars }: NewSessionFiles): string {
+  return dollars > 0
+    ? vscode.l10n.t('{0} tokens with the first prompt, about {1}', tokens(weight), money(dollars))
+    : vscode.l10n.t('{0} tokens with the first prompt', tokens(weight));
 }
 
 function sessionItem(info: SessionInfo): Item {

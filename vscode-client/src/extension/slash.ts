@@ -30,6 +30,11 @@ export class SlashCommands {
       await this.notes.openScratchpad();
       return '';
     }
+    const begins = /^\/(?:new|clear|session new)(?: (keep|drop))?$/.exec(words);
+    if (begins) {
+      await this.sessions.create((begins[1] as 'keep' | 'drop' | undefined) ?? '');
+      return '';
+    }
     const result = await this.session.server.request('tierline/chat/command', { text: line });
     if (result.prompt !== '') {
       await send(result.prompt);

@@ -116,6 +116,11 @@ export const statusBarItem = {
   dispose: vi.fn(),
 };
 
+export enum ConfigurationTarget {
+  Global = 1,
+  Workspace,
+  WorkspaceFolder,
+}
 export const configuration: Record<string, unknown> = {};
 export const configurationChanged = new EventEmitter<{
   affectsConfiguration(name: string): boolean;
@@ -233,6 +238,9 @@ export const workspace = {
     get: (name: string, fallback?: unknown) =>
       configuration[section === 'http' ? `http.${name}` : name] ?? fallback,
     inspect: (name: string) => ({ globalValue: configuration[name] }),
+    update: vi.fn(async (name: string, value: unknown) => {
+      configuration[name] = value;
+    }),
   }),
 };
 

@@ -290,6 +290,11 @@ class FileService:
         self.context.clear()
         self.context.restore(snapshot, lambda key, _confirmed: texts[key])
 
+    async def carry(self) -> None:
+        """Note in a session that has just begun what is listed. For callers that hold ``order``."""
+        if self.paths():
+            await self._conversation.act(actions.files(self.context.snapshot()))
+
     # --- helpers ---------------------------------------------------------------------------------
 
     async def _add(self, params: p.FileParams, pin: Pin | None) -> p.FilesResult:

@@ -117,6 +117,11 @@ class UrlService:
                 self._pages[url] = page
         self._lost = tuple(lost)
 
+    async def carry(self) -> None:
+        """Note in a session that has just begun which pages are listed."""
+        if self._pages:
+            await self._conversation.act(actions.urls(self._pages))
+
     def lost(self) -> list[str]:
         """What to say about pages that could not be taken up again."""
         names = ", ".join(self._lost)

@@ -85,7 +85,7 @@ class Exchange:
             )
         taken, rest = found[: foreign.MOST_CONVERSATIONS], found[foreign.MOST_CONVERSATIONS :]
         for one in taken:
-            await self._history.new(p.NoParams())
+            await self._history.new(p.NewSessionParams("keep"))
             await asyncio.to_thread(self._write, one)
         await self._history.load(p.SessionParams(self._store.session_id))
         left: dict[str, int] = {"conversations": len(rest)} if rest else {}

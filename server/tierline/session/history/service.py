@@ -76,9 +76,9 @@ class HistoryService:
     # --- sessions --------------------------------------------------------------------------------
 
     @opens
-    async def new(self, _params: p.NoParams) -> p.State:
-        """Begin a new session; files and pins stay as they are."""
-        return await self._open("", "new session")
+    async def new(self, params: p.NewSessionParams) -> p.State:
+        """Begin a new session; unless they are dropped, files, pages and pins stay as they are."""
+        return await self._open("", "new session", keep=params.files != "drop")
 
     @opens
     async def load(self, params: p.SessionParams) -> p.State:
@@ -323,16 +323,20 @@ class HistoryService:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    async def _open(self, session_id: str, reason: str) -> p.State:
+    async def _open(self, session_id: str, reason: str, *, keep: bool = True) -> p.State:
         self._idle()
         # A change of the list that takes long belongs to the session that it was asked for in.
         async with self._files.order:
             opened = await self._conversation.open(session_id)
-            if session_id:
+            if session_id or not keep:
                 await self._files.take_up(opened.files)
+            else:
+                await self._files.carry()
         await self._edits.load()
-        if session_id:
+        if session_id or not keep:
             await asyncio.to_thread(self._urls.restore, opened.urls)
+        else:
+            await self._urls.carry()
         return await self._state(reason)
 
     async def _act(self, action: Action, reason: str) -> p.State:

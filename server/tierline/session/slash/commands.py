@@ -209,8 +209,12 @@ async def _scratchpad(session: Session, rest: str) -> p.CommandResult:
     return p.CommandResult("Scratchpad", found.text or "(The scratchpad is empty.)")
 
 
-async def _new(session: Session, _rest: str) -> p.CommandResult:
-    await session.history.new(p.NoParams())
+async def _new(session: Session, rest: str) -> p.CommandResult:
+    match rest:
+        case "" | "keep" | "drop":
+            await session.new_sessions.new(p.NewSessionParams(rest))
+        case _:
+            raise _usage("/new, /new keep or /new drop (keep or drop the files)")
     return p.CommandResult("Session", "A new session has begun; the old one stays in the list.")
 
 
@@ -309,8 +313,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("remove", "<file>", "Take a file out of the context.", slash_context.remove),
     Command("pin", "<file>", "Pin a file: it is left out last.", slash_context.pin),
     Command("unpin", "<file>", "Unpin a file; it stays in the context.", slash_context.unpin),
-    Command("new", "", "Begin a new session.", _new),
-    Command("clear", "", "The same as /new.", _new),
+    Command("new", "[keep|drop]", "Begin a new session; keep or drop the files.", _new),
+    Command("clear", "[keep|drop]", "The same as /new.", _new),
     Command("context show", "", "Show the exact context of the next request.", _show),
     Command("context window", "<N>", "Send only the last N turns; 0 for all.", _window),
     Command("context rebuild", "", "Derive STATE anew from the window.", _rebuild),
@@ -324,7 +328,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "session scratchpad", "[append|set <text>]", "Show or change the scratchpad.", _scratchpad
     ),
-    Command("session new", "", "Begin a new session.", _new),
+    Command("session new", "[keep|drop]", "Begin a new session.", _new),
     Command("session list", "[N]", "List the sessions, the newest first.", _sessions),
     Command("branch list", "", "List the branches of this session.", _branches),
     Command("branch fork", "[name]", "Begin a branch here.", _fork),

@@ -1,0 +1,79 @@
+"""Which fields of the protocol are sentences to the user: they leave in the client's language.
+
+What the user, a model or a file said is in none of them, nor what a client compares with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tierline import protocol as p
+from tierline.speech.translator import Translator, translator
+
+SPOKEN: dict[type, tuple[str, ...]] = {
+    p.CacheDecision: ("sentence",),
+    p.CacheExplainResult: ("sentence",),
+    p.CacheReport: ("sentence",),
+    p.ChangeForecast: ("sentence",),
+    p.ChatMessage: ("note",),
+    p.ChatSendResult: ("notices",),
+    p.CommandInfo: ("doc",),
+    p.CommandResult: ("title", "text"),
+    p.CompactionError: ("message", "advice"),
+    p.CompactionNone: ("reason",),
+    p.CompactionResult: ("reason",),
+    p.ConsentInfo: ("title", "text"),
+    p.EditInfo: ("reason",),
+    p.FileInfo: ("reason",),
+    p.FilesResult: ("notices",),
+    p.HistoryStatus: ("compaction_note",),
+    p.ImportResult: ("left_out",),
+    p.InstructionInfo: ("why",),
+    p.KeyCheckResult: ("message",),
+    p.MentionInfo: ("why",),
+    p.NewSessionFiles: ("sentence",),
+    p.Notice: ("text",),
+    p.PinInfo: ("why",),
+    p.PlanEntryInfo: ("reason",),
+    p.PlanExplainResult: ("sentence",),
+    p.ProviderInfo: ("why",),
+    p.RetrievalCandidate: ("why", "reason"),
+    p.RetrievalInfo: ("note",),
+    p.SymbolsStatus: ("why",),
+    p.ToolCallInfo: ("note",),
+    p.TurnFinished: ("error", "advice"),
+    p.UrlsResult: ("notices",),
+    p.Waiting: ("text",),
+}
+"""Value class → its fields, texts or lists of texts."""
+
+
+class Speech:
+    """The client's language, once it has said hello. English until then."""
+
+    def __init__(self) -> None:
+        self._translator: Translator | None = None
+
+    def choose(self, locale: str | None) -> None:
+        """Take the client's language (``InitializeParams.locale``), if there is a catalogue."""
+        self._translator = translator(locale or "")
+
+    def say(self, text: str) -> str:
+        """A sentence in the client's language."""
+        return self._translator.say(text) if self._translator and text else text
+
+    def value(self, value: Any, wire: dict[str, Any]) -> dict[str, Any]:
+        """What goes over the wire for one of the classes in ``SPOKEN``."""
+        if self._translator is None:
+            return wire
+        if isinstance(value, p.CommandResult):
+            # A document holds what was said and sent, word for word.
+            said = wire["text"] if value.document else self._translator.say_lines(wire["text"])
+            return wire | {"title": self.say(wire["title"]), "text": said}
+        for name in map(p.camel, SPOKEN[type(value)]):
+            text = wire.get(name)
+            if isinstance(text, str):
+                wire[name] = self.say(text)
+            elif isinstance(text, list):
+                wire[name] = [self.say(one) for one in text]
+        return wire

@@ -1,0 +1,133 @@
+"""Says a finished English sentence in another language, as far as the catalogue knows it."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from tierline.speech.templates import Template, is_number
+
+FOLDER = Path(__file__).parent
+DOMAIN = "tierline"
+_ENDS = re.compile(r"(?<=[.!?:;”)]) (?=\S)|(?<=,) (?=\S)| (?=[(·])|\n+")
+"""Where one sentence may end and the next begin."""
+_PIECES = 24
+"""A text of more pieces is translated line by line only."""
+_LONG = 4_000
+"""Characters; longer texts are no sentences."""
+_DEPTH = 4
+_COMMA_DECIMALS = str.maketrans(",.", ".,")
+
+
+class Translator:
+    """One language. What the catalogue does not know stays as it is."""
+
+    def __init__(self, messages: Mapping[str, str]) -> None:
+        """``messages``: message → translation."""
+        self._whole = {m: t for m, t in messages.items() if "{" not in m}
+        templates = [Template.of(m, t) for m, t in messages.items() if "{" in m]
+        # One without a word of its own would fit everything.
+        self._templates = [t for t in templates if any(map(str.isalpha, "".join(t.literals)))]
+        self._templates.sort(key=lambda template: -template.weight)
+        self.say = lru_cache(2_000)(self._say)
+
+    def say_lines(self, text: str) -> str:
+        """A short text of lists and tables: each line, item and cell by itself."""
+        return "\n".join(self._line(line) for line in text.split("\n"))
+
+    def _line(self, line: str) -> str:
+        if line in self._whole:
+            return self._whole[line]
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            return f"| {' | '.join(map(self.say, cells))} |" if any(cells) else line
+        found = re.match(r"\s*(?:[-*#]+|\d+\.)?\s*", line)
+        mark = found[0] if found else ""
+        return mark + self.say(line[len(mark) :])
+
+    def _say(self, text: str, depth: int = 0) -> str:
+        if not text.strip() or len(text) > _LONG or depth > _DEPTH:
+            return text
+        if is_number(text):
+            return text.translate(_COMMA_DECIMALS)
+        stripped = text.strip()
+        before, after = text.split(stripped, 1)
+        if (known := self._whole.get(text)) is not None:
+            return known
+        if (known := self._whole.get(stripped)) is not None:
+            return before + known + after
+        return self._best(text, depth)
+
+    def _best(self, text: str, depth: int) -> str:
+        """The division into sentences of which most is known."""
+        cuts = [0, *(m.end() for m in _ENDS.finditer(text)), len(text)]
+        templates = [t for t in self._templates if t.could_be_in(text)]
+        if len(cuts) > _PIECES:
+            return "\n".join(self._say(line, depth + 1) for line in text.split("\n"))
+        best: list[tuple[int, str]] = [(0, "")]
+        for end in range(1, len(cuts)):
+            options = []
+            for begin in range(end):
+                weight, said = self._piece(text[cuts[begin] : cuts[end]], templates, depth)
+                # A sentence that was divided weighs a little less than one that was not.
+                options.append((best[begin][0] + weight - 1, begin, best[begin][1] + said))
+            weight, _, said = max(options, key=lambda option: (option[0], option[1]))
+            best.append((weight, said))
+        return best[-1][1]
+
+    def _piece(self, piece: str, templates: Iterable[Template], depth: int) -> tuple[int, str]:
+        """How much of a piece is known, in characters, and the piece translated."""
+        core = piece.strip()
+        if not core:
+            return 0, piece
+        before, after = piece.split(core, 1)
+        for text, head, tail in ((piece, "", ""), (core, before, after)):
+            if (known := self._whole.get(text)) is not None:
+                return len(core), head + known + tail
+            for template in templates:
+                values = template.values(text)
+                if values is not None:
+                    said = {k: self._value(v, depth) for k, v in values.items()}
+                    return template.weight, head + template.filled(said) + tail
+        return 0, piece
+
+    def _value(self, value: str, depth: int) -> str:
+        """What was put into a sentence: a number, other words of ours, or a name."""
+        if " " in value or is_number(value):
+            return self._say(value, depth + 1)
+        return value
+
+
+@lru_cache
+def translator(locale: str) -> Translator | None:
+    """The translator for a locale (``de``, ``de-AT``, ``de_DE.UTF-8``); None for English, and for
+    languages without a catalogue.
+    """
+    if not (names := _names(locale)):
+        return None
+    found = gettext.translation(DOMAIN, str(FOLDER), names, fallback=True)
+    if not isinstance(found, gettext.GNUTranslations):
+        return None
+    return Translator(dict(_messages(found)))
+
+
+def from_environment(environment: Mapping[str, str]) -> str:
+    """The locale that the environment names, as gettext reads it."""
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := environment.get(name):
+            return value.split(":")[0]
+    return ""
+
+
+def _names(locale: str) -> list[str]:
+    plain = re.split(r"[.@]", locale.strip())[0].replace("-", "_")
+    return [plain, plain.split("_")[0]] if re.fullmatch(r"[A-Za-z_]{2,20}", plain) else []
+
+
+def _messages(catalogue: gettext.GNUTranslations) -> Iterable[tuple[str, str]]:
+    for message in catalogue._catalog:  # type: ignore[attr-defined]
+        if isinstance(message, str) and message:
+            yield message, catalogue.gettext(message)
