@@ -29,6 +29,7 @@ async def test_a_german_client_is_told_everything_in_german_and_the_model_nothin
         # An error with its advice, and a refusal.
         with pytest.raises(JsonRpcException, match=r"Es gibt keine Sitzung none\.") as refused:
             await editor.ask("history/loadSession", p.SessionParams("none"))
+        assert refused.value.data is not None
         assert refused.value.data["advice"] == "Die Liste der Sitzungen zeigt, was es gibt."
         added = await editor.ask("files/add", p.FileParams(path="src/none.py"))
         assert added.refused[0].reason.startswith("src/none.py gibt es nicht.")
