@@ -110,7 +110,8 @@ class EditingEditor(Editor):
                 publish_diagnostics=lsp.PublishDiagnosticsClientCapabilities()
             ),
             window=lsp.WindowClientCapabilities(
-                show_document=lsp.ShowDocumentClientCapabilities(support=True)
+                show_message=lsp.ShowMessageRequestClientCapabilities(),
+                show_document=lsp.ShowDocumentClientCapabilities(support=True),
             ),
             experimental={"tierline": self.experimental},
         )

@@ -18,6 +18,7 @@ from tierline.session.workbench import (
     CONSENT,
     EDITS,
     NOTIFY,
+    QUESTIONS,
     SAVE,
     Annotation,
     Applied,
@@ -52,7 +53,10 @@ class LspWorkbench:
         """
         ours = _get(_get(capabilities, "experimental"), "tierline")
         known = (ASK, CONSENT, EDITS, SAVE, NOTIFY)
-        self._features = frozenset(f for f in known if _get(ours, f) is True)
+        shows = _get(_get(capabilities, "window"), "show_message") is not None
+        self._features = frozenset(
+            [*(f for f in known if _get(ours, f) is True), *([QUESTIONS] if shows else [])]
+        )
         given = _get(ours, "provides")
         given = given if isinstance(given, list | tuple) else ()
         self._provides = frozenset(kind for kind in given if isinstance(kind, str))

@@ -22,6 +22,8 @@ SAVE = "save"
 
 NOTIFY = "notify"
 """Client feature: tells the user itself when a long turn has ended."""
+QUESTIONS = "questions"
+"""The client says that it shows messages with actions (LSP, ``window.showMessage``)."""
 
 
 @frozen

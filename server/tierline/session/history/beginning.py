@@ -13,7 +13,7 @@ from tierline.session.files.urls import UrlService
 from tierline.session.history.service import HistoryService
 from tierline.session.models import ModelService
 from tierline.session.state.preferences import Preferences
-from tierline.session.workbench import Workbench
+from tierline.session.workbench import QUESTIONS, Workbench
 
 KEEP, KEEP_ALWAYS = "Keep them", "Always keep them"
 DROP, DROP_ALWAYS = "Begin without them", "Always begin without"
@@ -73,10 +73,10 @@ class NewSessionService:
         if (setting := self._setting) != "ask":
             return setting
         offered = await self.files(p.NoParams())
-        if not offered.ask:
+        if not offered.ask or QUESTIONS not in self._workbench.features:
             return "keep"
         actions = (KEEP, DROP, KEEP_ALWAYS, DROP_ALWAYS)
-        # An editor that shows no questions, or where it is closed: nothing is lost.
+        # Where the question is closed, nothing is lost.
         chosen = await self._workbench.ask(offered.sentence, actions)
         answer: Literal["keep", "drop"] = "drop" if chosen in (DROP, DROP_ALWAYS) else "keep"
         if chosen in (KEEP_ALWAYS, DROP_ALWAYS):
