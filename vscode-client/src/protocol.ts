@@ -769,6 +769,31 @@ export interface SessionParams {
   sessionId?: string;
 }
 
+/** Whether listed files and pages stay; when empty, the setting decides or the user is asked. */
+export interface NewSessionParams {
+  files?: '' | 'keep' | 'drop';
+}
+
+/** A file, a folder with all its files, or a page that a new session would keep. */
+export interface KeptEntry {
+  name: string;
+  /** Of a folder's that are listed; 0 for a page. */
+  files: number;
+  tokens: number;
+  pinned: boolean;
+}
+
+/** What a new session would keep, the largest first; tokens and cost are those of its first prompt; the cost in US dollars, 0 where prices are unknown. */
+export interface NewSessionFiles {
+  entries: KeptEntry[];
+  tokens: number;
+  cost: number;
+  /** A question to the user that says all that. */
+  sentence: string;
+  /** False if there is nothing to keep, or if a setting decides. */
+  ask: boolean;
+}
+
 /** A session as a text; the current one when empty. */
 export interface ExportParams {
   format?: 'markdown' | 'html' | 'json';
@@ -2061,7 +2086,9 @@ export interface Requests {
   /** The exact context, readable. */
   'tierline/plan/show': [PlanParams, PromptTextResult];
   /** Begin a new session. */
-  'tierline/history/newSession': [NoParams, State];
+  'tierline/history/newSession': [NewSessionParams, State];
+  /** What it would keep. */
+  'tierline/history/newSessionFiles': [NoParams, NewSessionFiles];
   /** Sessions. */
   'tierline/history/listSessions': [SessionListParams, SessionListResult];
   /** Continue another session. */
