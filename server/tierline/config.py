@@ -178,6 +178,9 @@ class HistoryConfig:
     """Open the newest session at start, with its files and pins."""
     new_session_files: Literal["ask", "keep", "drop"] = "ask"
     """Whether listed files and pages stay when a new session begins; ask: say their cost first."""
+    snapshot_mb: int = field(default=200, validator=_NOT_NEGATIVE)
+    """Megabytes of what files said before Tierline changed them, for going back; the oldest is
+    forgotten first. 0 keeps none."""
 
 
 @frozen

@@ -19,6 +19,7 @@ from tierline.protocol.memory import *
 from tierline.protocol.mentions import *
 from tierline.protocol.methods import *
 from tierline.protocol.models import *
+from tierline.protocol.moments import *
 from tierline.protocol.plans import *
 from tierline.protocol.symbols import *
 from tierline.protocol.tools import *

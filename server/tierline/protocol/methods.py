@@ -111,6 +111,7 @@ from tierline.protocol.models import (
     ModelsParams,
     ModelsResult,
 )
+from tierline.protocol.moments import BackParams, BackPreview, BackResult
 from tierline.protocol.plans import (
     PlanDiffParams,
     PlanDiffResult,
@@ -145,6 +146,8 @@ from tierline.protocol.tools import (
     EditPreview,
     EditProposeParams,
     EditRejectParams,
+    EditReviewParams,
+    EditReviewResult,
     ForgetCommandParams,
     SaveParams,
     SaveResult,
@@ -324,6 +327,10 @@ METHODS: tuple[Method, ...] = (
         EditInfo,
         "Take or leave one part; the last choice applies what was taken.",
     ),
+    Method("tierline/edit/keep", EditReviewParams, EditReviewResult, "Keep what was applied."),
+    Method("tierline/edit/undo", EditReviewParams, EditReviewResult, "Take it out again."),
+    Method("tierline/back/preview", BackParams, BackPreview, "What would going back change?"),
+    Method("tierline/back/go", BackParams, BackResult, "Go back to a prompt, or forward."),
     Method("tierline/edit/preview", EditParams, EditPreview, "Both texts of an edit."),
     Method("tierline/command/allowed", NoParams, AllowedCommands, "Commands that are allowed."),
     Method("tierline/command/forget", ForgetCommandParams, AllowedCommands, "Ask again."),

@@ -70,6 +70,26 @@ class EditChooseParams:
 
 
 @define
+class EditReviewParams:
+    """Edits that are in their files: one, or those of a turn, of a file, or all."""
+
+    id: str = ""
+    hunks: list[int] = field(factory=list)
+    """Indexes of parts of that one; empty for all of it."""
+    turn_id: str = ""
+    path: str = ""
+
+
+@define
+class EditReviewResult:
+    """What became of them, and of which nothing could be made."""
+
+    edits: list[EditInfo]
+    problems: list[str]
+    """A sentence for each that was left as it is."""
+
+
+@define
 class EditListResult:
     """Edits, oldest first."""
 

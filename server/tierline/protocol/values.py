@@ -163,7 +163,8 @@ class EditHunk:
     before: str
     after: str
     choice: Literal["", "take", "leave"] = ""
-    """What was decided about it by itself; nothing is applied before all parts are decided."""
+    """What was decided about it by itself; nothing is applied before all parts are decided. Of an
+    edit that was applied first: ``take`` if it was kept, ``leave`` if it was undone."""
 
 
 @define
@@ -187,6 +188,8 @@ class EditInfo:
     """Indexes of the hunks that were applied."""
     reason: str = ""
     """Why it was rejected or failed; of an open one, why it does not fit the file as it is now."""
+    review: Literal["", "open", "kept"] = ""
+    """``open``: it was applied at once, and waits to be kept or undone."""
 
 
 @define

@@ -32,6 +32,7 @@ from tierline.session.files.instructions import InstructionService
 from tierline.session.files.service import FileService
 from tierline.session.files.sizes import FileSizes
 from tierline.session.files.urls import UrlService
+from tierline.session.history.back import BackService
 from tierline.session.history.beginning import NewSessionService
 from tierline.session.history.exchange import Exchange
 from tierline.session.history.service import HistoryService
@@ -54,6 +55,7 @@ from tierline.session.retrieval.pins import PinService
 from tierline.session.retrieval.service import RetrievalService
 from tierline.session.retrieval.symbols import Progress, SymbolService
 from tierline.session.retrieval.tools import code_tools
+from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.plan import LastPlan
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
@@ -138,14 +140,23 @@ class Session:
         usage = UsageStore(self.database("usage"))
         self.asker = Asker(self.models, self.conversation, usage)
         self.consents = ConsentService(self.bus, self.workbench)
+        self.snapshots = SnapshotService(
+            self.bus, self.preferences, loader, self.workbench, self.home
+        )
         self.tools = ToolService(self.bus, self.preferences, self.models, loader, self.workbench)
         self.models.why_no_tools = self.tools.without
         self.conversation.title = self.tools.title
         self.shell = CommandService(
-            self.bus, self.preferences, self.roots, self.tools, self.consents, self.workbench
+            self.bus,
+            self.preferences,
+            self.roots,
+            self.tools,
+            self.consents,
+            self.workbench,
+            self.snapshots,
         )
         self.servers = ServerService(
-            self.bus, self.preferences, self.roots, self.tools, self.consents
+            self.bus, self.preferences, self.roots, self.tools, self.consents, self.snapshots
         )
         context = FileContext()
         self.sizes = FileSizes(context, self.models, self.preferences)
@@ -153,6 +164,7 @@ class Session:
         self.files = FileService(
             self.bus, self.conversation, loader, context, self.sizes, self.last_plan
         )
+        self.snapshots.known = self.files.paths
         self.instructions = InstructionService(
             self.bus, self.preferences, self.models, self.files, self.last_plan, self.home
         )
@@ -205,7 +217,13 @@ class Session:
             self.asker,
         )
         self.edits = EditService(
-            self.bus, self.preferences, self.conversation, self.tools, loader, self.workbench
+            self.bus,
+            self.preferences,
+            self.conversation,
+            self.tools,
+            loader,
+            self.workbench,
+            self.snapshots,
         )
         sources = Sources(
             files=self.files,
@@ -321,6 +339,7 @@ class Session:
             rounds,
             self.waiting,
             self.workbench,
+            self.snapshots,
             self.after_turn,
         )
         self.asks = AskService(self.files, self.turns, self.workbench)
@@ -346,6 +365,15 @@ class Session:
             self.files,
             self.urls,
             self.history,
+            self.workbench,
+        )
+        self.back = BackService(
+            self.bus,
+            self.preferences,
+            self.queue,
+            self.conversation,
+            loader,
+            self.snapshots,
             self.workbench,
         )
         self.exchange = Exchange(self.history, self.conversation, self.plans)
@@ -377,6 +405,7 @@ class Session:
                 log.warning("The last session was not restored", exc_info=unexpected)
                 self.notice("warning", f"The last session was not restored: {error}", "restore")
         self.bus.session_id = self.conversation.session_id
+        await self.back.recover()
         await self.models.start()
         self.symbols.start()
         if not self.read_only:

@@ -15,7 +15,7 @@ import errno
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -100,6 +100,21 @@ class HistoryLog:
         with self._threads, self._locked():
             try:
                 return self._write(data, durable)
+            except OSError as error:
+                raise _write_error(self.path, error) from error
+
+    def rewrite(
+        self, choose: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]]
+    ) -> None:
+        """Keep only some records of a log that may forget: the file is replaced as a whole.
+
+        Raises:
+            StorageError: it is as it was.
+        """
+        with self._threads, self._locked():
+            kept = choose(self.scan().records)
+            try:
+                disk.replace(self.path, b"".join(map(encode_line, kept)), mode=0o600)
             except OSError as error:
                 raise _write_error(self.path, error) from error
 

@@ -16,6 +16,8 @@ from tierline.context.filetext import FileFacts, FileText, file_text
 from tierline.context.refusals import Refusal
 from tierline.context.text import sha256
 from tierline.session.edits.edit import Edit
+from tierline.session.snapshots.content import Content, encoded
+from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.workbench import SAVE, Annotation, FileChange, Workbench
 from tierline.workspace.buffers import Buffer
@@ -43,10 +45,17 @@ class Fit:
 class EditApplier:
     """Checks edits against their files, and applies them through the editor."""
 
-    def __init__(self, preferences: Preferences, loader: Loader, workbench: Workbench) -> None:
+    def __init__(
+        self,
+        preferences: Preferences,
+        loader: Loader,
+        workbench: Workbench,
+        snapshots: SnapshotService,
+    ) -> None:
         self._preferences = preferences
         self._loader = loader
         self._workbench = workbench
+        self._snapshots = snapshots
 
     def fit(self, edit: Edit) -> Fit | str:
         """What an edit makes of the file as it is now, or why it no longer fits. Blocking."""
@@ -100,12 +109,18 @@ class EditApplier:
         after = apply(proposal.before, chosen)
         before_hash, after_hash = sha256(proposal.before), sha256(after)
         shown = await asyncio.to_thread(self._rendered, edit.place.key)
+        expected = Content(after.encode("utf-8", "replace"))
+        if found.content is not None:
+            expected = Content(encoded(found.content, after))
+        change = await self._snapshots.changing(edit.info.turn_id, edit.info.path, expected)
+        edit.kept = change.before
         await intend(before_hash, after_hash)
         applied = await self._workbench.apply(
             self._change(edit, chosen, found.content),
             Annotation(f"Tierline: {edit.info.path}", "Proposed in the chat, accepted by you"),
         )
         if not applied.ok:
+            await self._snapshots.changed(change, edit.info.path, expected)
             return f"The editor did not apply the edit: {applied.reason or 'no reason given'}."
         exact = await self._settled(edit, after)
         edit.applied(indexes, before_hash, after_hash, exact=exact)
@@ -113,6 +128,7 @@ class EditApplier:
             edit.info.reason = NOT_EXACT
         # What is not what was agreed to stays in the editor, where it can be undone.
         edit.saved = exact and not found.dirty and await self._save(edit)
+        await self._snapshots.changed(change, edit.info.path, expected)
         if edit.info.state == "applied" and exact:
             edit.shown = (shown, await asyncio.to_thread(self._rendered, edit.place.key))
         return ""

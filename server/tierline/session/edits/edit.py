@@ -48,6 +48,8 @@ class Edit:
     before: str = ""
     after: str = ""
     """SHA-256 of the whole text around the change, as it was applied."""
+    kept: str = ""
+    """SHA-256 of the bytes that the file had before it was applied, if they are kept."""
     identity: tuple[int, int] | None = None
     """Device and inode of the file that was looked at; None for a new one, or after a restart."""
     shown: tuple[str, str] = ("", "")
@@ -93,6 +95,20 @@ class Edit:
     def undone(self) -> None:
         """The user took it back in the editor."""
         self.info.state, self.told = "undone", False
+        self.info.review = ""
+
+    def took_out(self, indexes: Sequence[int]) -> None:
+        """The user took some hunks out of the file again."""
+        info = self.info
+        info.accepted = [index for index in info.accepted if index not in indexes]
+        for hunk in info.hunks:
+            if hunk.index in indexes:
+                hunk.choice = "leave"
+        self.told = False
+        if info.accepted:
+            info.state = "partly"
+        else:
+            self.undone()
 
     def take_decision(self, other: Edit) -> None:
         """Another window has decided."""

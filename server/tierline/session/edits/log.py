@@ -67,6 +67,8 @@ def outcome(edit: Edit) -> dict[str, Any]:
         "before": edit.before,
         "after": edit.after,
         "shown": list(edit.shown),
+        "review": info.review,
+        "kept": edit.kept,
         "applying": None,
     }
 
@@ -110,7 +112,10 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
         hunks=hunks,
         accepted=[n for n in _list(data.get("accepted")) if isinstance(n, int)],
         reason=_word(data.get("reason")),
+        review="open" if data.get("review") == "open" else "",
     )
+    if data.get("review") == "kept":
+        info.review = "kept"
     if state == "open" and not whole:
         info.state, info.reason = "expired", ALTERED if known else TOO_LARGE
     shown = [_word(v) for v in _list(data.get("shown"))][:2]
@@ -128,6 +133,7 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
         saved=data.get("saved") is True,
         before=_word(data.get("before")),
         after=_word(data.get("after")),
+        kept=_word(data.get("kept")),
         shown=(shown[0], shown[1]) if len(shown) == 2 else ("", ""),
     )
 

@@ -31,7 +31,9 @@ from tierline.session.edits.apply import EditApplier, Fit
 from tierline.session.edits.book import EditBook
 from tierline.session.edits.edit import Edit
 from tierline.session.edits.feedback import refused
+from tierline.session.edits.review import EditReview, places
 from tierline.session.events import EventBus
+from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.workbench import EDITS, Workbench
@@ -87,15 +89,19 @@ class EditService:
         tools: ToolService,
         loader: Loader,
         workbench: Workbench,
+        snapshots: SnapshotService,
     ) -> None:
         self._bus = bus
         self._preferences = preferences
         self._tools = tools
         self._loader = loader
         self._workbench = workbench
-        self._applier = EditApplier(preferences, loader, workbench)
+        self._applier = EditApplier(preferences, loader, workbench, snapshots)
         self._book = EditBook(conversation, loader)
         self._lock = asyncio.Lock()
+        self.review = EditReview(
+            preferences, loader, workbench, snapshots, self._book, self._lock, self._show
+        )
         self._listening: asyncio.Task[None] | None = None
         self.tool = Tool(
             PROPOSE_EDIT, self._propose, Consent.EDIT, title=lambda a: str(a.get("path", ""))
@@ -244,6 +250,18 @@ class EditService:
                     found.append((edit.info, now))
         return found
 
+    def applied_places(self, key: str) -> list[tuple[p.EditInfo, dict[int, tuple[int, int]]]]:
+        """The edits of a file that wait to be kept or undone, with the lines of their parts.
+        Blocking.
+        """
+        found = []
+        for edit in self._book.present():
+            if edit.info.review == "open" and edit.info.path == key:
+                current = self._loader.current(edit.place)
+                if not isinstance(current, Refusal):
+                    found.append((edit.info, places(edit.info, current[0].text)))
+        return found
+
     async def load(self) -> None:
         """Take up the edits of the conversation that is current now. What was agreed to for another
         one does not count here.
@@ -270,6 +288,8 @@ class EditService:
                 problem = await self._apply(made, [h.index for h in made.info.hunks])
             if problem:
                 made.failed(problem)
+            else:
+                made.info.review = "open"
         else:
             await self._decision(made, call)
         made.told = True
@@ -398,7 +418,7 @@ class EditService:
     def _undone(self) -> list[Edit]:
         """Reads files: for a thread."""
         found = []
-        for edit in list(self._book.edits.values()):
+        for edit in self._book.present():
             if edit.info.state not in ("applied", "partly") or not edit.exact:
                 continue
             current = self._loader.current(edit.place)

@@ -18,8 +18,10 @@ from tierline.errors import TierlineError
 from tierline.history.selection import SLIDE_SHARE, Strategy
 from tierline.session.slash import context as slash_context
 from tierline.session.slash import memory as slash_memory
+from tierline.session.slash import moments as slash_moments
 from tierline.session.slash import prompts as slash_prompts
 from tierline.session.slash import urls as slash_urls
+from tierline.session.slash.turns import turn_named
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -142,7 +144,7 @@ async def _state(session: Session, _rest: str) -> p.CommandResult:
 
 
 async def _undo(session: Session, rest: str) -> p.CommandResult:
-    to = await _group(session, rest) if rest else ""
+    to = await turn_named(session, rest) if rest else ""
     before = len(session.conversation.groups())
     await session.history.undo(p.UndoParams(to=to))
     gone = before - len(session.conversation.groups())
@@ -153,12 +155,12 @@ async def _undo(session: Session, rest: str) -> p.CommandResult:
 
 
 async def _drop(session: Session, rest: str) -> p.CommandResult:
-    await session.history.drop(p.GroupParams(await _group(session, rest)))
+    await session.history.drop(p.GroupParams(await turn_named(session, rest)))
     return p.CommandResult("Drop", "The turn is hidden. /context restore brings it back.")
 
 
 async def _restore(session: Session, rest: str) -> p.CommandResult:
-    group = await _group(session, rest, hidden=True) if rest else ""
+    group = await turn_named(session, rest, hidden=True) if rest else ""
     await session.history.restore(p.GroupParams(group))
     return p.CommandResult("Restore", "The turn is back.")
 
@@ -184,7 +186,7 @@ async def _list(session: Session, rest: str) -> p.CommandResult:
 async def _show_turn(session: Session, rest: str) -> p.CommandResult:
     if not rest:
         raise _usage("/message show <turn>")
-    group = await _group(session, rest, hidden=True)
+    group = await turn_named(session, rest, hidden=True)
     found = await session.history.show(p.GroupParams(group))
     return p.CommandResult(f"Turn {group}", found.text, document=True)
 
@@ -192,7 +194,7 @@ async def _show_turn(session: Session, rest: str) -> p.CommandResult:
 async def _remove(session: Session, rest: str) -> p.CommandResult:
     if not rest:
         raise _usage("/message remove <turn>")
-    await session.history.remove(p.GroupParams(await _group(session, rest, hidden=True)))
+    await session.history.remove(p.GroupParams(await turn_named(session, rest, hidden=True)))
     return p.CommandResult("Remove", "The turn is removed.")
 
 
@@ -293,6 +295,20 @@ COMMANDS: tuple[Command, ...] = (
     Command("document", "[what]", "Write documentation comments for it.", ASKS[3]),
     Command("import", "", "Take over the sessions of a .tierline that is not used.", _import),
     Command("undo", "[turn]", "Take back the last turn, or all turns after one.", _undo),
+    Command(
+        "back",
+        "[turn] [now]",
+        "Show what going back to a prompt changes; with “now” do it.",
+        slash_moments.back,
+    ),
+    Command(
+        "forward",
+        "[now]",
+        "Show what going forward again changes; with “now” do it.",
+        slash_moments.forward,
+    ),
+    Command("keep", "[file]", "Keep the edits that were applied.", slash_moments.keep),
+    Command("takeback", "[file]", "Take applied edits out of the files.", slash_moments.take_back),
     Command("context", "", "Show how large the next request is, by section.", slash_context.budget),
     Command("budget", "", "The same as /context.", slash_context.budget),
     Command("tiers", "", "Show the next request's tiers, and what is cached.", slash_context.tiers),
@@ -359,35 +375,6 @@ COMMANDS: tuple[Command, ...] = (
 
 
 # --- helpers -------------------------------------------------------------------------------------
-
-
-async def _group(session: Session, given: str, *, hidden: bool = False) -> str:
-    """A turn by its number, as the list counts, by its id, or by a part of the id that no other
-    turn's has.
-    """
-    if not given:
-        raise TierlineError(
-            "invalid_params", "Which turn?", "Give its number; /message list shows them."
-        )
-    turns = (await session.history.turns(p.GroupListParams(0, hidden=hidden))).groups
-    ids = [t.group_id for t in turns]
-    everything = (await session.history.turns(p.GroupListParams(0, hidden=True))).groups
-    place = given.removeprefix("#")
-    if place.isdecimal() and 0 < int(place) <= len(everything):
-        numbered = everything[int(place) - 1].group_id
-        if numbered in ids:
-            return numbered
-        raise TierlineError("not_found", f"Turn {place} is hidden.", "/context restore, first.")
-    found = [given] if given in ids else [i for i in ids if given in i]
-    if len(found) == 1:
-        return found[0]
-    raise TierlineError(
-        "not_found",
-        f"{len(found) or 'No'} turns have {given} in their id."
-        if len(found) != 1 and found
-        else f"There is no turn {given}.",
-        "/message list shows the turns.",
-    )
 
 
 def _after(text: str, count: int) -> str:

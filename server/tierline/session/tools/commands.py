@@ -25,6 +25,7 @@ from tierline.disk import locks
 from tierline.disk.folder import make
 from tierline.session.consents import ConsentDecision, ConsentService
 from tierline.session.events import EventBus
+from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.tools.toolbox import ToolService
 from tierline.session.workbench import TerminalCommand, Workbench
@@ -119,8 +120,10 @@ class CommandService:
         tools: ToolService,
         consents: ConsentService,
         workbench: Workbench,
+        snapshots: SnapshotService,
     ) -> None:
         self._bus = bus
+        self._snapshots = snapshots
         self._preferences = preferences
         self._roots = roots
         self._tools = tools
@@ -166,12 +169,17 @@ class CommandService:
         self._tools.running(call)
         settings = self._preferences.settings.tools
         limit, seconds = settings.command_output_chars, settings.command_seconds
-        ended = await self._workbench.run(
-            TerminalCommand(command, str(root), seconds, limit, call.id)
-        )
-        if ended is None:
-            ended = await run(command, str(root), seconds=seconds, most_characters=limit)
-        return report(ended, seconds)
+
+        async def work() -> Ended:
+            ended = await self._workbench.run(
+                TerminalCommand(command, str(root), seconds, limit, call.id)
+            )
+            if ended is None:
+                ended = await run(command, str(root), seconds=seconds, most_characters=limit)
+            return ended
+
+        what = command if isinstance(command, str) else shown(command)
+        return report(await self._snapshots.around(call.turn_id, what, work()), seconds)
 
     def _unfit(self, command: Sequence[str] | str | None) -> str:
         """Why nobody need be asked about this command; empty if it can be run."""

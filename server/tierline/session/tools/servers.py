@@ -21,6 +21,7 @@ from tierline.mcpservers.connection import ServerConnection, ServerError, Server
 from tierline.mcpservers.definitions import FILES, ServerDefinition, parse
 from tierline.session.consents import ConsentService
 from tierline.session.events import EventBus
+from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.tools.commands import AllowList
 from tierline.session.tools.toolbox import ToolService
@@ -51,12 +52,14 @@ class ServerService:
         roots: Roots,
         tools: ToolService,
         consents: ConsentService,
+        snapshots: SnapshotService,
     ) -> None:
         self._bus = bus
         self._preferences = preferences
         self._roots = roots
         self._tools = tools
         self._consents = consents
+        self._snapshots = snapshots
         self._connections: dict[str, ServerConnection] = {}
         self._starting: set[asyncio.Task[None]] = set()
         self._asking: set[asyncio.Task[None]] = set()
@@ -180,7 +183,8 @@ class ServerService:
             )
         self._tools.running(call)
         try:
-            found = await connection.call(tool.name, call.arguments)
+            work = connection.call(tool.name, call.arguments)
+            found = await self._snapshots.around(call.turn_id, call.name, work)
         except ServerError as error:
             return Output(f"The MCP server {server} gave no answer: {error}.", error=True)
         text = found.text

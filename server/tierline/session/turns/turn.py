@@ -26,6 +26,7 @@ from tierline.session.files.service import FileService
 from tierline.session.mentions.service import MentionService
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
+from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
@@ -64,6 +65,7 @@ class TurnRunner:
         rounds: Rounds,
         waiting: WaitingPrompts,
         workbench: Workbench,
+        snapshots: SnapshotService,
         after_turn: Callable[[str], Awaitable[None]],
     ) -> None:
         """``after_turn`` is called with the id of a turn that has ended."""
@@ -83,6 +85,7 @@ class TurnRunner:
         self._waiting = waiting
         waiting.wake = self._wake
         self._workbench = workbench
+        self._snapshots = snapshots
         self._after_turn = after_turn
         self._task: asyncio.Task[None] | None = None
         self._closing = False
@@ -310,6 +313,7 @@ class TurnRunner:
             await self._after_turn(turn.group_id)
 
     async def _run(self, turn: Turn) -> None:
+        await self._snapshots.prompt(turn.group_id)
         try:
             finished = await self._rounds.run(turn)
         except (TierlineError, ProviderError) as error:

@@ -1,0 +1,114 @@
+"""What a file holds now: in the editor if it has unsaved changes there, else on the disk."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from tierline import disk
+from tierline.context.filetext import FileText, file_text
+from tierline.context.refusals import Reason, Refusal
+from tierline.store.snapshots import MOST_CONTENT
+from tierline.workspace.buffers import Buffer
+from tierline.workspace.decoding import decode, encode_back
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Resolved
+from tierline.workspace.reading import read_file
+
+
+@frozen
+class Content:
+    """The bytes of a file, or why they are not kept."""
+
+    data: bytes | None = None
+    """None for a file that is not there."""
+    mode: int = 0o644
+    """Its permission bits."""
+    why: str = ""
+    """Why it is left out: binary, too large, not readable; empty if it is not."""
+    unsaved: bool = False
+    """The editor has changes of the user that are not on the disk."""
+
+    @property
+    def sha(self) -> str:
+        """Hash of the bytes; empty for a file that is not there."""
+        return "" if self.data is None else hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def text(self) -> FileText | None:
+        """The bytes as text; None if there are none, or they are no text."""
+        found = decode(self.data) if self.data is not None else None
+        return found if isinstance(found, FileText) else None
+
+    def same(self, other: Content) -> bool:
+        """True if both hold the same."""
+        if self.why or other.why:
+            return False
+        return self.data == other.data and (self.data is None or self.mode == other.mode)
+
+    def record(self) -> dict[str, Any]:
+        """What the journal says of it."""
+        if self.why:
+            return {"why": self.why}
+        return {"sha": self.sha, **({"mode": self.mode} if self.data is not None else {})}
+
+
+def recorded(record: Any, contents: Mapping[str, bytes | None]) -> Content:
+    """A content that the journal names, with its bytes by hash."""
+    if not isinstance(record, Mapping) or "sha" not in record:
+        why = record.get("why") if isinstance(record, Mapping) else ""
+        return Content(why=str(why or "its content was not kept"))
+    sha, mode = record["sha"], record.get("mode")
+    if not sha:
+        return Content()
+    data = contents.get(sha)
+    if data is None:
+        return Content(why="its content is no longer kept")
+    return Content(data, mode if isinstance(mode, int) else 0o644)
+
+
+def encoded(of: FileText, text: str) -> bytes:
+    """A text as bytes in a file's own form; as UTF-8 if its charset lacks a character."""
+    try:
+        return encode_back(of, text)
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def on_disk(loader: Loader, place: Resolved) -> Content:
+    """What the disk has of a file. Blocking."""
+    read = read_file(
+        place.key, place.path, MOST_CONTENT, lambda real: loader.roots.inside(real) is not None
+    )
+    if isinstance(read, Refusal):
+        gone = read.reason is Reason.NOT_FOUND
+        return Content() if gone else Content(why=read.message)
+    if isinstance(decode(read.data), Reason):
+        return Content(why="it is no text")
+    found = disk.regular(place.path)
+    return Content(read.data, stat.S_IMODE(found.st_mode) if found is not None else 0o644)
+
+
+def present(loader: Loader, key: str) -> Content:
+    """What a file holds now. Blocking."""
+    place = loader.roots.resolve(key)
+    if isinstance(place, Refusal) or place.key != key:
+        return Content(why="another file has its place")
+    saved = on_disk(loader, place)
+    buffer = loader.buffers.get(key, loader.roots)
+    if buffer is None or saved.why:
+        return saved
+    if not isinstance(buffer, Buffer):
+        return evolve(saved, why="it is open as a notebook")
+    shown = file_text(buffer.text)
+    stored = saved.text
+    if stored is not None and stored.sha256 == shown.sha256:
+        return saved
+    if stored is not None:
+        facts = evolve(stored.facts, line_end=shown.facts.line_end, line_ends=shown.facts.line_ends)
+        shown = evolve(shown, facts=facts)
+    return Content(encoded(shown, shown.text), saved.mode, unsaved=True)

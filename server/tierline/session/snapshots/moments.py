@@ -1,0 +1,159 @@
+"""From the journal and the files of now to what the files said at an earlier moment.
+
+Our changes since that moment are taken back one after the other, the newest first. Where the file
+still says what we left, that is exact. Where the user has changed it in between, the three texts
+(what we left, what is there, what was there before us) are merged; where that is not possible, the
+user decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from attrs import define, frozen
+
+from tierline.context.edits.merge import merge
+from tierline.session.snapshots.content import Content, encoded
+
+Record = Mapping[str, Any]
+
+
+@define
+class Step:
+    """A change of ours, as the journal has it: contents by hash."""
+
+    before: Record
+    after: Record
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Hashes of the contents that it takes to undo it."""
+        return tuple(str(side.get("sha") or "") for side in (self.before, self.after))
+
+
+@frozen
+class Way:
+    """How a file gets back to what it was."""
+
+    path: str
+    now: Content
+    then: Content
+    """What it said at the moment; its ``why`` says that it cannot be brought back."""
+    merged: Content | None
+    """The same with what the user changed since; None if that cannot be told."""
+    yours: bool
+    """The user has changed it since."""
+
+
+def since(records: Sequence[Record], start: int) -> dict[str, list[Step]]:
+    """Our changes from a record on, by file, oldest first. Changes with nothing in between are one,
+    and what has come to nothing is none.
+    """
+    found: dict[str, list[Step]] = {}
+    for path, step in _steps(records, start):
+        steps = found.setdefault(path, [])
+        if steps and steps[-1].after == step.before and "sha" in step.before:
+            steps[-1] = Step(steps[-1].before, step.after)
+        else:
+            steps.append(step)
+    return {
+        path: kept
+        for path, steps in found.items()
+        if (kept := [s for s in steps if s.before != s.after or "sha" not in s.before])
+    }
+
+
+def back(path: str, now: Content, steps: Sequence[tuple[Content, Content]]) -> Way | None:
+    """The way back of one file over our changes (before, after), oldest first. None if there is
+    nothing to be done.
+    """
+    then = steps[0][0]
+    merged: Content | None = now
+    yours = not now.same(steps[-1][1]) or any(
+        not one[1].same(other[0]) for one, other in pairwise(steps)
+    )
+    for before, after in reversed(steps):
+        merged = _undone(merged, before, after) if merged is not None else None
+    if now.same(then) or (merged is not None and now.same(merged)):
+        return None
+    return Way(path, now, then, merged, yours)
+
+
+def _undone(now: Content, before: Content, after: Content) -> Content | None:
+    """A content without one of our changes."""
+    if now.same(after) or now.same(before):
+        return before
+    texts = (after.text, now.text, before.text)
+    base, ours, theirs = texts
+    if base is None or ours is None or theirs is None:
+        return None
+    text = merge(base.text, ours.text, theirs.text)
+    if text is None:
+        return None
+    mode = before.mode if now.mode == after.mode else now.mode
+    return Content(encoded(ours, text), mode)
+
+
+def position(records: Sequence[Record], groups: Sequence[str], timestamp: str) -> int:
+    """Where in the journal a turn began. ``groups``: it and those behind it in the conversation;
+    ``timestamp``: of its prompt.
+    """
+    for number, record in enumerate(records):
+        if record["kind"] == "prompt" and record.get("group") == groups[0]:
+            return number
+    later = set(groups)
+    for number, record in enumerate(records):
+        if record.get("group") in later or str(record.get("at", "")) > timestamp:
+            return number
+    return len(records)
+
+
+def cut_off(records: Sequence[Record], start: int) -> list[str]:
+    """Commands since a record whose end nobody saw: what they changed is not known."""
+    ended = {record.get("id") for record in records if record["kind"] == "ended"}
+    return [
+        str(record.get("what", ""))
+        for record in records[start:]
+        if record["kind"] == "command" and record.get("id") not in ended
+    ]
+
+
+def moves(records: Sequence[Record]) -> list[Record]:
+    """Every move that was completed, oldest first."""
+    done = {r.get("id") for r in records if r["kind"] == "moved" and r.get("done") is True}
+    return [r for r in records if r["kind"] == "move" and r.get("id") in done]
+
+
+def unfinished(records: Sequence[Record]) -> list[Record]:
+    """Moves that were begun and neither completed nor taken back."""
+    ended = {r.get("id") for r in records if r["kind"] == "moved"}
+    return [r for r in records if r["kind"] == "move" and r.get("id") not in ended]
+
+
+def _steps(records: Sequence[Record], start: int) -> Iterator[tuple[str, Step]]:
+    corrected = {r.get("id"): r.get("after") for r in records if r["kind"] == "after"}
+    begun = {r.get("id"): n for n, r in enumerate(records) if r["kind"] == "move"}
+    for number, record in enumerate(records):
+        if record["kind"] == "change" and number >= start:
+            after = corrected.get(record.get("id")) or record.get("after")
+            yield from _step(record.get("path"), record.get("before"), after)
+        elif record["kind"] == "moved" and begun.get(record.get("id"), -1) >= start:
+            files = record.get("files")
+            for one in files if isinstance(files, list) else ():
+                if isinstance(one, Mapping):
+                    yield from _step(one.get("path"), one.get("before"), one.get("after"))
+
+
+def _step(path: Any, before: Any, after: Any) -> Iterator[tuple[str, Step]]:
+    if isinstance(path, str) and isinstance(before, Mapping) and isinstance(after, Mapping):
+        yield path, Step(before, after)
+
+
+Load = Callable[[str], bytes | None]
+
+
+def contents(steps: Sequence[Step], load: Load) -> dict[str, bytes | None]:
+    """The bytes that steps need, by hash."""
+    return {sha: load(sha) for step in steps for sha in step.needs if sha}

@@ -1,0 +1,110 @@
+"""Which files a program changed: those of the workspace are looked at before and after it."""
+
+from __future__ import annotations
+
+import stat
+import time
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+
+from tierline import disk
+from tierline.context.refusals import Reason, Refusal
+from tierline.session.snapshots.content import Content
+from tierline.store.snapshots import MOST_CONTENT
+from tierline.workspace.decoding import decode
+from tierline.workspace.folders import walk
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Resolved
+from tierline.workspace.reading import Signature, read_file, signature
+from tierline.workspace.reserved import reserved
+
+MOST_FILES = 5_000
+MOST_BYTES = 48_000_000
+"""Files and bytes that are remembered while a program runs."""
+SECONDS = 2.0
+"""How long the workspace may be looked through."""
+
+
+@frozen
+class _Seen:
+    signature: Signature | None
+    content: Content
+
+
+class Watch:
+    """The files of a workspace as they were when it was made. Blocking; for a thread.
+
+    What is ignored or holds secrets is not looked at. ``known`` files come first; in a large
+    workspace the rest is looked at as far as the limits go.
+    """
+
+    def __init__(self, loader: Loader, known: Iterable[str]) -> None:
+        self._loader = loader
+        self._known = tuple(known)
+        self._seen: dict[str, _Seen] = {}
+        self._whole = True
+        size = 0
+        for place in self._places():
+            if len(self._seen) >= MOST_FILES or size >= MOST_BYTES:
+                self._whole = False
+                break
+            seen = self._look(place)
+            self._seen[place.key] = seen
+            size += len(seen.content.data or b"")
+
+    def changed(self) -> list[tuple[str, Content, Content]]:
+        """Path, content before, content now of each file that is another one."""
+        found = []
+        there = {place.key: place for place in self._places()} if self._whole else {}
+        for key in {**dict.fromkeys(self._seen), **dict.fromkeys(there)}:
+            place = there.get(key) or self._loader.roots.resolve(key)
+            if isinstance(place, Refusal) or place.key != key:
+                continue
+            before = self._seen.get(key)
+            if before is not None and before.signature == signature(place.path):
+                continue
+            now = self._look(place).content
+            old = before.content if before is not None else Content()
+            if not old.same(now) and not (old.why and now.why):
+                found.append((key, _text_only(old), _text_only(now)))
+        return found
+
+    def _places(self) -> Iterator[Resolved]:
+        until = time.monotonic() + SECONDS
+        done: set[str] = set()
+        try:
+            for reference in (*self._known, *self._walked(until)):
+                place = self._loader.roots.resolve(reference)
+                if isinstance(place, Refusal) or place.key in done or not place.key:
+                    continue
+                done.add(place.key)
+                ours = any(reserved(part) for part in place.key.split("/"))
+                if not ours and self._loader.refusal(place) is None:
+                    yield place
+                if time.monotonic() > until:
+                    raise TimeoutError
+        except TimeoutError:
+            self._whole = False
+
+    def _walked(self, until: float) -> Iterator[str]:
+        for root in self._loader.roots:
+            yield from walk(root.real, self._loader.excluded, lambda _refusal: None, until=until)
+
+    def _look(self, place: Resolved) -> _Seen:
+        inside = self._loader.roots.inside
+        read = read_file(place.key, place.path, MOST_CONTENT, lambda real: inside(real) is not None)
+        if isinstance(read, Refusal):
+            if read.reason is Reason.NOT_FOUND:
+                return _Seen(None, Content())
+            return _Seen(signature(place.path), Content(why=read.message))
+        found = disk.regular(place.path)
+        mode = stat.S_IMODE(found.st_mode) if found is not None else 0o644
+        return _Seen(read.signature, Content(read.data, mode))
+
+
+def _text_only(content: Content) -> Content:
+    """Looked at late: of most files nothing is needed but that they are the same."""
+    if content.data is not None and isinstance(decode(content.data), Reason):
+        return Content(why="it is no text")
+    return content
