@@ -158,6 +158,39 @@ describe('a proposed edit in its file', () => {
     expect(request).toHaveBeenCalledWith('tierline/edit/choose', { id: 'e1', hunk: 0, take: true });
   });
 
+  it('that was applied first is marked where it is now, and kept or undone there', () => {
+    const hunk = { line: 3, before: '    return 0\n', after: '    return 1\n' };
+    const gone = { line: 9, before: 'x\n', after: 'what nobody finds\n' };
+    const applied = edit({
+      ...open,
+      state: 'applied',
+      review: 'open',
+      accepted: [0, 1],
+      hunks: [
+        { index: 0, ...hunk, choice: '' },
+        { index: 1, ...gone, choice: '' },
+      ],
+    });
+    const setDecorations = vi.fn();
+    const told = new fake.EventEmitter<unknown>();
+    fake.window.visibleTextEditors = [{ document, setDecorations }];
+    const proposals = new Proposals({
+      model: { edits: [applied] },
+      onChange: told.event,
+    } as unknown as Session);
+    told.fire({ event: null });
+    const marks = setDecorations.mock.calls.map((call) => call[1]).at(2);
+    expect(marks.map((one: { range: vscode.Range }) => one.range.start.line)).toEqual([1]);
+    expect(marks[0].hoverMessage.value).toContain('return 0');
+    const lenses = proposals.provideCodeLenses(document).map(({ command }) => command);
+    expect(lenses.map((one) => [one?.command, one?.arguments])).toEqual([
+      ['tierline.keepEdits', ['e1', 0]],
+      ['tierline.undoEdits', ['e1', 0]],
+      ['tierline.keepEdits', ['e1']],
+      ['tierline.undoEdits', ['e1']],
+    ]);
+  });
+
   it('is marked where it would change the text, with the new text behind it', () => {
     const setDecorations = vi.fn();
     fake.window.visibleTextEditors = [{ document, setDecorations }];

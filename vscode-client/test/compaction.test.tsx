@@ -4,11 +4,11 @@ import { act } from 'preact/test-utils';
 import { describe, expect, it, vi } from 'vitest';
 import type { EventBody } from '../src/protocol';
 import { parseToHost, type ToHost, type ToWebview } from '../src/shared/messages';
-import { apply, fromState } from '../src/shared/model';
+import { apply, fromState, retryGroup } from '../src/shared/model';
 import { App } from '../src/webview/components/app';
 import { spaced } from '../src/webview/components/compaction';
 import { Store } from '../src/webview/store';
-import { event, message, state } from './fake/state';
+import { event, finished, message, state } from './fake/state';
 
 vi.stubGlobal(
   'ResizeObserver',
@@ -47,6 +47,23 @@ describe('compaction events', () => {
     const done = apply(begun, event(begun.seq + 1, complete)).model;
     expect(done.compacting).toBe(false);
     expect(done.messages.map((one) => one.id)).toEqual(['m1', 'm2', 's1', 'm3']);
+  });
+
+  it('let no prompt that waited look unanswered before its reply begins', () => {
+    const waits = message('m4', { groupId: 'g4', text: 'And now?' });
+    const prompt = { turnId: 'g4', messageId: 'm4', text: 'And now?', images: 0, steer: false };
+    const model = fromState(
+      state({ messages: [...before, waits], queue: [prompt], compacting: true }),
+    );
+    const done = apply(model, event(model.seq + 1, { ...complete, messages: [...after, waits] }));
+    const left = apply(
+      done.model,
+      event(done.model.seq + 1, { kind: 'queueChanged', prompts: [] }),
+    );
+    expect(retryGroup(left.model)).toBeNull();
+    const stopped = finished('g4', { outcome: 'interrupted' });
+    const over = apply(left.model, event(left.model.seq + 1, stopped)).model;
+    expect(retryGroup(over)).toBe('g4');
   });
 
   it('say a failure as a notice and leave the messages', () => {

@@ -14,9 +14,11 @@ it('asks every modal question through the one helper that has the safe answer fi
   expect(modal).toEqual(['confirm.ts']);
   const asking = files.filter(
     (name) =>
-      name.endsWith('.ts') && /\bconfirmed\(/.test(readFileSync(path.join(SOURCE, name), 'utf8')),
+      name.endsWith('.ts') &&
+      /\bconfirmed(One)?\(/.test(readFileSync(path.join(SOURCE, name), 'utf8')),
   );
   expect(asking.sort()).toEqual([
+    'back.ts',
     'confirm.ts',
     'files.ts',
     'memos.ts',

@@ -1175,6 +1175,33 @@ describe('what the model does', () => {
     expect(page.last('edit')).toMatchObject({ verb: 'acceptAll', id: 'e1', hunks: [] });
   });
 
+  it('lets an edit that was applied first be kept or undone by part, file, turn and all', () => {
+    const page = new Page();
+    withCall(page, 'c1');
+    const applied = edit({ state: 'applied', accepted: [0, 1], review: 'open' });
+    page.emit({ kind: 'editChanged', edit: applied });
+    const which = { id: '', hunks: [], turnId: '', path: '' };
+    page.click('[data-testid=edit-keep]');
+    expect(page.last('review')).toEqual({ ...which, type: 'review', verb: 'keep', id: 'e1' });
+    page.click('[data-testid=part-undo]');
+    expect(page.last('review')).toMatchObject({ verb: 'undo', id: 'e1', hunks: [0] });
+    page.emit({ kind: 'editChanged', edit: { ...applied, id: 'e2', turnId: 't0', path: 'b.py' } });
+    expect(page.get('[data-testid=review]').textContent).toContain('2 changed files');
+    page.click('[data-testid=review-files]');
+    page.click('[data-testid=row-undo]');
+    expect(page.last('review')).toMatchObject({ verb: 'undo', turnId: 't0', path: '' });
+    page.click('li:last-child [data-testid=row-keep]');
+    expect(page.last('review')).toMatchObject({ verb: 'keep', path: 'b.py' });
+    page.click('[data-testid=review-keep]');
+    expect(page.last('review')).toEqual({ ...which, type: 'review', verb: 'keep' });
+    page.emit(
+      { kind: 'editChanged', edit: { ...applied, review: 'kept' } },
+      { kind: 'editChanged', edit: { ...applied, id: 'e2', review: '', state: 'undone' } },
+    );
+    expect(page.has('[data-testid=review]')).toBe(false);
+    expect(page.has('[data-testid=edit-keep]')).toBe(false);
+  });
+
   it('shows no "always" where it may not be given', () => {
     const page = new Page();
     withCall(page, 'c1');

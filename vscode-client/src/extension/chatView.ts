@@ -79,7 +79,10 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   /** For what stands between the chat and the editor; set before the chat is shown. */
-  edits: Pick<Edits, 'act'> = { act: () => Promise.resolve() };
+  edits: Pick<Edits, 'act' | 'review'> = {
+    act: () => Promise.resolve(),
+    review: () => Promise.resolve(),
+  };
   ways: Pick<ModelWays, 'list' | 'take'> | null = null;
 
   get visible(): boolean {
@@ -228,7 +231,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case 'file':
         await this.file(message.verb, message.path);
         return;
+      case 'review':
+        await this.edits.review(message.verb, message);
+        return;
       case 'turn':
+        if (message.verb === 'back') {
+          await vscode.commands.executeCommand('tierline.goBack', message.groupId);
+          return;
+        }
         await this.sessions.turn(message.verb, message.groupId, message.messageId);
         return;
       case 'showTurn':

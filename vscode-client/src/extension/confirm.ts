@@ -18,11 +18,21 @@ export async function confirmed(
   yes: string,
   no: string,
 ): Promise<boolean> {
+  return (await confirmedOne(question, detail, [yes], no)) === yes;
+}
+
+/** The same with several ways to go on; undefined if the user chose none of them. */
+export async function confirmedOne(
+  question: string,
+  detail: string,
+  ways: readonly string[],
+  no: string,
+): Promise<string | undefined> {
   const answer = await vscode.window.showWarningMessage(
     unlinked(question),
     { modal: true, detail: unlinked(detail) },
     no,
-    yes,
+    ...ways,
   );
-  return answer === yes;
+  return answer === no ? undefined : answer;
 }

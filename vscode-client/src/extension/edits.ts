@@ -5,6 +5,7 @@ import {
   type ConsentInfo,
   EDITOR_SAVE,
   type EditInfo,
+  type EditReviewParams,
   type SaveParams,
   type TurnFinished,
 } from '../protocol';
@@ -81,6 +82,21 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
         hunks,
         ...(all ? { session: true } : {}),
       });
+    }
+  }
+
+  /** Keep or undo what was applied first; without anything named, all of it. */
+  async review(verb: 'keep' | 'undo', which: EditReviewParams = {}): Promise<void> {
+    const { id = '', hunks = [], turnId = '', path = '' } = which;
+    const done = await this.session.server.request(`tierline/edit/${verb}`, {
+      id,
+      hunks,
+      turnId,
+      path,
+    });
+    if (done.problems.length > 0) void notify.warning(done.problems.join(' '));
+    else if (done.edits.length === 0) {
+      void notify.info(vscode.l10n.t('No applied edit waits to be looked at.'));
     }
   }
 

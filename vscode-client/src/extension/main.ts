@@ -1,7 +1,9 @@
 /** The extension's entry: puts the parts together and registers the commands. */
 import * as vscode from 'vscode';
+import type { EditReviewParams } from '../protocol';
 import { speak } from '../shared/l10n';
 import { ActiveEditor } from './activeEditor';
+import { Back } from './back';
 import { CacheView } from './cacheView';
 import { exportCharts } from './chartExport';
 import { ChatView } from './chatView';
@@ -81,6 +83,7 @@ export function activate(context: vscode.ExtensionContext): void {
   models.onPage = () => chat.visible && (session.model?.messages.length ?? 0) === 0;
   const code = new CodeActions(chat, mentions);
   const inline = new InlineAsk(chat);
+  const back = new Back(session, chat);
   const proposals = new Proposals(session);
   const menus = new MentionMenus(chat, mentions, terminals);
   controller.onClient = (client) => {
@@ -143,6 +146,10 @@ export function activate(context: vscode.ExtensionContext): void {
     'tierline.inlineAsk': (place) => inline.run(place),
     'tierline.takePart': (id, hunk) => proposals.choose(id, hunk, true),
     'tierline.leavePart': (id, hunk) => proposals.choose(id, hunk, false),
+    'tierline.goBack': (group) => back.toPrompt(group),
+    'tierline.goForward': () => back.forward(),
+    'tierline.keepEdits': (id, hunk) => edits.review('keep', part(id, hunk)),
+    'tierline.undoEdits': (id, hunk) => edits.review('undo', part(id, hunk)),
     'tierline.mentionFile': (uri, uris) => menus.files(uri, uris),
     'tierline.mentionChanges': () => menus.mention('@git:changes'),
     'tierline.mentionProblems': () => menus.mention('@problems'),
@@ -186,6 +193,12 @@ export function activate(context: vscode.ExtensionContext): void {
   }
   void controller.start();
   void welcome(context.extension.id, context.globalState);
+}
+
+/** An edit, or a part of one, as a lens in the editor names it; from the palette nothing is named. */
+function part(id: unknown, hunk: unknown): EditReviewParams {
+  if (typeof id !== 'string') return {};
+  return { id, hunks: typeof hunk === 'number' ? [hunk] : [] };
 }
 
 export async function deactivate(): Promise<void> {

@@ -56,7 +56,7 @@ const toHost = v.variant('type', [
   v.strictObject({ type: v.literal('switchBranch') }),
   v.strictObject({
     type: v.literal('turn'),
-    verb: v.picklist(['fork', 'drop', 'restore', 'remove']),
+    verb: v.picklist(['fork', 'drop', 'restore', 'remove', 'back']),
     groupId: name,
     messageId: name,
   }),
@@ -92,6 +92,15 @@ const toHost = v.variant('type', [
     id: name,
     hunks: v.pipe(v.array(count), v.maxLength(1_000)),
     reason: name,
+  }),
+  /** What was applied first is kept or undone: one edit, or those of a turn, of a file, or all. */
+  v.strictObject({
+    type: v.literal('review'),
+    verb: v.picklist(['keep', 'undo']),
+    id: name,
+    hunks: v.pipe(v.array(count), v.maxLength(1_000)),
+    turnId: name,
+    path: name,
   }),
   v.strictObject({ type: v.literal('dropped'), uris: v.pipe(v.array(name), v.maxLength(200)) }),
   v.strictObject({ type: v.literal('dropSelection') }),

@@ -68,6 +68,8 @@ export interface Model {
   edits: readonly EditInfo[];
   /** Prompts that wait, the next one first. */
   queue: readonly QueuedPrompt[];
+  /** Turns whose prompts wait no more and that have not begun yet: a reply is on its way. */
+  beginning: readonly string[];
   version: string;
   root: string;
 }
@@ -79,6 +81,7 @@ export interface Snapshot extends State {
   messages: (ChatMessage & Partial<ShownMessage>)[];
   notices?: readonly ShownNotice[];
   turn?: RunningTurn | null;
+  beginning?: readonly string[];
 }
 
 /** The model after an event. ``resync``: it no longer matches the server; ask for the state. */
@@ -127,6 +130,7 @@ export function fromState(state: Snapshot, previous?: Model): Model {
     consents: state.consents ?? [],
     edits: state.edits ?? [],
     queue: state.queue ?? [],
+    beginning: state.beginning ?? [],
     version: state.version,
     root: state.root,
   };
@@ -156,6 +160,7 @@ function reduce(model: Model, body: EventBody): Step {
           contextLine: body.contextLine || body.message.contextLine,
         }),
         turn: { id: body.turnId, text: '', reasoning: '', waiting: '' },
+        beginning: without(model.beginning, body.turnId),
       });
     case 'textDelta':
       return withTurn(model, body.turnId, (turn) => ({
@@ -183,7 +188,7 @@ function reduce(model: Model, body: EventBody): Step {
     case 'consentClosed':
       return done({ consents: model.consents.filter((consent) => consent.id !== body.id) });
     case 'queueChanged':
-      return done({ queue: body.prompts });
+      return done({ queue: body.prompts, beginning: begun(model, body.prompts) });
     case 'editChanged':
       return done({ edits: withEdit(model.edits, body.edit) });
     case 'toolChanged':
@@ -260,7 +265,10 @@ function withTurn(model: Model, id: string, change: (turn: RunningTurn) => Runni
 
 function finish(model: Model, body: TurnFinished): Partial<Model> {
   const turn = model.turn?.id === body.turnId ? model.turn : null;
-  const rest = { turn: turn === null ? model.turn : null };
+  const rest = {
+    turn: turn === null ? model.turn : null,
+    beginning: without(model.beginning, body.turnId),
+  };
   if (body.message !== null) {
     return {
       ...rest,
@@ -293,6 +301,17 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
     ...details(body),
   };
   return { ...rest, messages: upsert(model.messages, placeholder) };
+}
+
+/** Turns that have left the queue: they begin now, or it is said next that they were stopped. */
+function begun(model: Model, prompts: readonly QueuedPrompt[]): string[] {
+  const waiting = new Set(prompts.map(({ turnId }) => turnId));
+  const left = model.queue.map(({ turnId }) => turnId).filter((id) => !waiting.has(id));
+  return [...model.beginning, ...left];
+}
+
+function without(turns: readonly string[], id: string): readonly string[] {
+  return turns.includes(id) ? turns.filter((one) => one !== id) : turns;
 }
 
 function details(
@@ -380,7 +399,8 @@ export function retryGroup(model: Model): string | null {
   if (model.turn !== null) return null;
   const last = model.messages.findLast(({ role }) => role !== 'system' && role !== 'tool');
   if (last === undefined) return null;
-  const unanswered = last.role === 'user' && last.status !== 'dropped';
+  const unanswered =
+    last.role === 'user' && last.status !== 'dropped' && !model.beginning.includes(last.groupId);
   const failed = ['error', 'interrupted', 'tool_call'].includes(last.status);
   return unanswered || failed ? last.groupId : null;
 }

@@ -229,6 +229,18 @@ export const texts = {
   edit: (path: string) => t('Proposed edit of {0}', path),
   accept: t('Accept'),
   acceptSome: (count: number) => (count === 1 ? t('Accept 1 part') : t('Accept {0} parts', count)),
+  keep: t('Keep'),
+  takeOut: t('Undo'),
+  keepPart: t('Keep this part'),
+  undoPart: t('Undo this part'),
+  reviewTitle: (count: number) =>
+    count === 1 ? t('1 changed file to look at') : t('{0} changed files to look at', count),
+  keepAll: t('Keep all changes'),
+  undoAll: t('Undo all changes'),
+  keepOf: (name: string) => t('Keep: {0}', name),
+  undoOf: (name: string) => t('Undo: {0}', name),
+  lastTurn: t('The last turn'),
+  goBack: t('Go back to here: chat and files'),
   acceptAll: t('Accept all in this session'),
   acceptAllTip: t(
     'Apply this edit and those that follow in this session, without a question; the editor’s undo takes each back',

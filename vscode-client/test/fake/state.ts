@@ -167,6 +167,7 @@ export function edit(changes: Partial<EditInfo> = {}): EditInfo {
     ],
     accepted: [],
     reason: '',
+    review: '',
     ...changes,
   };
 }

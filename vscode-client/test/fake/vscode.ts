@@ -224,6 +224,7 @@ export const workspace = {
   onDidChangeConfiguration: configurationChanged.event,
   onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
   onDidChangeWorkspaceFolders: new EventEmitter<void>().event,
+  onDidChangeTextDocument: new EventEmitter<unknown>().event,
   fs: {
     writeFile: vi.fn(async (_uri: Uri, _bytes: Uint8Array) => {}),
     stat: vi.fn(async (_uri: Uri): Promise<unknown> => {
@@ -333,6 +334,8 @@ export class Range {
 /** A document of the editor, for what reads its lines. */
 export function textDocument(uri: Uri, text: string): unknown {
   const lines = text.split('\n');
+  const last = lines.length - 1;
+  const whole = new Range(new Position(0, 0), new Position(last, lines[last]?.length ?? 0));
   return {
     uri,
     languageId: 'python',
@@ -340,7 +343,7 @@ export function textDocument(uri: Uri, text: string): unknown {
     lineAt: (line: number) => ({
       range: new Range(new Position(line, 0), new Position(line, lines[line]?.length ?? 0)),
     }),
-    getText: ({ start, end }: Range) =>
+    getText: ({ start, end }: Range = whole) =>
       lines
         .slice(start.line, end.line + 1)
         .map((line, at) => (at === end.line - start.line ? line.slice(0, end.character) : line))

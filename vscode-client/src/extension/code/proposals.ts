@@ -1,6 +1,7 @@
 /** Open edits in the file that they change: what would go is marked, each part is taken or left there. */
 import * as vscode from 'vscode';
 import type { EditHunk, EditInfo } from '../../protocol';
+import { places } from '../../shared/review';
 import { type Session, sameUri } from '../session';
 
 const LONGEST_HINT = 400;
@@ -16,6 +17,11 @@ export class Proposals implements vscode.CodeLensProvider, vscode.Disposable {
     after: { color: new vscode.ThemeColor('editorCodeLens.foreground'), margin: '0 0 0 2em' },
     overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.addedForeground'),
   });
+  private readonly inserted = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor('diffEditor.insertedLineBackground'),
+    overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.addedForeground'),
+  });
   private readonly subscriptions: vscode.Disposable[];
 
   readonly onDidChangeCodeLenses = this.changed.event;
@@ -25,8 +31,14 @@ export class Proposals implements vscode.CodeLensProvider, vscode.Disposable {
       this.changed,
       this.removed,
       this.added,
+      this.inserted,
       vscode.languages.registerCodeLensProvider([{ scheme: 'file' }, { scheme: 'untitled' }], this),
       vscode.window.onDidChangeVisibleTextEditors(() => this.mark()),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (this.applied(document.uri).length === 0) return;
+        this.changed.fire();
+        this.mark();
+      }),
       session.onChange(({ event }) => {
         if (event !== null && event.body.kind !== 'editChanged') return;
         this.changed.fire();
@@ -40,7 +52,10 @@ export class Proposals implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    return this.open(document.uri).flatMap((edit) => lenses(document, edit));
+    return [
+      ...this.open(document.uri).flatMap((edit) => lenses(document, edit)),
+      ...this.applied(document.uri).flatMap((edit) => reviewLenses(document, edit)),
+    ];
   }
 
   /** Decide about one part; with the last one, what was taken is applied. */
@@ -52,6 +67,13 @@ export class Proposals implements vscode.CodeLensProvider, vscode.Disposable {
   private open(uri: vscode.Uri): EditInfo[] {
     return (this.session.model?.edits ?? []).filter(
       (edit) => edit.state === 'open' && !edit.create && sameUri(edit.uri, uri.toString()),
+    );
+  }
+
+  /** Edits that were applied first and wait to be looked at. */
+  private applied(uri: vscode.Uri): EditInfo[] {
+    return (this.session.model?.edits ?? []).filter(
+      (edit) => edit.review === 'open' && sameUri(edit.uri, uri.toString()),
     );
   }
 
@@ -79,8 +101,61 @@ export class Proposals implements vscode.CodeLensProvider, vscode.Disposable {
           renderOptions: { after: { contentText: hint(hunk) } },
         })),
       );
+      editor.setDecorations(
+        this.inserted,
+        this.applied(document.uri)
+          .flatMap((edit) => waiting(document, edit))
+          .map(({ hunk, range }) => ({ range, hoverMessage: earlier(hunk, document.languageId) })),
+      );
     }
   }
+}
+
+interface Place {
+  hunk: EditHunk;
+  range: vscode.Range;
+}
+
+/** The parts that were applied and are not decided, where they are now. */
+function waiting(document: vscode.TextDocument, edit: EditInfo): Place[] {
+  const lines = document.getText().split(/\r\n|\r|\n/);
+  return [...places(edit, lines)].flatMap(([index, [first, last]]) => {
+    const hunk = edit.hunks.find((one) => one.index === index);
+    if (hunk === undefined || hunk.choice !== '') return [];
+    const end = document.lineAt(Math.min(last, document.lineCount - 1)).range.end;
+    return [{ hunk, range: new vscode.Range(new vscode.Position(first, 0), end) }];
+  });
+}
+
+function reviewLenses(document: vscode.TextDocument, edit: EditInfo): vscode.CodeLens[] {
+  const t = vscode.l10n.t;
+  const several = edit.accepted.length > 1;
+  return waiting(document, edit).flatMap(({ hunk, range }, index) => {
+    const start = new vscode.Range(range.start, range.start);
+    const lens = (title: string, command: string, ...args: unknown[]): vscode.CodeLens =>
+      new vscode.CodeLens(start, { title, command, arguments: [edit.id, ...args] });
+    const part = several
+      ? [
+          lens(t('$(check) Keep this part'), 'tierline.keepEdits', hunk.index),
+          lens(t('$(discard) Undo this part'), 'tierline.undoEdits', hunk.index),
+        ]
+      : [];
+    const whole =
+      index === 0
+        ? [
+            lens(several ? t('Keep all') : t('$(check) Keep'), 'tierline.keepEdits'),
+            lens(several ? t('Undo all') : t('$(discard) Undo'), 'tierline.undoEdits'),
+          ]
+        : [];
+    return [...part, ...whole];
+  });
+}
+
+/** What stood there before, for the hover. */
+function earlier(hunk: EditHunk, language: string): vscode.MarkdownString {
+  const shown = new vscode.MarkdownString(vscode.l10n.t('Changed by Tierline; before:'));
+  shown.appendCodeblock(hunk.before === '' ? '' : hunk.before, language);
+  return shown;
 }
 
 function lenses(document: vscode.TextDocument, edit: EditInfo): vscode.CodeLens[] {

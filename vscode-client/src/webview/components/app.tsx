@@ -7,6 +7,7 @@ import { texts } from '../texts';
 import { Composer } from './composer';
 import { FindBar } from './find';
 import { Box, Button, Icon, IconButton } from './parts';
+import { ReviewBar } from './review';
 import { Start } from './start';
 import { Transcript } from './transcript';
 
@@ -90,6 +91,7 @@ export function App({ view, store }: { view: View; store: Store }): JSX.Element 
           <IconButton icon="close" label={texts.dismiss} onClick={() => store.dismiss(hint.id)} />
         </div>
       ))}
+      <ReviewBar edits={view.model?.edits ?? []} store={store} />
       <Composer view={view} store={store} />
       <div class="visually-hidden" role="log" aria-live="polite" aria-relevant="additions">
         {view.announcements.map(({ id, text }) => (

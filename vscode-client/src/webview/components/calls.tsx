@@ -1,11 +1,12 @@
 /** The tools that a reply calls: a foldable row each, with what came of it and what is asked. */
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { ConsentInfo, EditHunk, EditInfo, ToolCallInfo } from '../../protocol';
 import { useFocusBack } from '../focus';
 import type { Store } from '../store';
 import { texts } from '../texts';
 import { Button, Icon } from './parts';
+import { PartActions, ReviewActions } from './review';
 
 const ICONS: Readonly<Record<ToolCallInfo['status'], string>> = {
   waiting: 'circle-outline',
@@ -183,8 +184,27 @@ export function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX
         {!open && <span class="call-note">{texts.editState[edit.state]}</span>}
       </div>
       {open && <Decision edit={edit} store={store} />}
+      {edit.review === 'open' && <Applied edit={edit} store={store} />}
       {edit.reason !== '' && <div class="note">{edit.reason}</div>}
     </section>
+  );
+}
+
+/** What an edit that was applied first has changed, to be kept or undone. */
+function Applied({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
+  const card = useFocusBack<HTMLDivElement>();
+  const there = edit.hunks.filter(({ index }) => edit.accepted.includes(index));
+  return (
+    <div ref={card}>
+      {there.map((hunk) => (
+        <Hunk key={hunk.index} hunk={hunk} choice={null} toggle={() => undefined}>
+          {edit.hunks.length > 1 && hunk.choice === '' && (
+            <PartActions edit={edit} hunk={hunk.index} store={store} />
+          )}
+        </Hunk>
+      ))}
+      <ReviewActions edit={edit} store={store} />
+    </div>
   );
 }
 
@@ -287,14 +307,18 @@ interface HunkProps {
   /** Whether it is to be accepted; null if there is no choice. */
   choice: boolean | null;
   toggle: () => void;
+  children?: ComponentChildren;
 }
 
-function Hunk({ hunk, choice, toggle }: HunkProps): JSX.Element {
+function Hunk({ hunk, choice, toggle, children }: HunkProps): JSX.Element {
   const [before, after] = dedent(lines(hunk.before), lines(hunk.after));
   return (
     <div class="hunk" data-testid="hunk">
       {choice === null ? (
-        <div class="hunk-head">{texts.line(hunk.line)}</div>
+        <div class="hunk-head">
+          {texts.line(hunk.line)}
+          {children}
+        </div>
       ) : (
         <label class="hunk-head">
           <input type="checkbox" checked={choice} onChange={toggle} />

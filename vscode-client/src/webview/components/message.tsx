@@ -217,6 +217,14 @@ function Tools({ message, store }: { message: ShownMessage; store: Store }): JSX
           onClick={() => store.beginEdit(message.groupId, message.text)}
         />
       )}
+      {!dropped && (
+        <IconButton
+          icon="debug-reverse-continue"
+          label={texts.goBack}
+          testId="go-back"
+          onClick={() => act(store, 'back', message)}
+        />
+      )}
       <IconButton
         icon={dropped ? 'eye' : 'eye-closed'}
         label={dropped ? texts.restore : texts.drop}
