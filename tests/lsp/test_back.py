@@ -172,3 +172,87 @@ async def _closed(editor: EditingEditor, *names: str) -> None:
     for name in names:
         closed = lsp.TextDocumentIdentifier(editor.uri(name))
         editor.client.text_document_did_close(lsp.DidCloseTextDocumentParams(closed))
+
+
+# --- applied first, looked at afterwards ----------------------------------------------------------
+
+
+async def test_what_was_applied_first_is_kept_or_undone_by_part_file_turn_and_all(
+    open_editor: Open, workspace: Path
+) -> None:
+    a, b = workspace / "src/a.py", workspace / "src/b.py"
+    a.write_text("".join(f"line {n}\n" for n in range(20)))
+    parts = (("line 2\n", "LINE 2\nmore\n"), ("line 9\n", ""), ("line 15\n", "LINE 15\n"))
+    turns = [
+        [edit("src/a.py", *parts), edit("src/b.py", ("BETA = 2", "BETA = 3"), call="c2")],
+        [new("made.txt", "new\n", "c3"), edit("src/b.py", ("BETA = 3", "BETA = 4"), call="c4")],
+    ]
+    replies = [reply for turn in turns for reply in script("openai", *turn)]
+    with wire_server("openai", [*replies, says("openai", "I see.")]) as model:
+        editor = await open_editor(model, ALL, **AT_ONCE)
+        first = await turn(editor, "One.")
+        second = await turn(editor, "Two.")
+        edits = (await editor.ask("edit/list")).edits
+        assert [e.review for e in edits] == ["open"] * 4
+        big = edits[0].id
+
+        kept = await editor.ask("edit/keep", p.EditReviewParams(big, [0]))
+        assert kept.edits[0].review == "open", "two parts are still to be looked at"
+        undone = await editor.ask("edit/undo", p.EditReviewParams(big, [1]))
+        assert (undone.problems, undone.edits[0].state) == ([], "partly")
+        assert "line 9\n" in a.read_text()
+        assert "LINE 2\nmore\n" in a.read_text()
+        editor.type_in("src/a.py", a.read_text().replace("LINE 15", "mine 15"))
+        refused = await editor.ask("edit/undo", p.EditReviewParams(big, [2]))
+        assert "you have changed the same lines since" in refused.problems[0]
+        assert "mine 15" in editor.documents[editor.uri("src/a.py")].text
+
+        done = await editor.ask("edit/undo", p.EditReviewParams(turn_id=second))
+        assert done.problems == []
+        assert {e.state for e in done.edits} == {"undone"}
+        assert not (workspace / "made.txt").exists()
+        assert b.read_text() == "BETA = 3\n"
+        done = await editor.ask("edit/keep", p.EditReviewParams(path="src/b.py"))
+        assert [e.review for e in done.edits] == ["kept"]
+        rest = await editor.ask("edit/undo")
+        assert [e.id for e in rest.edits] == [big], "what was kept stays"
+        assert b.read_text() == "BETA = 3\n"
+        await turn(editor, "And now?")
+        assert "The user has undone the edit to made.txt" in str(model.bodies[-1])
+
+        await editor.ask("back/go", p.BackParams(first))
+        assert b.read_text() == "BETA = 2\n"
+        shown = editor.documents[editor.uri("src/a.py")].text
+        assert "mine 15" in shown, "never lost"
+
+
+async def test_a_review_survives_a_restart_and_undoes_what_it_can(
+    open_editor: Open, workspace: Path
+) -> None:
+    uses = (
+        edit("src/a.py", ("return 1", "return 2")),
+        edit("src/b.py", ("BETA = 2", "BETA = 3"), call="c2"),
+    )
+    with wire_server("openai", script("openai", *uses)) as model:
+        editor = await open_editor(model, ALL, **AT_ONCE)
+        await turn(editor, "Change both.")
+        await editor.stop()
+        again = await open_editor(model, {}, **AT_ONCE)
+        again.show("src/a.py")
+        place = {"line": 1, "character": 0}
+        actions = await again.raw(
+            "textDocument/codeAction",
+            {
+                "textDocument": {"uri": again.uri("src/a.py")},
+                "range": {"start": place, "end": place},
+                "context": {"diagnostics": []},
+            },
+        )
+        commands = {action["title"]: action["command"] for action in actions}
+        assert "Keep Tierline's edit" in commands
+        undo = commands["Undo Tierline's edit"]
+        await again.command(undo["command"].removeprefix("tierline."), undo["arguments"][0])
+        assert "return 1" in again.documents[again.uri("src/a.py")].text
+        said = (await again.ask("chat/command", p.CommandParams("/takeback"))).text
+        assert said == "1 edit was looked at."
+        assert (workspace / "src/b.py").read_text() == "BETA = 2\n"

@@ -140,6 +140,26 @@ async def actions(session: Session, uri: str, span: lsp.Range) -> list[lsp.CodeA
         accept = ("tierline.edit.accept", {"id": info.id, **more})
         found.append(_action(f"{title} that Tierline proposes", *accept))
         found.append(_action("Reject Tierline's edit", "tierline.edit.reject", {"id": info.id}))
+    return [*found, *await _review(session, uri, span)]
+
+
+async def _review(session: Session, uri: str, span: lsp.Range) -> list[lsp.CodeAction]:
+    """Keep or undo edits that were applied first, and their parts in the range."""
+    if not any(info.review == "open" for info in session.edits.infos()):
+        return []
+    found = []
+    for info, places in await asyncio.to_thread(
+        session.edits.applied_places, session.files.key(uri)
+    ):
+        for index, (first, last) in places.items():
+            near = first <= span.end.line and span.start.line <= last
+            if near and len(info.accepted) > 1:
+                part = {"id": info.id, "hunks": [index]}
+                found.append(_action(f"Keep part {index + 1}", "tierline.edit.keep", part))
+                found.append(_action(f"Undo part {index + 1}", "tierline.edit.undo", part))
+        whole = {"id": info.id}
+        found.append(_action("Keep Tierline's edit", "tierline.edit.keep", whole))
+        found.append(_action("Undo Tierline's edit", "tierline.edit.undo", whole))
     return found
 
 
