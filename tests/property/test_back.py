@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from going_back import World
+from support.going_back import World
 from tierline import protocol as p
 from tierline.context.edits.merge import merge
 from tierline.errors import TierlineError

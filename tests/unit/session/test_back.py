@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from going_back import World
+from support.going_back import World
 from tierline import disk
 from tierline import protocol as p
 from tierline.config import HistoryConfig, Settings
