@@ -1,16 +1,4 @@
--- Uses the documented configuration as a user would; CONFIG and SERVER are set by the test, and
--- what Neovim saw is written to seen.json.
-
-local tierline = dofile(CONFIG)
-local seen = { said = {} }
-vim.notify = function(text) table.insert(seen.said, text) end
-
-local function wait(what, condition)
-  if not vim.wait(20000, condition, 20) then
-    io.stderr:write('timed out: ' .. what .. '\n' .. vim.inspect(seen) .. '\n')
-    vim.cmd('cquit 1')
-  end
-end
+-- Uses the documented configuration as a user would; Begins with configured.lua.
 
 -- The answer to a command, waited for.
 local function ask(name, parameters)
@@ -22,12 +10,6 @@ end
 
 local function conversation() return vim.api.nvim_buf_get_lines(tierline.buffer, 0, -1, false) end
 
-vim.cmd('edit src/a.py')
-tierline.setup({ cmd = SERVER, root = vim.fn.getcwd() })
-wait('start', function()
-  local client = vim.lsp.get_client_by_id(tierline.client)
-  return client and client.initialized
-end)
 vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'UNSAVED_NAME = 41', 'OTHER = 2' })
 vim.cmd('TierlineAdd')
 seen.added = ask('files.list').files
@@ -72,11 +54,4 @@ tierline.command('history.drop', { groupId = 'no-such-turn' })
 local count = #seen.said
 wait('error', function() return #seen.said > count end)
 
-local out = io.open('seen.json', 'w')
-out:write(vim.fn.json_encode(seen))
-out:close()
-vim.lsp.stop_client(tierline.client)
-wait('end', function() return vim.lsp.get_client_by_id(tierline.client) == nil end)
-vim.cmd('TierlineStop')
-wait('last word', function() return seen.said[#seen.said]:match('not running') ~= nil end)
-vim.cmd('qall!')
+done()

@@ -19,6 +19,8 @@ from wire.servers import Hold, WireServer, wire_server
 
 pytestmark = pytest.mark.e2e
 CONFIG = Path(__file__).resolve().parents[2] / "docs" / "editors" / "tierline.lua"
+CONFIGURED = Path(__file__).with_name("configured.lua")
+"""What the scripts that use that configuration begin with."""
 DRIVE = Path(__file__).with_name("drive.lua")
 PLAIN = Path(__file__).with_name("plain.lua")
 SELECT_PARTS = Path(__file__).with_name("parts.lua")
@@ -37,7 +39,9 @@ def drive(folder: Path, model: WireServer, source: Path = DRIVE) -> Any:
     script = folder / "drive.lua"
     agent = command.replace('"serve"', '"acp"')
     names = f"CONFIG = {json.dumps(str(CONFIG))}\nSERVER = {{ {command} }}\nAGENT = {{ {agent} }}\n"
-    script.write_text(names + source.read_text(encoding="utf-8"), encoding="utf-8")
+    parts = [CONFIGURED, source] if source in (DRIVE, LOOKING) else [source]
+    texts = [names, *(part.read_text(encoding="utf-8") for part in parts)]
+    script.write_text("\n".join(texts), encoding="utf-8")
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE")}
     command_line = [neovim(), "--headless", "-u", "NONE", "-i", "NONE", "+luafile drive.lua"]
     seen, said = watch(command_line, folder, model, **homes)

@@ -30,6 +30,7 @@ LEFT_OUT = {
     "tools.workspace_trusted": "VS Code says it, not the user",
     "telemetry.otel": "needs an extra and OpenTelemetry's own variables",
     "symbols.wait_seconds": "a limit against accidents",
+    "history.snapshot_mb": "a limit of the disk",
 }
 """Server settings that VS Code does not show, and why; a file or the environment sets them."""
 
