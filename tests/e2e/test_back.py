@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from e2e.views import asked, picture
+from e2e.views import picture
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from lsp.editing import edit, script
@@ -41,7 +41,11 @@ def model_env(model: WireServer) -> dict[str, str]:
 def test_applied_edits_are_looked_at_and_a_prompt_is_gone_back_to(vscode: Workbench) -> None:
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=30_000)
-    asked(chat, "Change the values.")
+    box = chat.get_by_test_id("chat-input")
+    box.fill("Change the values.")
+    box.press("Enter")
+    reply = chat.locator("[data-testid=message][data-role=assistant]").last
+    expect(reply).to_contain_text("Done.", timeout=60_000)
     values, made = vscode.workspace / "values.py", vscode.workspace / "made.py"
     bar = chat.get_by_test_id("review")
     expect(bar).to_contain_text("2 changed files", timeout=30_000)
@@ -71,7 +75,7 @@ def test_applied_edits_are_looked_at_and_a_prompt_is_gone_back_to(vscode: Workbe
     picture(vscode, "back-question")
     dialog.get_by_role("button", name="Go Back", exact=True).click()
     expect(prompt).to_have_count(0, timeout=30_000)
-    expect(chat.get_by_test_id("chat-input")).to_have_value("Change the values.", timeout=30_000)
+    expect(box).to_have_value("Change the values.", timeout=30_000)
     expect(lines).not_to_contain_text("value_9 = 90", timeout=30_000)
     assert values.read_text(encoding="utf-8") == LINES
     assert not made.exists()

@@ -1,4 +1,4 @@
--- Uses the documented configuration as a user would; Begins with configured.lua.
+-- Uses the documented configuration as a user would. Begins with configured.lua.
 
 -- The answer to a command, waited for.
 local function ask(name, parameters)
