@@ -55,6 +55,7 @@ def test_applied_edits_are_looked_at_and_a_prompt_is_gone_back_to(vscode: Workbe
     vscode.explorer_open("values.py")
     lens = vscode.page.get_by_role("button", name="Undo this part")
     expect(lens.first).to_be_visible(timeout=30_000)
+    vscode.show_chat()
     bar.get_by_test_id("review-files").click()
     picture(vscode, "back-review")
     lens.first.click()

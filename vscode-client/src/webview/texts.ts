@@ -229,6 +229,7 @@ export const texts = {
   edit: (path: string) => t('Proposed edit of {0}', path),
   accept: t('Accept'),
   acceptSome: (count: number) => (count === 1 ? t('Accept 1 part') : t('Accept {0} parts', count)),
+  applied: t('applied, not looked at'),
   keep: t('Keep'),
   takeOut: t('Undo'),
   keepPart: t('Keep this part'),

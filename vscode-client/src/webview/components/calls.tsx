@@ -181,13 +181,17 @@ export function EditCard({ edit, store }: { edit: EditInfo; store: Store }): JSX
         </span>
         <span class="added">+{edit.added}</span>
         <span class="removed">−{edit.removed}</span>
-        {!open && <span class="call-note">{texts.editState[edit.state]}</span>}
+        {!open && <span class="call-note">{stateOf(edit)}</span>}
       </div>
       {open && <Decision edit={edit} store={store} />}
       {edit.review === 'open' && <Applied edit={edit} store={store} />}
       {edit.reason !== '' && <div class="note">{edit.reason}</div>}
     </section>
   );
+}
+
+function stateOf({ state, review }: EditInfo): string {
+  return state === 'applied' && review === 'open' ? texts.applied : texts.editState[state];
 }
 
 /** What an edit that was applied first has changed, to be kept or undone. */
