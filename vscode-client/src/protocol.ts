@@ -1408,6 +1408,75 @@ export interface KeyCheckResult {
   models: string[];
 }
 
+/** What is to become of a file that the user has changed since. */
+export interface BackChoice {
+  path: string;
+  /** ``old``: what it was; ``merge``: the same with the user's changes; ``mine``: as it is. */
+  take: 'old' | 'merge' | 'mine';
+}
+
+/** A moment, and what is to become of files that the user has changed since. */
+export interface BackParams {
+  /** The turn whose prompt is gone back to; empty for the newest. */
+  groupId?: string;
+  /** True for what was there before the newest going back. */
+  forward?: boolean;
+  /** The moment before an earlier move, by its id (``BackResult.moveId``). */
+  moveId?: string;
+  /** For each file that is not named, what its preview says is taken. */
+  choices?: BackChoice[];
+}
+
+/** A file that is another one at the moment. */
+export interface BackFile {
+  path: string;
+  uri: string;
+  change: 'restore' | 'create' | 'delete';
+  /** What is taken if nothing is chosen: never something that loses a change of the user. */
+  take: 'old' | 'merge' | 'mine';
+  /** What can be taken. */
+  choices: ('old' | 'merge' | 'mine')[];
+  /** The user has changed it since. */
+  yours: boolean;
+  /** It has unsaved changes; it is changed in the editor and not saved. */
+  unsaved: boolean;
+  added: number;
+  /** Lines, if that is taken. */
+  removed: number;
+  /** Why it cannot be brought back. */
+  why: string;
+}
+
+/** What going back would change; nothing is changed yet. */
+export interface BackPreview {
+  groupId: string;
+  forward: boolean;
+  /** The prompt that is gone back to; empty for going forward. */
+  prompt: string;
+  /** The branch that is gone to; empty for a new one. */
+  branch: string;
+  files: BackFile[];
+  /** What is not known, in sentences. */
+  notes: string[];
+  /** All of it, to be read. */
+  text: string;
+}
+
+/** Where the conversation and the files are now. */
+export interface BackResult {
+  moveId: string;
+  branch: string;
+  /** The prompt that was gone back to, to be changed and sent again. */
+  prompt: string;
+  /** Paths of files that were brought back. */
+  changed: string[];
+  /** Paths of files that are as the user has them. */
+  kept: string[];
+  problems: string[];
+  /** All of it, to be read. */
+  text: string;
+}
+
 /** A plan by id; the newest when empty. Showing the context without an id shows that of the next request: without a prompt, or as it would be with this one. */
 export interface PlanParams {
   planId?: string;
@@ -1689,6 +1758,22 @@ export interface EditChooseParams {
   take?: boolean;
 }
 
+/** Edits that are in their files: one, or those of a turn, of a file, or all. */
+export interface EditReviewParams {
+  id?: string;
+  /** Indexes of parts of that one; empty for all of it. */
+  hunks?: number[];
+  turnId?: string;
+  path?: string;
+}
+
+/** What became of them, and of which nothing could be made. */
+export interface EditReviewResult {
+  edits: EditInfo[];
+  /** A sentence for each that was left as it is. */
+  problems: string[];
+}
+
 /** Edits, oldest first. */
 export interface EditListResult {
   edits: EditInfo[];
@@ -1850,7 +1935,7 @@ export interface EditHunk {
   line: number;
   before: string;
   after: string;
-  /** What was decided about it by itself; nothing is applied before all parts are decided. */
+  /** What was decided about it by itself; nothing is applied before all parts are decided. Of an edit that was applied first: ``take`` if it was kept, ``leave`` if it was undone. */
   choice: '' | 'take' | 'leave';
 }
 
@@ -1873,6 +1958,8 @@ export interface EditInfo {
   accepted: number[];
   /** Why it was rejected or failed; of an open one, why it does not fit the file as it is now. */
   reason: string;
+  /** ``open``: it was applied at once, and waits to be kept or undone. */
+  review: '' | 'open' | 'kept';
 }
 
 /** Something that went along with a prompt: what the user was looking at, what was named. */
@@ -2217,6 +2304,14 @@ export interface Requests {
   'tierline/edit/reject': [EditRejectParams, EditInfo];
   /** Take or leave one part; the last choice applies what was taken. */
   'tierline/edit/choose': [EditChooseParams, EditInfo];
+  /** Keep what was applied. */
+  'tierline/edit/keep': [EditReviewParams, EditReviewResult];
+  /** Take it out again. */
+  'tierline/edit/undo': [EditReviewParams, EditReviewResult];
+  /** What would going back change? */
+  'tierline/back/preview': [BackParams, BackPreview];
+  /** Go back to a prompt, or forward. */
+  'tierline/back/go': [BackParams, BackResult];
   /** Both texts of an edit. */
   'tierline/edit/preview': [EditParams, EditPreview];
   /** Commands that are allowed. */
