@@ -19,6 +19,7 @@ from tierline import disk
 from tierline.context.text import clip
 from tierline.session.conversation.ordering import shield
 from tierline.session.events import EventBus
+from tierline.session.redaction import redact
 from tierline.session.snapshots.content import Content, present
 from tierline.session.snapshots.watch import Watch
 from tierline.session.snapshots.writer import FileWriter
@@ -95,16 +96,12 @@ class SnapshotService:
             return await work
         watch = await asyncio.to_thread(Watch, self._loader, list(self.known()))
         identifier = uuid.uuid4().hex[:12]
-        begun = {"kind": "command", "id": identifier, "group": group_id, "what": clip(what, 200)}
-        await self._kept(begun)
+        shown = clip(redact(what)[0], 200)
+        await self._kept({"kind": "command", "id": identifier, "group": group_id, "what": shown})
         try:
             return await work
         finally:
             await shield(self._ended(watch, group_id, identifier))
-
-    async def size(self) -> int:
-        """Bytes on disk."""
-        return await asyncio.to_thread(self.store.size)
 
     # --- helpers ---------------------------------------------------------------------------------
 
