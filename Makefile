@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything else is a part of them.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fast bench house fuzz mutants audit e2e gallery pictures clean-install package package-platform docs docs-gen sentences clean
+.PHONY: help setup run test fast bench house fuzz mutants audit e2e gallery pictures clean-install package package-platform docs docs-gen sentences figures clean
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
@@ -96,6 +96,9 @@ audit: setup ## ask npm and PyPI for known vulnerabilities of what is installed
 
 sentences: setup ## write what Tierline says, in other languages, anew: server/tierline/speech
 	$(PY) tools/sentences.py
+
+figures: package ## clicks, seconds and typing in a real VS Code: docs/living.md
+	TIERLINE_FIGURES_PAGE=docs/living.md $(VENV)/bin/pytest -q tests/e2e/test_figures.py
 
 docs-gen: setup ## write vscode-client/src/protocol.ts, docs/protocol.md, configuration.md and cli.md
 	$(PY) -m tierline.lsp.generate
