@@ -253,6 +253,12 @@ class ToolsConfig:
     mcp_servers: Literal["ask", "off"] = "ask"
     """MCP servers that the workspace names are started after you agreed to each, and each of their
     tools is asked about; off: none are started, not even those that the editor passes on."""
+    mcp_off: str = ""
+    """Servers and tools of servers that are not used: names or patterns, with commas between them
+    (``jira, github/delete_*``). A server that is named here is not started."""
+    mcp_allow: str = ""
+    """Tools of MCP servers that are called without a question: names or patterns, with commas
+    between them (``weather, github/get_*``)."""
     command_seconds: float = field(default=120.0, validator=_POSITIVE)
     """A command that runs longer is stopped, in seconds."""
     command_output_chars: int = field(default=400_000, validator=_POSITIVE)

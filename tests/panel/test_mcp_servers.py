@@ -19,6 +19,7 @@ from lsp.conftest import open_editor
 from lsp.editing import ALL
 from panel.conftest import Open
 from tierline import protocol as p
+from tierline.session.tools.servers import matches
 from wire.agents import Use, calls, results, says, tool_names
 from wire.servers import wire_server
 
@@ -57,6 +58,45 @@ async def test_tools_of_a_server_that_the_editor_passes_on_are_offered_and_asked
         (asked,) = [call for call, _ in chat.asked]
         assert "Bonn" in str(asked.title), "the very arguments are shown, and asked about once"
         assert tool_names(model.bodies[2], "openai") == names
+
+
+@pytest.mark.parametrize(
+    ("patterns", "server", "tool", "meant"),
+    [
+        ("", "github", "get_issue", False),
+        ("jira, github", "github", "get_issue", True),
+        ("github/get_*", "github", "get_issue", True),
+        ("github/get_*", "github", "delete_issue", False),
+        ("github/get_*", "github", "", False),
+        ("*/delete_*", "jira", "delete_all", True),
+        ("git", "github", "get_issue", False),
+    ],
+)
+def test_patterns_mean_servers_or_single_tools(
+    patterns: str, server: str, tool: str, meant: bool
+) -> None:
+    assert matches(patterns, server, tool) == meant
+
+
+async def test_patterns_switch_tools_off_and_allow_others_without_a_question(
+    panel: Open, workspace: Path
+) -> None:
+    script = [calls("openai", asks("Bonn")), says("openai", "Wet.")]
+    with wire_server("openai", script) as model:
+        chat = await panel(
+            model,
+            env={
+                "TIERLINE_TOOLS_MCP_OFF": "weather/fail, weather/le*",
+                "TIERLINE_TOOLS_MCP_ALLOW": "weather/fore*",
+            },
+        )
+        made = await chat.agent.new_session(cwd=str(workspace), mcp_servers=[stdio(STATION="us")])
+        await chat.say(made.session_id, "How is the weather?")
+        names = tool_names(model.bodies[0], "openai")
+        assert NAME in names
+        assert not {"mcp_weather_fail", "mcp_weather_leave"} & set(names)
+        assert "Bonn: rain for 1 days, says us" in results(model.bodies[1], "openai")["m1"]
+        assert chat.asked == []
 
 
 async def test_a_denied_call_is_not_made_and_faults_are_told_to_the_model(

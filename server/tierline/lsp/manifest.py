@@ -47,6 +47,8 @@ SHOWN = {
     "saveEdits": "tools.save_edits",
     "commands": "tools.commands",
     "mcpServers": "tools.mcp_servers",
+    "mcpOff": "tools.mcp_off",
+    "mcpAllow": "tools.mcp_allow",
     "commandSeconds": "tools.command_seconds",
     "maxRounds": "tools.max_rounds",
     "compaction": "compaction.enabled",

@@ -33,6 +33,8 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   saveEdits: ['tools', 'saveEdits'],
   commands: ['tools', 'commands'],
   mcpServers: ['tools', 'mcpServers'],
+  mcpOff: ['tools', 'mcpOff'],
+  mcpAllow: ['tools', 'mcpAllow'],
   commandSeconds: ['tools', 'commandSeconds'],
   maxRounds: ['tools', 'maxRounds'],
   compaction: ['compaction', 'enabled'],

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,8 @@ class ServerService:
         if settings.mcp_servers == "off" or not settings.workspace_trusted:
             return
         for definition in passed:
-            self._begin(definition)
+            if not self._off(definition.name):
+                self._begin(definition)
         self._keep(self._asking, self._named())
 
     async def settled(self) -> None:
@@ -94,6 +96,8 @@ class ServerService:
         for text in problems:
             self._say(f"{text} It is not used.")
         for definition in found:
+            if self._off(definition.name):
+                continue
             if definition.name not in self._connections and await self._agreed(definition):
                 self._begin(definition)
 
@@ -152,6 +156,8 @@ class ServerService:
             self._say(f"The MCP server {name} is not used: {error}.")
             return
         for tool in connection.tools:
+            if self._off(connection.definition.name, tool.name):
+                continue
             self._tools.registry.add(self._tool(connection, tool))
         self._bus.context_changed()
         log.info("The MCP server %s offers %d tools", name, len(connection.tools))
@@ -195,6 +201,8 @@ class ServerService:
     async def _may(
         self, entry: list[str], connection: ServerConnection, tool: ServerTool, call: Call
     ) -> bool:
+        if matches(self._preferences.settings.tools.mcp_allow, entry[1], tool.name):
+            return True
         allowed = await asyncio.to_thread(self._allowed().commands)
         if entry in allowed or [*entry[:2], "*"] in allowed:
             return True
@@ -218,6 +226,9 @@ class ServerService:
 
     # --- helpers ---------------------------------------------------------------------------------
 
+    def _off(self, server: str, tool: str = "") -> bool:
+        return matches(self._preferences.settings.tools.mcp_off, server, tool)
+
     def _allowed(self) -> AllowList:
         return AllowList(str(self._roots.primary or Path()))
 
@@ -228,6 +239,15 @@ class ServerService:
         task = asyncio.ensure_future(work)
         where.add(task)
         task.add_done_callback(where.discard)
+
+
+def matches(patterns: str, server: str, tool: str = "") -> bool:
+    """True if one of the patterns (``server``, ``server/tool``, ``*`` for any text) means this."""
+    for pattern in filter(None, map(str.strip, patterns.split(","))):
+        name, slash, rest = pattern.partition("/")
+        if fnmatchcase(server, name) and (not slash or (bool(tool) and fnmatchcase(tool, rest))):
+            return True
+    return False
 
 
 def offered_name(server: str, tool: str) -> str:
