@@ -64,6 +64,8 @@ async def _all(found: Sequence[Recording]) -> list[dict[str, Any]]:
             row["others"][COUNTER] = round(counted["cost"] / row["cost"], 3)
             row["others_read"][COUNTER] = counted["read"]
             print(f"{recording.name}: {row['over_bound']} {row['others']}", file=sys.stderr)
+            for fault in (*row["wrong"], *row["failed"]):
+                print(f"  {fault}", file=sys.stderr)
             return row
 
     return list(await asyncio.gather(*(one(recording) for recording in found)))
@@ -81,6 +83,9 @@ def summed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "over_bound_median": round(statistics.median(ratios), 3),
         "over_bound_worst": max(ratios),
         "cheaper_than_all_share": round(statistics.fmean(cheaper), 3),
+        "cheaper_or_within_3_percent_share": round(
+            statistics.fmean(all(r > 0.97 for r in row["others"].values()) for row in rows), 3
+        ),
         "cheaper_than": {
             name: round(statistics.fmean(row["others"][name] > 1 for row in rows), 3)
             for name in rows[0]["others"]
@@ -126,12 +131,35 @@ def table(result: dict[str, Any]) -> str:
                  f"{row['read']:.0%}", f"{row['outdated_mean']:.1%}",
                  f"{row['outdated_worst']:.1%}"]  # fmt: skip
         lines.append("| " + " | ".join(map(str, cells)) + " |")
+    people, sessions = result["people"], result["sessions"]
+    said = (
+        f"{sessions} sessions of {people} {'person' if people == 1 else 'people'}; pauses that a "
+        "history does not tell are drawn from those of five other people. Files that left the chat "
+        "count as outdated.\n\n"
+    )
     return (
-        "Cost over the least that the content can cost; then what the same conversation costs in "
+        f"{said}Cost over the least that the content can cost; then what the same conversation costs in "
         "other arrangements, as a multiple of Tierline's (above 1: Tierline is cheaper).\n\n"
         + "\n".join(lines)
-        + "\n"
+        + f"\n\n{losses(result)}"
     )
+
+
+def losses(result: dict[str, Any]) -> str:
+    """Every session that another arrangement made cheaper, by how much."""
+    rows = result["by_session"]
+    said = []
+    for other in OTHERS:
+        lost = {n: row["others"][other] for n, row in rows.items() if row["others"][other] <= 1}
+        if lost:
+            told = ", ".join(f"{n} ({100 * (1 / r - 1):.1f} %)" for n, r in lost.items())
+            said.append(f"* {other}, in {len(lost)} of {len(rows)}: {told}")
+    if not said:
+        return "No session was cheaper, or as cheap, in another arrangement.\n"
+    head = (
+        "Sessions in which another arrangement costs less, or the same; how much dearer Tierline is"
+    )
+    return f"{head}:\n\n" + "\n".join(said) + "\n"
 
 
 if __name__ == "__main__":
