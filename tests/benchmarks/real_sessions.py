@@ -138,10 +138,9 @@ def table(result: dict[str, Any]) -> str:
         "count as outdated.\n\n"
     )
     return (
-        f"{said}Cost over the least that the content can cost; then what the same conversation costs in "
-        "other arrangements, as a multiple of Tierline's (above 1: Tierline is cheaper).\n\n"
-        + "\n".join(lines)
-        + f"\n\n{losses(result)}"
+        f"{said}Cost over the least that the content can cost; then what the same conversation "
+        "costs in other arrangements, as a multiple of Tierline's (above 1: Tierline is cheaper)."
+        "\n\n" + "\n".join(lines) + f"\n\n{losses(result)}"
     )
 
 
