@@ -1,5 +1,6 @@
 """What compaction loses of sessions that people had: questions about the part that was compacted,
-answered by looking into the request that is sent.
+answered by looking into the request that is sent. Summaries are extracts: no paid model is here
+that could write them, so what its words lose is not measured.
 
 Recorded sessions of one person (``--sessions DIR``, see tests/benchmarks/recorded/README.md) are
 joined until the history is long enough to be compacted, and lived through with the whole server,

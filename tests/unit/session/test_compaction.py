@@ -39,7 +39,7 @@ async def test_a_cheaper_model_of_the_same_provider_summarises(
             tmp_path, server, monkeypatch, model=model, compaction={**LOW, "model": cheap}
         ) as talk:
             await fill(talk)
-            assert talk.kinds() == ["compactionComplete"]
+            assert talk.kinds()[-1:] == ["compactionComplete"]
             assert [body["model"] for body in server.of("summary")] == [cheap]
             await talk.send("And now?")
             last = server.of("chat")[-1]
