@@ -84,6 +84,9 @@ class EnforcingServer(WireServer):
         given = answers if callable(answers) else tuple(answers) or (Answer(),)
         self._answers = given
 
+    def _rules(self) -> None:
+        """It refuses by itself, and a test says of each refusal what it is."""
+
     @property
     def reports(self) -> list[Report]:
         return [taken.report for taken in self.taken]

@@ -14,6 +14,8 @@ from attrs import field, frozen
 from wire.agents import Use
 from wire.servers import Reply
 
+MAX_MARKS = 4
+"""Places in one request that may be marked for the cache, at every service that knows marks."""
 SECRET = b"a key that only the enforcing server has"
 
 

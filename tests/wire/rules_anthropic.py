@@ -14,13 +14,12 @@ from typing import Any
 from attrs import define, field, frozen
 
 from benchmarks.cache_simulator import CacheSimulator, Outcome, weigh
-from wire.rules import SECRET, Answer, Refused, Report, canonical, digest, opened, sealed
+from wire.rules import MAX_MARKS, SECRET, Answer, Refused, Report, canonical, digest, opened, sealed
 from wire.scripts import a_block, a_event, dumps
 from wire.servers import Reply, whole
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 CLEAR_BETA = "mid-conversation-system-clear-at-2026-08-21"
-MAX_MARKS = 4
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -101,6 +100,8 @@ class Messages:
     cache: CacheSimulator = field(init=False)
     outcomes: list[Outcome] = field(factory=list)
     _state: _State | None = None
+    _asked: set[str] = field(factory=set)
+    """What stood before the replies of a script: thinking may stand behind nothing else."""
     _sent: dict[str, Any] = field(factory=dict)
     """Bodies by the id of the message that answered them."""
 
@@ -109,13 +110,7 @@ class Messages:
 
     def check(self, body: Any, headers: Mapping[str, str]) -> Report:
         body = _normal(body)
-        name = _text(body.get("model"), "model")
-        try:
-            model = model_of(name)
-        except Refused:
-            if not self.scripted:
-                raise
-            model = _ANY
+        model = self._model(body)
         limit = body.get("max_tokens")
         if type(limit) is not int or limit < 0:
             raise Refused("max_tokens: Field required")
@@ -130,10 +125,21 @@ class Messages:
         if unknown:
             raise Refused(f"{min(unknown)}: Extra inputs are not permitted")
         body = _normal(body)
-        self._checked(body, headers, model_of(_text(body.get("model"), "model")))
+        self._checked(body, headers, self._model(body), counts=True)
         return whole({"input_tokens": round(_size(body))})
 
-    def _checked(self, body: Any, headers: Mapping[str, str], model: Model) -> Report:
+    def _model(self, body: Any) -> Model:
+        name = _text(body.get("model"), "model")
+        try:
+            return model_of(name)
+        except Refused:
+            if not self.scripted:
+                raise
+            return _ANY
+
+    def _checked(
+        self, body: Any, headers: Mapping[str, str], model: Model, *, counts: bool = False
+    ) -> Report:
         betas = [beta.strip() for beta in headers.get("anthropic-beta", "").split(",")]
         _thinking(body, model, betas)
         _tools(body)
@@ -141,14 +147,37 @@ class Messages:
         _marks(body)
         if "diagnostics" in body and set(body["diagnostics"] or {}) - {"previous_message_id"}:
             raise Refused("diagnostics: Extra inputs are not permitted")
-        return Report() if self.scripted else self._bound(body, model)
+        return self._behind(body, counts) if self.scripted else self._bound(body, model)
 
-    def _bound(self, body: Any, model: Model) -> Report:
-        """Check every thinking block against what stands before it."""
+    def _behind(self, body: Any, counts: bool) -> Report:
+        """Check that a script's thinking stands behind a request that was made, whatever its model
+        is called: what the newest ones demand is done for all.
+        """
+        chain, valid = self._chain(body), 0
+        for place, message in enumerate(body["messages"]):
+            thoughts = [b for b in message["content"] if b["type"] in _THOUGHTS]
+            if thoughts and chain.hexdigest() not in self._asked:
+                path = f"messages.{place}.content.{message['content'].index(thoughts[0])}"
+                raise Refused(_DIFFERENT.format(path=path, kind=thoughts[0]["type"]))
+            valid += len(thoughts)
+            _add(chain, [message["role"], message.get("clear_at")])
+            for block in message["content"]:
+                _add(chain, _unmarked(block))
+        if not counts:
+            self._asked.add(chain.hexdigest())
+        return Report(valid)
+
+    def _chain(self, body: Any) -> Any:
+        """The running hash at the beginning of the conversation."""
         chain = hmac.new(SECRET, digestmod=hashlib.sha256)
         _add(chain, self.epoch)
         for part in ("system", "tools"):
             _add(chain, [part, [_unmarked(block) for block in body.get(part, ())]])
+        return chain
+
+    def _bound(self, body: Any, model: Model) -> Report:
+        """Check every thinking block against what stands before it."""
+        chain = self._chain(body)
         binding = (body.get("thinking") or {}).get("block_binding") or {}
         drop = binding.get("prefix_mismatch_behavior") == "drop_block"
         state = self._state = _State(body, chain)

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define, field
 
-from wire.rules import Answer, Refused, Report, canonical, digest, opened, sealed
+from wire.rules import MAX_MARKS, Answer, Refused, Report, canonical, digest, opened, sealed
 from wire.scripts import O_DONE, o_chunk
 from wire.servers import Reply, whole
 
@@ -42,6 +42,8 @@ class Completions:
     """``scripted``: the replies come from a script, and may be of any family."""
     _said: dict[str, str] = field(factory=dict)
     """Reasoning that came with a call, by the call's id."""
+    _came: dict[tuple[str, str], list[tuple[str, Any]]] = field(factory=dict)
+    """Reasoning and signature with which a script's calls came, by model and id."""
     _cached: list[list[str]] = field(factory=list)
 
     def check(self, body: Any, headers: Mapping[str, str]) -> Report:
@@ -59,6 +61,7 @@ class Completions:
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages:
             raise Refused("messages: at least one message is required", param="messages")
+        self._marks(messages)
         if body.get("tools") == []:
             raise Refused("[] is too short - 'tools'", param="tools")
         valid = 0
@@ -67,11 +70,25 @@ class Completions:
             waiting = self._shape(message, place, waiting)
             if message["role"] == "assistant" and message.get("tool_calls"):
                 valid += self._reasoned(message, place)
+                self._brought_back(message, body, place)
         if waiting:
             raise Refused(_UNANSWERED.format(ids=", ".join(waiting)), param="messages")
         if messages[-1]["role"] not in ("user", "tool"):
             raise Refused("The last message must be the user's or a tool's.", param="messages")
         return Report(valid)
+
+    def _marks(self, messages: list[Any]) -> None:
+        """``cache_control`` on parts, at gateways that hand it on to Anthropic's models."""
+        lists = [m["content"] for m in messages if isinstance(m.get("content"), list)]
+        marked = [part for parts in lists for part in parts if "cache_control" in part]
+        if marked and self.family != "scripted":
+            raise Refused("Unknown parameter: 'cache_control'.", code="unknown_parameter")
+        if len(marked) > MAX_MARKS:
+            raise Refused(
+                f"A maximum of 4 blocks with cache_control may be provided. Found {len(marked)}."
+            )
+        if any(part["cache_control"].get("type") != "ephemeral" for part in marked):
+            raise Refused("cache_control: Input should be 'ephemeral'")
 
     def _shape(self, message: Any, place: int, waiting: list[str]) -> list[str]:
         """One message's form. Returns the calls that are still without a result after it."""
@@ -116,6 +133,28 @@ class Completions:
         except (ValueError, KeyError, TypeError) as error:
             raise Refused(f"{path}.tool_calls: arguments are not JSON") from error
         return str(call["id"])
+
+    def remember(self, model: str, reasoning: str, calls: list[dict[str, Any]]) -> None:
+        """What a script said: the calls have to bring back what they came with."""
+        for call in calls:
+            if call.get("id"):
+                came = (reasoning, call.get("extra_content"))
+                self._came.setdefault((model, call["id"]), []).append(came)
+
+    def _brought_back(self, message: Any, body: Any, place: int) -> None:
+        """A script's calls go back with what they came with, where it was said by this model."""
+        for call in message["tool_calls"]:
+            came = self._came.get((body["model"], call["id"]))
+            if came is None:
+                continue
+            given = message.get("reasoning_content") or ""
+            if given not in [reasoning for reasoning, _ in came]:
+                raise Refused(_MISSING["kimi"].format(place=place))
+            if call.get("extra_content") not in [extra for _, extra in came]:
+                raise Refused(
+                    f"Function call is missing a thought_signature in functionCall parts. Function "
+                    f"call `default_api:{call['function']['name']}`, position {place}."
+                )
 
     def _reasoned(self, message: Any, place: int) -> int:
         """1 if the message's calls bring back the reasoning that they came with."""

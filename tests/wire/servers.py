@@ -5,9 +5,9 @@ its own, so it works beside an event loop as well as for a ``tierline serve`` th
 point it at ``server.url``. The first prompt gets the first reply, the last reply repeats. Counting
 tokens and listing models take nothing from the script.
 
-Every prompt is held to the rules of its format (``rules_*``): the script is answered in any case,
-what a service would have refused stands in ``refused``, and in the tests that ``HELD`` names it
-fails the test at the server's end. ``unchecked`` says why a test needs it otherwise.
+Every prompt is held to the rules of its format (``scripted``): the script is answered in any case,
+but what a service would have refused stands in ``refused``, and fails the test at the server's end.
+``unchecked`` says why a test needs it otherwise.
 
 That the formats are faithful is checked in ``test_servers.py`` with the official SDKs' own readers.
 """
@@ -27,19 +27,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from attrs import field, frozen
 
+if TYPE_CHECKING:
+    from wire.scripted import Scripted
+
 Kind: TypeAlias = Literal["anthropic", "openai"]
-HELD = (
-    "unit/providers/",
-    "tests/wire/",
-    "bugcases/test_d_",
-    "bugcases/test_p_",
-    "bugcases/test_q_",
-)
-"""Tests that fail if a service would have refused what they sent, by a part of their path."""
 
 
 @frozen
@@ -114,9 +109,8 @@ class WireServer:
         unchecked: str = "",
     ) -> None:
         self.kind = kind
-        self._scripted = type(self) is WireServer
         self.unchecked = unchecked
-        """Why prompts are not held to the rules of their format; empty if they are."""
+        """Why a refusal by the rules of the format is no fault of a test; empty if it is one."""
         self.refused: Sequence[Exception] = []
         """Every refusal by the rules."""
         self.model = "gpt-5" if kind == "openai" else "claude-sonnet-4-5"
@@ -142,6 +136,7 @@ class WireServer:
         """Set while a reply stands at a ``Hold``."""
         self._released = threading.Event()
         self._lock = threading.Lock()
+        self._scripted = self._rules()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.wire = self
         self._scheme = "http"
@@ -172,6 +167,14 @@ class WireServer:
     def bodies(self) -> list[Any]:
         return [request.body for request in self.requests]
 
+    def _rules(self) -> Scripted | None:
+        """What prompts are held to while a script answers them."""
+        from wire.scripted import Scripted  # the rules answer with replies of this module
+
+        scripted = Scripted(self.kind)
+        self.refused = scripted.refused
+        return scripted
+
     def release(self) -> None:
         """Let every ``Hold`` go on, now and later."""
         self._released.set()
@@ -190,7 +193,7 @@ class WireServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join(5)
-        if kind is None and self._scripted and not self.unchecked and _held():
+        if kind is None and self._scripted is not None and not self.unchecked:
             assert self.refused == [], "a service would have refused what was sent"
 
     async def __aenter__(self) -> Self:
@@ -208,21 +211,7 @@ class WireServer:
         with self._lock:
             self.requests.append(request)
             self.asked.set()
-            self._check(request)
             return self.script[min(len(self.requests), len(self.script)) - 1]
-
-    def _check(self, request: Request) -> None:
-        """Take down what the rules of the format refuse; the script is answered all the same."""
-        # Not above: the rules answer with replies of this module.
-        from wire.rules import Refused
-        from wire.rules_anthropic import Messages
-        from wire.rules_completions import Completions
-
-        rules = Messages(scripted=True) if self.kind == "anthropic" else Completions("scripted")
-        try:
-            rules.check(request.body, request.headers)
-        except (Refused, AttributeError, KeyError, TypeError) as refused:
-            self.refused = [*self.refused, refused]
 
     def _count(self, request: Request) -> Reply:
         self.others.append(request)
@@ -247,11 +236,6 @@ def whole(value: Any, status: int = 200, **headers: str) -> Reply:
 def wire_server(kind: Kind, script: Iterable[Reply] | Reply, **options: Any) -> WireServer:
     """A server that starts on entry and stops on exit."""
     return WireServer(kind, [script] if isinstance(script, Reply) else script, **options)
-
-
-def _held() -> bool:
-    running = os.environ.get("PYTEST_CURRENT_TEST", "")
-    return any(place in running for place in HELD)
 
 
 class _Http(ThreadingHTTPServer):
@@ -293,8 +277,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         path = self.path.partition("?")[0]
+        held = wire._scripted
         if path == wire.count_path:
-            self._reply(wire._count(self._record(raw, None)))
+            request = self._record(raw, None)
+            if held is not None:
+                held.count(request)
+            self._reply(wire._count(request))
             return
         if path != wire.path:
             self._record(raw, wire.others)
@@ -303,7 +291,13 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             self._json({"error": {"message": f"no such path {path}"}}, 404)
             return
-        self._reply(wire._next(self._record(raw, None)))
+        request = self._record(raw, None)
+        if held is not None:
+            held.check(request)
+        reply = wire._next(request)
+        if held is not None:
+            held.answered(request, reply)
+        self._reply(reply)
 
     def _record(self, raw: bytes, to: list[Request] | None) -> Request:
         headers = {k.lower(): v for k, v in self.headers.items()}
