@@ -13,9 +13,10 @@ from attrs import evolve
 from lsp.conftest import Start
 from lsp.editor import Editor
 from lsp.project import ON, make_project, ready
+from support.services import MARKS, goes_on, parts
 from tierline import protocol as p
 from wire.agents import Use
-from wire.enforcing import Answer, EnforcingServer, Taken, enforcing
+from wire.enforcing import Answer, EnforcingServer, Family, Taken, enforcing
 
 
 @pytest.fixture
@@ -93,6 +94,28 @@ async def test_tool_results_keep_their_length(start: Start, workspace: Path) -> 
         assert len(server.taken) == 10
         valid = [report.reasoning for report in server.reports]
         assert valid == sorted(set(valid)), "no thinking was lost"
+
+
+@pytest.mark.parametrize("family", ["responses", "gateway"])
+async def test_a_breakpoint_that_moves_on_changes_nothing_else(
+    start: Start, workspace: Path, family: Family, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results of tools, too, stay as they were when a breakpoint comes to them or leaves them."""
+    monkeypatch.setenv("TIERLINE_PROVIDER_API", "responses" if family == "responses" else "chat")
+    (workspace / "long.txt").write_text("line of text\n" * 800, encoding="utf-8")
+    look = Answer(uses=(Use("read_file", {"path": "long.txt"}), Use("list_files", {})))
+    with enforcing(family, [look, look, look, Answer("Done.")]) as server:
+        editor = await start(server, **ON)
+        await ready(editor)
+        await editor.ask("files/add", p.FileParams(path="src/web/views.py"))
+        end = await editor.chat("How does tokenize_query split it? Read it.")
+        assert end.outcome == "ok", end.error
+        assert server.refused == []
+        bodies = [taken.body for taken in server.taken]
+        marked = [any(mark in json.dumps(body) for mark in MARKS) for body in bodies]
+        assert marked == [True] * 4
+        for before, now in pairwise(bodies):
+            assert goes_on(parts(before), parts(now))
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from support.services import Service, parts, services
+from support.services import Service, goes_on, parts, services
 from support.tierworld import POLICIES, Turn, World, say, text_item
 from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.context.items import Section
@@ -33,7 +33,7 @@ from tierline.session.requests.tiering import Line, SentState
 from wire.agents import Use
 from wire.rules import Answer
 
-EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "80"))
 SERVICES = [service.maker for service in services()]
 BRANCHES = ("main", "aside")
 LONG = "".join(f"value_{i} = compute({i})\n" for i in range(60))
@@ -93,6 +93,11 @@ class AppendOnly(RuleBasedStateMachine):
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
 
+    def _between_turns(self) -> bool:
+        """A turn ends with the model that it began with."""
+        atoms = self.turns[-1].atoms if self.turns else ()
+        return not atoms or atoms[-1][-1].role == "assistant"
+
     @property
     def line(self) -> Line:
         return Line("s", self.branch, self.service.maker)
@@ -105,8 +110,9 @@ class AppendOnly(RuleBasedStateMachine):
         """The conversation of this branch was changed."""
         self.rewound |= {line for line in self.before if line.branch == self.branch}
 
-    @initialize(small=st.booleans())
-    def begin(self, small: bool) -> None:
+    @initialize(small=st.booleans(), place=st.integers(0, len(SERVICES) - 1))
+    def begin(self, small: bool, place: int) -> None:
+        self.select_service(place)
         if small:
             self.world.system = "Be brief."
         self.world.files = {"a.py": LONG, "b.py": "x = 1\n"}
@@ -222,6 +228,7 @@ class AppendOnly(RuleBasedStateMachine):
     def restart(self) -> None:
         self.records = SentState(self.folder)
 
+    @precondition(lambda self: self._between_turns())
     @rule(place=st.integers(0, len(SERVICES) - 1))
     def select_service(self, place: int) -> None:
         self._ask_service(self.services[place])
@@ -258,7 +265,7 @@ class AppendOnly(RuleBasedStateMachine):
         begun = line not in self.before
         earlier = self.before.get(line) or self._inherited(line)
         if arranged.rewrite is None:
-            assert now[: len(earlier)] == earlier
+            assert goes_on(earlier, now), (earlier, now)
             assert report.reasoning >= self.thoughts.get(line, 0), "no thinking is lost"
         else:
             code = arranged.rewrite.code

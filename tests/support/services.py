@@ -67,6 +67,8 @@ class Service:
         return said
 
 
+MARKS = ("cache_control", "prompt_cache_breakpoint")
+"""Fields that mark a place for the cache."""
 _Shape = str | ToolUse | Mapping[str, Any]
 """A text, a call, or a piece of thinking."""
 
@@ -131,16 +133,39 @@ def parts(body: dict[str, Any]) -> list[str]:
     return plain_blocks(body) if bound or "system" in body else _flat(body, body["messages"])
 
 
+def goes_on(earlier: list[str], now: list[str]) -> bool:
+    """Whether a body's parts begin with all of an earlier one's: a prompt that is one string may
+    have become longer.
+    """
+    if not earlier or now[: len(earlier)] == earlier:
+        return True
+    same, last = now[: len(earlier) - 1] == earlier[:-1], earlier[-1].removesuffix('"}]')
+    return same and len(now) >= len(earlier) and now[len(earlier) - 1].startswith(last)
+
+
 def _flat(body: dict[str, Any], said: list[dict[str, Any]]) -> list[str]:
     found = [json.dumps(tool) for tool in body.get("tools", ())]
     for message in said:
         content = message.get("content")
         if message.get("role") == "user" and content:
             texts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            found += [json.dumps(["user", text]) for text in texts]
+            found += [_written(["user", text]) for text in texts]
         else:
-            found.append(json.dumps(message))
+            found.append(_written(message))
     return found
+
+
+def _written(value: Any) -> str:
+    """JSON without breakpoints, which are no part of what the model reads."""
+    return json.dumps(_bare(value))
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_bare(one) for one in value]
+    if isinstance(value, dict):
+        return {k: _bare(v) for k, v in value.items() if k not in MARKS}
+    return value
 
 
 def services() -> list[Service]:
@@ -158,8 +183,16 @@ def services() -> list[Service]:
         write = partial(render_openai.body, official=family == "openai")
         found.append(Service(family, Maker(family, facts.name), facts, Completions(family), write,
                              demands=family != "openai"))  # fmt: skip
-    facts = evolve(automatic, name=MODELS["responses"])
-    maker = Maker("openai", facts.name)
-    found.append(Service("responses", maker, facts, Responses(), render_responses.body,
+    facts = evolve(FACTS, family="openai", ttls=("30m", "12h"), name=MODELS["responses"])
+    write = partial(render_responses.body, listed=True)
+    found.append(Service("responses", Maker("openai", facts.name), facts, Responses(), write,
                          demands=False))  # fmt: skip
+    # Claude behind a gateway that speaks Chat Completions and hands marks on.
+    facts = evolve(FACTS, name="anthropic/claude-x")
+    found.append(Service("gateway", Maker("gateway", facts.name), facts, Completions("gateway"),
+                         _through_gateway, demands=False))  # fmt: skip
     return found
+
+
+def _through_gateway(prompt: Prompt) -> dict[str, Any]:
+    return render_openai.body(evolve(prompt, form={"marks": True}), official=False)

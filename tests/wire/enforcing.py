@@ -6,9 +6,9 @@ answers are a function of the request's body and its number. Signatures are keye
 they are bound to, so that a client can neither make nor mend one. ``refused`` holds every refusal;
 a test that expects none asserts ``server.refused == []``.
 
-Families: ``anthropic`` (Messages), ``openai``, ``deepseek``, ``kimi``, ``glm``, ``gemini`` and
-``plain`` (Chat Completions), ``responses``. What each enforces stands in its ``rules_*`` module,
-with the page that documents it.
+Families: ``anthropic`` (Messages), ``openai``, ``deepseek``, ``kimi``, ``glm``, ``gemini``,
+``plain`` and ``gateway`` (Chat Completions), ``responses``. What each enforces stands in its
+``rules_*`` module, with the page that documents it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wire.servers import Kind, Reply, Request, WireServer
 __all__ = ["Answer", "EnforcingServer", "Family", "Refused", "enforcing"]
 
 Family: TypeAlias = Literal[
-    "anthropic", "openai", "deepseek", "kimi", "glm", "gemini", "plain", "responses"
+    "anthropic", "openai", "deepseek", "kimi", "glm", "gemini", "plain", "gateway", "responses"
 ]
 MODELS: dict[Family, str] = {
     "anthropic": "claude-sonnet-5-5",
@@ -39,6 +39,7 @@ MODELS: dict[Family, str] = {
     "glm": "glm-5.2",
     "gemini": "gemini-3.8-flash",
     "plain": "some-model",
+    "gateway": "anthropic/claude-sonnet-5.5",
     "responses": "gpt-6",
 }
 Answers: TypeAlias = Iterable[Answer | Reply] | Callable[[Any, int], Answer | Reply]

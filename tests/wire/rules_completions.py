@@ -39,7 +39,8 @@ class Completions:
     """See ``Rules``."""
 
     family: str
-    """``scripted``: the replies come from a script, and may be of any family."""
+    """``scripted``: the replies come from a script, and may be of any family. ``gateway``: it hands
+    marks on to Anthropic's models."""
     _said: dict[str, str] = field(factory=dict)
     """Reasoning that came with a call, by the call's id."""
     _came: dict[tuple[str, str], list[tuple[str, Any]]] = field(factory=dict)
@@ -81,7 +82,7 @@ class Completions:
         """``cache_control`` on parts, at gateways that hand it on to Anthropic's models."""
         lists = [m["content"] for m in messages if isinstance(m.get("content"), list)]
         marked = [part for parts in lists for part in parts if "cache_control" in part]
-        if marked and self.family != "scripted":
+        if marked and self.family not in ("gateway", "scripted"):
             raise Refused("Unknown parameter: 'cache_control'.", code="unknown_parameter")
         if len(marked) > MAX_MARKS:
             raise Refused(

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, field
 
-from wire.rules import Answer, Refused, Report, canonical, opened, sealed
+from wire.rules import MAX_MARKS, Answer, Refused, Report, canonical, opened, sealed
 from wire.scripts import dumps
 from wire.servers import Reply, whole
 
@@ -35,6 +35,7 @@ class Responses:
             raise Refused("max_output_tokens: expected a value >= 16", param="max_output_tokens")
         if (body.get("reasoning") or {}).get("effort") not in _EFFORTS:
             raise Refused("Invalid value", param="reasoning.effort")
+        _marks(body)
         return self._items(body)
 
     def _items(self, body: Any) -> Report:
@@ -176,6 +177,33 @@ class Responses:
             "code": refused.code or None,
         }
         return whole({"error": error}, refused.status)
+
+
+def _marks(body: Any) -> None:
+    """Breakpoints: what they may say, where they may stand, and how many one request writes."""
+    options = body.get("prompt_cache_options")
+    if options is not None and (
+        options.get("mode", "implicit") not in ("implicit", "explicit")
+        or options.get("ttl", "30m") not in ("30m", "12h")
+    ):
+        raise Refused("Invalid value", param="prompt_cache_options")
+    written = 0
+    items = body["input"] if isinstance(body.get("input"), list) else ()
+    for place, item in enumerate(items):
+        if "prompt_cache_breakpoint" in item:
+            raise Refused("Unknown parameter", param=f"input[{place}].prompt_cache_breakpoint")
+        said = item.get("output" if item.get("type") == "function_call_output" else "content")
+        for part in said if isinstance(said, list) else ():
+            mark = part.get("prompt_cache_breakpoint")
+            if mark is None:
+                continue
+            written += 1
+            if part.get("type") not in ("input_text", "input_image", "input_file"):
+                raise Refused("Unknown parameter", param=f"input[{place}].content")
+            if mark.get("mode") != "explicit" or mark.get("ttl", "30m") not in ("30m", "12h"):
+                raise Refused("Invalid value", param=f"input[{place}].prompt_cache_breakpoint")
+    if written > MAX_MARKS:
+        raise Refused(f"A request can write up to {MAX_MARKS} breakpoints. Found {written}.")
 
 
 _ALONE = "Item '{id}' of type 'reasoning' was provided without its required following item."

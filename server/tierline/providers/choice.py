@@ -41,6 +41,8 @@ class Choice:
     """The model thinks, and can be asked for summaries of it."""
     retention: bool = False
     """The day-long cache costs nothing."""
+    listed: bool = False
+    """Results of tools are lists of parts, which can carry breakpoints."""
 
     @property
     def kind(self) -> str:

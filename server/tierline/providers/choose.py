@@ -124,7 +124,13 @@ def spoken(choice: Choice, facts: ModelFacts, api: str) -> Choice:
     )
     if api == "auto" and not (own and (reasons or facts.responses_only)):
         return choice
-    return evolve(choice, newer=True, reasons=own and reasons, retention=own and facts.retention)
+    return evolve(
+        choice,
+        newer=True,
+        reasons=own and reasons,
+        retention=own and facts.retention,
+        listed=facts.breakpoints,
+    )
 
 
 def make(choice: Choice, editor: EditorPort | None = None) -> Provider:

@@ -168,8 +168,9 @@ def _user(message: PromptMessage, *, marks: bool) -> list[dict[str, Any]]:
             if item.block.is_error:
                 text = f"Error: {text}"
             told: str | list[dict[str, Any]] = text
-            if marks and item.mark:
-                told = [{"type": "text", "text": text, "cache_control": cache_control(item.mark)}]
+            if marks:
+                mark = {"cache_control": cache_control(item.mark)} if item.mark else {}
+                told = [{"type": "text", "text": text, **mark}]
             shapes.append({"role": "tool", "tool_call_id": item.block.tool_use_id, "content": told})
             parts += pictures
             spoken += [PromptBlock(picture, item.key) for picture in pictures]

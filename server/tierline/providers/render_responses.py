@@ -26,20 +26,23 @@ _LONG = "12h"
 _PARTS = frozenset({"input_text", "input_image"})
 
 
-def body(prompt: Prompt, *, retention: bool = False, summary: bool = False) -> dict[str, Any]:
+def body(
+    prompt: Prompt, *, retention: bool = False, summary: bool = False, listed: bool = False
+) -> dict[str, Any]:
     """The request body. ``retention`` asks for the day-long cache where it costs nothing;
-    ``summary`` for readable summaries of the model's thinking.
+    ``summary`` for readable summaries of the model's thinking; ``listed`` writes each result of a
+    tool as parts, so that it stays as it is when a breakpoint comes to it or leaves it.
     The prompt's form (``profile``) has the last word.
     """
     if prompt.form:
         profile = Profile.of(prompt.form)
         plain = evolve(adapted(prompt, profile), form={})
-        written = body(plain, retention=retention, summary=summary)
+        written = body(plain, retention=retention, summary=summary, listed=listed)
         return stripped({**written, "stream": profile.stream}, profile)
     shape: dict[str, Any] = {"model": prompt.model}
     if prompt.tools:
         shape["tools"] = tools(prompt.tools)
-    items, marked = _input(prompt)
+    items, marked = _input(prompt, listed)
     shape["input"] = items
     shape["max_output_tokens"] = max(prompt.max_output_tokens, LEAST_OUTPUT)
     shape |= {"store": False, "include": [ENCRYPTED], "stream": True}
@@ -74,7 +77,7 @@ def tools(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
-def _input(prompt: Prompt) -> tuple[list[dict[str, Any]], bool]:
+def _input(prompt: Prompt, listed: bool) -> tuple[list[dict[str, Any]], bool]:
     """The items, and whether any of them carries a breakpoint."""
     items: list[dict[str, Any]] = []
     marked = False
@@ -82,7 +85,10 @@ def _input(prompt: Prompt) -> tuple[list[dict[str, Any]], bool]:
         items.append({"type": "message", "role": "system", "content": system})
         marked = any(entry.mark for entry in prompt.system)
     for message in prompt.messages:
-        made, left = _assistant(message) if message.role == "assistant" else (_user(message), None)
+        if message.role == "assistant":
+            made, left = _assistant(message)
+        else:
+            made, left = _user(message, listed), None
         if left is not None:
             marked = _mark_last(items, left) or marked
         items += made
@@ -116,13 +122,13 @@ def _assistant(message: PromptMessage) -> tuple[list[dict[str, Any]], Ttl | None
     return items, next((b.mark for b in reversed(message.blocks) if b.mark), None)
 
 
-def _user(message: PromptMessage) -> list[dict[str, Any]]:
+def _user(message: PromptMessage, listed: bool) -> list[dict[str, Any]]:
     """Results, then what the user says."""
     items: list[dict[str, Any]] = []
     said: list[PromptBlock] = []
     for entry in message.blocks:
         if isinstance(entry.block, ToolResult):
-            items.append(_result(entry.block, entry.mark))
+            items.append(_result(entry.block, entry.mark, listed))
         else:
             said.append(entry)
     if content := _parts(said):
@@ -130,8 +136,8 @@ def _user(message: PromptMessage) -> list[dict[str, Any]]:
     return items
 
 
-def _result(result: ToolResult, mark: Ttl | None) -> dict[str, Any]:
-    """A call's output: text as a string, parts where there is a picture or a breakpoint."""
+def _result(result: ToolResult, mark: Ttl | None, listed: bool) -> dict[str, Any]:
+    """A call's output: parts, or text as a string where no breakpoint will ever be."""
     parts = _parts([PromptBlock(block, "") for block in result.content])
     if result.is_error and parts and parts[0]["type"] == "input_text":
         parts[0]["text"] = f"Error: {parts[0]['text']}"
@@ -139,7 +145,7 @@ def _result(result: ToolResult, mark: Ttl | None) -> dict[str, Any]:
     output: str | list[dict[str, Any]] = parts
     if mark:
         parts[-1]["prompt_cache_breakpoint"] = breakpoint_(mark)
-    elif all(part["type"] == "input_text" for part in parts):
+    elif not listed and all(part["type"] == "input_text" for part in parts):
         output = "\n\n".join(part["text"] for part in parts)
     return {"type": "function_call_output", "call_id": result.tool_use_id, "output": output}
 

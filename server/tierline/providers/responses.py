@@ -22,9 +22,10 @@ from tierline.providers.transport import Endpoint, send
 _COUNTED = ("model", "tools", "input", "reasoning")
 # Which of them is used depends on the model, and that is not stored with a plan.
 BODIES = tuple(
-    partial(render_responses.body, retention=retention, summary=summary)
+    partial(render_responses.body, retention=retention, summary=summary, listed=listed)
     for retention in (False, True)
     for summary in (False, True)
+    for listed in (False, True)
 )
 
 
@@ -36,6 +37,7 @@ def make(choice: Choice, _editor: EditorPort | None) -> ResponsesProvider:
         service=choice.found or title,
         retention=choice.retention,
         summary=choice.reasons,
+        listed=choice.listed,
     )
 
 
@@ -51,9 +53,12 @@ class ResponsesProvider(OpenAIProvider):
         service: str = "",
         retention: bool = False,
         summary: bool = False,
+        listed: bool = False,
     ) -> None:
         super().__init__(endpoint, service=service)
-        self._write = partial(render_responses.body, retention=retention, summary=summary)
+        self._write = partial(
+            render_responses.body, retention=retention, summary=summary, listed=listed
+        )
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
         """See ``Provider.count_tokens``."""
