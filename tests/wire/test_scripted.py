@@ -89,7 +89,7 @@ def test_at_most_four_places_are_marked_at_every_service_that_knows_marks() -> N
     mark = {"cache_control": {"type": "ephemeral"}}
     five = said("user", *({"type": "text", "text": str(n), **mark} for n in range(5)))
     for kind in ("anthropic", "openai"):
-        (found,) = held(kind, prompt(five))  # type: ignore[arg-type]
+        (found,) = held(kind, prompt(five))
         assert "maximum of 4" in found
     with pytest.raises(Refused, match="Unknown parameter"):
         Completions("deepseek").check(prompt(said("user", {**five["content"][0]})).body, {})
@@ -105,7 +105,8 @@ def test_at_most_four_places_are_marked_at_every_service_that_knows_marks() -> N
 )
 def test_breakpoints_of_responses(mark: dict[str, str], many: int, words: str) -> None:
     part = {"type": "input_text", "text": "x", "prompt_cache_breakpoint": mark}
-    body = {"model": "gpt-6", "store": False, "input": [{"role": "user", "content": [part] * many}]}
+    asked = {"role": "user", "content": [part] * many}
+    body: dict[str, Any] = {"model": "gpt-6", "store": False, "input": [asked]}
     if words:
         with pytest.raises(Refused, match=words):
             Responses().check(body, {})
@@ -114,4 +115,4 @@ def test_breakpoints_of_responses(mark: dict[str, str], many: int, words: str) -
     said_by_model = {"type": "message", "role": "assistant", "content": [
         {"type": "output_text", "text": "x", "prompt_cache_breakpoint": mark}]}  # fmt: skip
     with pytest.raises(Refused):
-        Responses().check({**body, "input": [*body["input"], said_by_model]}, {})
+        Responses().check({**body, "input": [asked, said_by_model]}, {})
