@@ -364,7 +364,8 @@ async def test_every_capability_is_a_command_too(
     waiting = ("plan.sent", "chat.edit", "queue.list", "queue.change", "queue.move", "queue.remove")
     kept = ("queue.steer", "history.export", "history.import", "compaction.show")
     done |= dict.fromkeys((*waiting, *kept, "cache.forecast", "edit.propose"), True)
-    # test_back.py
+    # test_new_session_files.py, test_back.py
+    done["history.newSessionFiles"] = True
     done |= dict.fromkeys(("back.preview", "back.go", "edit.keep", "edit.undo"), True)
     # They need an index, or something held: test_retrieval.py, test_pins.py
     held = ("retrieval.get", "retrieval.code", "pins.add", "pins.remove", "pins.accept")
