@@ -54,6 +54,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "url show": ("tierline url show https://docs.python.org/3/library/asyncio.html",),
     "url refresh": ("tierline url refresh https://docs.python.org/3/library/asyncio.html",),
     "url remove": ("tierline url remove https://docs.python.org/3/library/asyncio.html",),
+    "gc": ("tierline gc --dry-run", "tierline gc --json"),
     "index history": ("tierline index history",),
     "index symbols": ("tierline index symbols", "tierline index symbols --fresh --json"),
     "index meaning": ("tierline index meaning",),

@@ -17,6 +17,7 @@ from tierline.cli import acp as cli_acp
 from tierline.cli import compact as cli_compact
 from tierline.cli import completion as cli_completion
 from tierline.cli import doctor as cli_doctor
+from tierline.cli import gc as cli_gc
 from tierline.cli import help as cli_help
 from tierline.cli import history as cli_history
 from tierline.cli import index as cli_index
@@ -62,6 +63,7 @@ app.add_typer(cli_mcp.app)
 app.add_typer(cli_acp.app)
 app.add_typer(cli_url.app)
 app.add_typer(cli_index.app)
+app.add_typer(cli_gc.app)
 app.add_typer(cli_completion.app)
 
 _Files = Annotated[

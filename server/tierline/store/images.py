@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import re
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tierline.store.errors import StorageError, workspace_gone
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 MOST_BYTES = 64 * 1024 * 1024
 """Larger files are no pictures of ours."""
+_FRESH = 3_600.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -45,7 +47,8 @@ class ImageStore:
         ref = f"{hashlib.sha256(raw).hexdigest()[:32]}.{suffix}"
         path = self.folder / ref
         found = disk.regular(path)
-        if found is None or found.st_size != len(raw):
+        if found is None or found.st_size != len(raw) or time.time() - found.st_mtime > _FRESH:
+            # An old one is written anew: ``tierline gc`` leaves what is new.
             self._write(path, raw)
         return attrs.evolve(image, data=base64.b64encode(raw).decode("ascii"), ref=ref)
 

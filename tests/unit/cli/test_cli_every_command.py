@@ -41,6 +41,7 @@ SAMPLES: dict[str, list[str]] = {
     "sessions": [],
     "own": [],
     "recover": ["{log}"],
+    "gc": [],
     "query": ["SELECT role FROM messages"],
     "stats": [],
     "add": ["user", "A note."],

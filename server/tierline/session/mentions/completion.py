@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterable
 
 from tierline import protocol as p
-from tierline.context.refusals import Refusal
 from tierline.context.text import clip
 from tierline.session.conversation import Conversation
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.memory.memos import MemoService
+from tierline.session.mentions.paths import Paths
 from tierline.session.mentions.words import ALONE, written
 from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.workbench import Workbench
 from tierline.workspace import changes
-from tierline.workspace.survey import readable
 
 MOST = 200
-MOST_PATHS = 50_000
-LIST_SECONDS = 3.0
-_KEPT_SECONDS = 5.0
-"""A listing serves so long: letters come faster than files."""
 _KINDS: tuple[tuple[str, p.MentionKind, str], ...] = (
     ("selection", "selection", "What is selected in the editor"),
     ("problems", "problems", "What the editor reports; @problems:FILE for one file"),
@@ -55,8 +48,7 @@ class CompletionService:
         self._symbols = symbols
         self._memos = memos
         self._workbench = workbench
-        self._listing = asyncio.Lock()
-        self._paths: tuple[float, list[str]] = (-_KEPT_SECONDS, [])
+        self._paths = Paths(files.loader)
 
     async def complete(self, params: p.MentionCompleteParams) -> p.MentionCompleteResult:
         """What the letters behind an ``@`` can become."""
@@ -86,7 +78,8 @@ class CompletionService:
         items += [_item(path, "folder" if path.endswith("/") else "file", path) for path in paths]
         if query:
             items += await self._symbol(query, 10)
-        return p.MentionCompleteResult(items[:most], incomplete=len(items) > most)
+        more = len(items) > most or not self._paths.complete
+        return p.MentionCompleteResult(items[:most], incomplete=more)
 
     # --- each kind -------------------------------------------------------------------------------
 
@@ -159,64 +152,10 @@ class CompletionService:
             if wanted in f"{memo.id} {memo.content} {' '.join(memo.tags)}".casefold()
         ]
 
-    # --- files -----------------------------------------------------------------------------------
-
     async def _found(self, letters: str, most: int) -> list[str]:
         """Paths that hold the letters in their order: those whose name begins with them first."""
-        async with self._listing:
-            at, paths = self._paths
-            if time.monotonic() - at > _KEPT_SECONDS:
-                paths = await asyncio.to_thread(self._list)
-                self._paths = (time.monotonic(), paths)
-        listed = self._files.paths()
-        return await asyncio.to_thread(_best, paths, letters, most, frozenset(listed))
-
-    def _list(self) -> list[str]:
-        """Files that may be shown, and the folders that hold them; blocking."""
-        found: list[str] = []
-        folders: set[str] = set()
-        walked = readable(self._files.loader, until=time.monotonic() + LIST_SECONDS)
-        try:
-            for place in () if isinstance(walked, Refusal) else walked:
-                found.append(place.key)
-                parts = place.key.split("/")[:-1]
-                folders.update("/".join(parts[: n + 1]) + "/" for n in range(len(parts)))
-                if len(found) >= MOST_PATHS:
-                    break
-        except TimeoutError:
-            pass
-        return [*found, *folders]
+        return await self._paths.best(letters, most, frozenset(self._files.paths()))
 
 
 def _item(path: str, kind: p.MentionKind, label: str, detail: str = "") -> p.MentionInfo:
     return p.MentionInfo(written(path), kind, label, detail)
-
-
-def _best(paths: Iterable[str], letters: str, most: int, listed: frozenset[str]) -> list[str]:
-    wanted = letters.casefold()
-    ranked = []
-    for path in paths:
-        rank = _rank(path.casefold(), wanted)
-        if rank is not None:
-            ranked.append((path not in listed, rank, path.count("/"), len(path), path))
-    ranked.sort(key=lambda one: one[1:] if wanted else one)
-    return [one[-1] for one in ranked[:most]]
-
-
-def _rank(path: str, wanted: str) -> int | None:
-    """How well a path fits, 0 the best; None if it does not hold the letters in their order."""
-    name = path.rstrip("/").rpartition("/")[2]
-    if not wanted or name.startswith(wanted):
-        return 0
-    if path.startswith(wanted):
-        return 1
-    if wanted in name:
-        return 2
-    if wanted in path:
-        return 3
-    place = 0
-    for letter in wanted:
-        place = path.find(letter, place) + 1
-        if not place:
-            return None
-    return 4

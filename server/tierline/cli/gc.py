@@ -1,0 +1,76 @@
+"""``tierline gc``: what Tierline's folder takes on the disk, and what can go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tierline.cli.common import _Json, _Root, home_of, print_json, say, write
+from tierline.context.showing import printable
+
+app = typer.Typer()
+
+
+@app.command("gc")
+def gc(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Only say what would go.")
+    ] = False,
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Free what nobody needs any more in .tierline. Nothing of a conversation goes."""
+    from tierline.store.garbage import Waste, collect, survey
+
+    home = home_of(root)
+    if not home.is_dir():
+        if as_json:
+            print_json({"bytes": 0, "parts": [], "waste": [], "freed": 0})
+        else:
+            write("Nothing is kept for this workspace.")
+        return
+    found = survey(home)
+    failed: list[str] = []
+
+    def told(waste: Waste, why: str) -> None:
+        failed.append(f"{waste.path.name} stays: {why}.")
+
+    freed = 0 if dry_run else collect(home, found, told=told)
+    if as_json:
+        rows: dict[str, Any] = {
+            "bytes": found.bytes,
+            "parts": [
+                {"name": p.name, "files": p.files, "bytes": p.bytes, "policy": p.policy}
+                for p in found.parts
+            ],
+            "waste": [
+                {"path": str(w.path.relative_to(home)), "bytes": w.size, "why": w.why}
+                for w in found.waste
+            ],
+            "freed": freed,
+        }
+        print_json(rows)
+    else:
+        for part in found.parts:
+            files = f"{part.files:,} file{'' if part.files == 1 else 's'}"
+            write(f"{_size(part.bytes):>10}  {part.name}, {files}: {part.policy}")
+        for waste in found.waste:
+            verb = "would be freed" if dry_run else "can go"
+            write(f"{_size(waste.size):>10}  {verb}: {printable(waste.path.name)}, {waste.why}")
+        if not found.waste:
+            write("There is nothing to free.")
+        elif dry_run:
+            write(f"{_size(found.gain)} would be freed. Nothing was changed.")
+        else:
+            write(f"{_size(freed)} freed.")
+    for line in failed:
+        say(line, "yellow")
+
+
+def _size(count: int) -> str:
+    for unit, least in (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)):
+        if count >= least:
+            return f"{count / least:.1f} {unit}"
+    return f"{count} B"

@@ -1,0 +1,168 @@
+"""The paths that a mention can name: listed beside the requests, and found by their letters."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from tierline.context.refusals import Refusal
+from tierline.workspace.loader import Loader
+from tierline.workspace.survey import readable
+
+MOST_PATHS = 400_000
+LIST_SECONDS = 120.0
+_KEPT_SECONDS = 5.0
+"""A listing serves so long: letters come faster than files."""
+_QUICK_SECONDS = 0.3
+"""A listing that takes no longer is waited for; another one goes on beside the requests."""
+_SHARE = 20
+"""A slow listing is made again after so many times the time that it takes."""
+_FIRST_SECONDS = 1.0
+"""How long the very first request waits for the listing; then it gets what there is."""
+_REST_AFTER, _REST_SECONDS = 200, 0.001
+"""After so many files the listing lets the requests go first."""
+_MOST_TRIED = 20_000
+_LETTERS_SECONDS = 0.05
+"""How long paths are looked at that only hold the letters somewhere."""
+
+
+class PathList:
+    """Paths, the shallow and short ones first; folders end with a slash."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = sorted(paths, key=lambda path: (path.count("/"), len(path), path))
+        self._lines = [path.casefold() for path in self._paths]
+        self._text = "\n" + "\n".join(self._lines) + "\n"
+        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=1))
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def best(self, letters: str, most: int, listed: frozenset[str] = frozenset()) -> list[str]:
+        """Those that hold the letters in their order: names that begin with them first, then
+        paths that do, names and paths that hold them together, and all others.
+        """
+        wanted = letters.casefold()
+        if not wanted:
+            first = [path for path in self._paths if path in listed]
+            return [*first, *(p for p in self._paths[: most + len(first)] if p not in listed)][
+                :most
+            ]
+        ranks: dict[int, int] = {}
+        for sought in (f"/{wanted}", f"\n{wanted}", wanted):
+            for number in self._holding(sought):
+                if number not in ranks:
+                    ranks[number] = _rank(self._lines[number], wanted)
+        if len(ranks) < most:
+            for number in self._scattered(wanted):
+                ranks.setdefault(number, 4)
+        order = sorted(ranks, key=lambda number: (ranks[number], number))
+        return [self._paths[number] for number in order[:most]]
+
+    def _holding(self, sought: str) -> Iterator[int]:
+        """Numbers of the lines that hold a text, in their order."""
+        place, tried = self._text.find(sought), 0
+        while place >= 0 and tried < _MOST_TRIED:
+            number = bisect_right(self._starts, place + (sought[0] == "\n")) - 1
+            if number >= len(self._lines):
+                return
+            yield number
+            tried += 1
+            place = self._text.find(sought, self._starts[number + 1] - 1)
+
+    def _scattered(self, wanted: str) -> Iterator[int]:
+        until = time.monotonic() + _LETTERS_SECONDS
+        for number, line in enumerate(self._lines):
+            if number % 1000 == 0 and time.monotonic() > until:
+                return
+            place = 0
+            for letter in wanted:
+                place = line.find(letter, place) + 1
+                if not place:
+                    break
+            else:
+                yield number
+
+
+class Paths:
+    """The files of the workspace and their folders. What is listed is what may be shown."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._known = PathList(())
+        self._found: list[str] = []
+        """What the listing under way has found so far."""
+        self._took = 0.0
+        self._at = -_KEPT_SECONDS
+        self._first = True
+        self._task: asyncio.Task[None] | None = None
+
+    async def best(self, letters: str, most: int, listed: frozenset[str]) -> list[str]:
+        """What the letters can become; what has been listed so far, if there is much."""
+        await self._fresh()
+        known = self._known
+        if len(self._found) > len(known):  # the first listing goes on
+            known = self._known = await asyncio.to_thread(PathList, tuple(self._found))
+        found = await asyncio.to_thread(known.best, letters, most, listed)
+        if not found and letters and time.monotonic() - self._at > _KEPT_SECONDS:
+            self._begin()  # it may be new
+        return found
+
+    @property
+    def complete(self) -> bool:
+        """False while the first listing goes on."""
+        return not self._first
+
+    async def _fresh(self) -> None:
+        age = time.monotonic() - self._at
+        if age > max(_KEPT_SECONDS, self._took * _SHARE) or self._first:
+            self._begin()
+        if self._task is None or (not self._first and self._took > _QUICK_SECONDS):
+            return
+        await asyncio.wait({self._task}, timeout=_FIRST_SECONDS if not self._found else 0.02)
+
+    def _begin(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._refresh())
+
+    async def _refresh(self) -> None:
+        began = time.monotonic()
+        paths = await asyncio.to_thread(self._list)
+        self._known = await asyncio.to_thread(PathList, paths)
+        self._found = []
+        self._at = time.monotonic()
+        self._took = self._at - began
+        self._first = False
+
+    def _list(self) -> list[str]:
+        """Files that may be shown, and the folders that hold them; blocking."""
+        found: list[str] = []
+        folders: set[str] = set()
+        walked = readable(self._loader, until=time.monotonic() + LIST_SECONDS)
+        try:
+            for place in () if isinstance(walked, Refusal) else walked:
+                found.append(place.key)
+                if self._first:
+                    self._found.append(place.key)
+                parts = place.key.split("/")[:-1]
+                folders.update("/".join(parts[: n + 1]) + "/" for n in range(len(parts)))
+                if len(found) >= MOST_PATHS:
+                    break
+                if len(found) % _REST_AFTER == 0:
+                    time.sleep(_REST_SECONDS)
+        except TimeoutError:
+            pass
+        return [*found, *folders]
+
+
+def _rank(path: str, wanted: str) -> int:
+    """How well a path fits that holds the text, 0 the best."""
+    name = path.rstrip("/").rpartition("/")[2]
+    if name.startswith(wanted):
+        return 0
+    if path.startswith(wanted):
+        return 1
+    return 2 if wanted in name else 3

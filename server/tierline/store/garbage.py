@@ -1,0 +1,211 @@
+"""What ``.tierline`` takes on the disk, and what of it nobody needs any more.
+
+Nothing of a conversation ever goes: the log, its damaged copies and drafts are not touched, and of
+pictures only those that no record names. What goes can be made again, or is left over from a
+process that was killed.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from attrs import field, frozen
+
+from tierline import disk
+from tierline.disk import sqlite
+
+DAY = 86_400.0
+PICTURE_DAYS = 1.0
+"""A picture that no message names yet may be on its way into one."""
+LEFTOVER_SECONDS = 3_600.0
+DAMAGED_DAYS = 30.0
+FREE_SHARE = 0.2
+"""Databases are packed where more than so much of them is empty."""
+_PIECE = 4 * 1024 * 1024
+_DEEPEST = 4
+_PICTURE = re.compile(rb"[0-9a-f]{32}\.(?:png|jpg|gif|webp|bin)")
+_LEFTOVER = re.compile(r"\..{1,100}\.[0-9a-f]{12}\.new")
+_DAMAGED = re.compile(r"(?!history\.jsonl|memos\.jsonl).+\.sqlite3(?:-wal|-shm)?\.damaged-\d+")
+
+_PARTS = {
+    "history.jsonl": ("conversations", "kept for good: they are the truth"),
+    "memos.jsonl": ("memos", "kept for good"),
+    "drafts": ("drafts of replies", "kept until the reply is in the log"),
+    "images": ("pictures", "kept while a message names them"),
+    "plans.sqlite3": ("plans", "the newest 200, at most 64 MB"),
+    "vectors.sqlite3": ("vectors", "at most 20,000, computed again when needed"),
+    "snapshots": ("snapshots of files", "the newest, up to their own limit"),
+    "index.sqlite3": ("search index", "as large as the conversations need"),
+    "symbols.sqlite3": ("symbol index", "as large as the files need"),
+    "usage.sqlite3": ("costs of requests", "kept for the statistics"),
+    "retrieval.sqlite3": ("what was retrieved", "the newest 500"),
+    "sent": ("state of the caches", "a few, the newest"),
+    "urls": ("web pages", "kept until they are removed"),
+}
+"""By the name in ``.tierline``: what it is, and how long it is kept."""
+
+
+@frozen
+class Part:
+    """One kind of what is kept. Sizes in bytes."""
+
+    name: str
+    policy: str
+    files: int
+    bytes: int
+
+
+@frozen
+class Waste:
+    """Something that can go. ``size`` is what is gained, in bytes."""
+
+    path: Path
+    size: int
+    why: str
+    packs: bool = False
+    """True for a database that is packed instead of deleted."""
+
+
+@frozen
+class Survey:
+    """What is there, the largest first, and what can go."""
+
+    parts: list[Part] = field(factory=list)
+    waste: list[Waste] = field(factory=list)
+
+    @property
+    def bytes(self) -> int:
+        """Of everything."""
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def gain(self) -> int:
+        """Bytes that would be free."""
+        return sum(waste.size for waste in self.waste)
+
+
+def survey(home: Path, *, now: float | None = None) -> Survey:
+    """Look at a ``.tierline`` folder; nothing is changed. Blocking: the log is read whole if there
+    are pictures.
+
+    Raises:
+        OSError: the folder or the log cannot be read.
+    """
+    now = time.time() if now is None else now
+    sums: dict[str, tuple[str, str, int, int]] = {}
+    waste: list[Waste] = []
+    pictures: dict[str, tuple[Path, int]] = {}
+    for path in _files(home):
+        found = disk.regular(path)
+        if found is None:
+            continue
+        top = path.relative_to(home).parts[0]
+        key = next((name for name in _PARTS if top.startswith(name)), "")
+        name, policy = _PARTS.get(key, ("other files", "small"))
+        _, _, files, size = sums.get(name, ("", "", 0, 0))
+        sums[name] = (name, policy, files + 1, size + found.st_size)
+        age = now - found.st_mtime
+        if _LEFTOVER.fullmatch(path.name) and age > LEFTOVER_SECONDS:
+            waste.append(Waste(path, found.st_size, "left over from a write that was broken off"))
+        elif _DAMAGED.fullmatch(path.name) and age > DAMAGED_DAYS * DAY:
+            waste.append(Waste(path, found.st_size, "a damaged copy, older than 30 days"))
+        elif path.parent == home / "images" and age > PICTURE_DAYS * DAY:
+            pictures[path.name] = (path, found.st_size)
+        elif path.parent == home and path.suffix == ".sqlite3" and (free := _free(path)):
+            waste.append(Waste(path, free, "empty pages", packs=True))
+    if pictures:
+        for name in _named(home, set(pictures)):
+            pictures.pop(name, None)
+    waste += [Waste(path, size, "a picture of no message") for path, size in pictures.values()]
+    parts = [Part(*each) for each in sorted(sums.values(), key=lambda one: -one[3])]
+    return Survey(parts, sorted(waste, key=lambda one: -one.size))
+
+
+def collect(
+    home: Path, found: Survey, *, told: Callable[[Waste, str], None] = lambda _waste, _why: None
+) -> int:
+    """Remove what the survey says can go, each looked at again just before. Returns bytes that were
+    gained. What cannot go now stays; ``told`` hears why.
+    """
+    gained = 0
+    fresh = {w.path for w in survey(home).waste}  # a message may name a picture by now
+    for waste in found.waste:
+        if waste.path not in fresh:
+            continue
+        try:
+            if waste.packs:
+                gained += _pack(waste.path)
+            else:
+                disk.remove(waste.path)
+                gained += waste.size
+        except (OSError, sqlite3.Error) as error:
+            told(waste, disk.explain(error) if isinstance(error, OSError) else str(error))
+    return gained
+
+
+def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
+    try:
+        names = disk.names(folder)
+    except (disk.UnfitError, NotADirectoryError):
+        return
+    except OSError:
+        if depth:
+            return
+        raise
+    for name in names:
+        path = folder / name
+        if disk.regular(path) is not None:
+            yield path
+        elif depth < _DEEPEST and path.is_dir() and not path.is_symlink():
+            yield from _files(path, depth + 1)
+
+
+def _named(home: Path, wanted: set[str]) -> set[str]:
+    """Which of these pictures any record names: of the log, of its copies, of drafts. Read as
+    bytes, so that damaged lines count too.
+    """
+    found: set[str] = set()
+    for path in _files(home):
+        if path.parent != home / "drafts" and not path.name.startswith("history.jsonl"):
+            continue
+        rest = b""
+        with disk.open_read(path) as stream:
+            while piece := stream.read(_PIECE):
+                text = rest + piece
+                found |= {name.decode() for name in _PICTURE.findall(text)} & wanted
+                rest = text[-64:]
+    return found
+
+
+def _free(path: Path) -> int:
+    """Bytes of a database's empty pages, if they are many; 0 if it cannot be looked at now."""
+    try:
+        db = sqlite.connect(path, seconds=0.1, read_only=True)
+    except (OSError, sqlite3.Error):
+        return 0
+    try:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        (free,) = db.execute("PRAGMA freelist_count").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    except sqlite3.Error:
+        return 0
+    finally:
+        db.close()
+    return int(free * size) if free > FREE_SHARE * pages and free * size > 1_000_000 else 0
+
+
+def _pack(path: Path) -> int:
+    """Write a database without its empty pages. Not while somebody uses it: SQLite says so."""
+    before = disk.regular(path)
+    db = sqlite.connect(path, seconds=1.0)
+    try:
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        db.close()
+    after = disk.regular(path)
+    return max(0, before.st_size - after.st_size) if before and after else 0

@@ -1,0 +1,34 @@
+"""Windows and command lines on one workspace at once: nothing is lost, doubled or mixed up.
+
+``TIERLINE_SHARED`` is ``servers,commands,seconds``: 2,1,3 here; 5,5,60 with ``make fuzz``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from support.hammer import hammer
+from wire.choosing import ChoosingServer, What
+
+SERVERS, COMMANDS, SECONDS = map(int, os.environ.get("TIERLINE_SHARED", "2,1,3").split(","))
+
+
+def answer(_what: What, _number: int, body: Any) -> str:
+    """Names the prompt that it answers."""
+    content = body["messages"][-1]["content"]
+    text = content if isinstance(content, str) else "".join(c.get("text", "") for c in content)
+    found = re.findall(r"window-\d+-prompt-\d+", text.partition("\n\nRecalled")[0])
+    return f"Reply to {found[-1] if found else 'nothing'}"
+
+
+async def test_windows_and_commands_at_once_lose_and_mix_nothing(workspace: Path) -> None:
+    async with ChoosingServer("openai", answer) as model:
+        tally, figures = await hammer(
+            workspace, model, servers=SERVERS, commands=COMMANDS, seconds=SECONDS
+        )
+    assert not tally.failed, tally.failed[:3]
+    assert figures["prompts"] and figures["prompts"] + figures["looks"] > SERVERS
+    print(figures)

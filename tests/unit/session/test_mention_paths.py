@@ -1,0 +1,62 @@
+"""What the letters behind an @ can become, among many paths."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from tierline.session.mentions import paths as module
+from tierline.session.mentions.paths import PathList, Paths
+from tierline.workspace.buffers import Buffers
+from tierline.workspace.loader import Loader
+from tierline.workspace.paths import Roots
+
+SOME = (
+    "src/deep/parser.py",
+    "parser.py",
+    "src/parse/",
+    "docs/the_parser.md",
+    "src/pa/rse.c",
+    "é/Ä.py",
+)
+
+
+def test_names_that_begin_with_the_letters_come_first_then_the_shallow_and_short() -> None:
+    assert PathList(SOME).best("pars", 9) == [
+        "parser.py", "src/parse/", "src/deep/parser.py", "docs/the_parser.md", "src/pa/rse.c"
+    ]  # fmt: skip
+    assert PathList(SOME).best("SRC/PA", 9) == ["src/parse/", "src/pa/rse.c", "src/deep/parser.py"]
+    assert PathList(SOME).best("ä", 9) == ["é/Ä.py"]
+    assert PathList(SOME).best("zz", 9) == [] == PathList(()).best("a", 9)
+    assert PathList(SOME).best("", 2, frozenset({"docs/the_parser.md"})) == [
+        "docs/the_parser.md", "parser.py"
+    ]  # fmt: skip
+
+
+def test_every_path_of_100_000_can_be_found() -> None:
+    many = PathList(f"part{n % 40}/unit{n % 400}/mod{n}.py" for n in range(100_000))
+    assert many.best("mod99999", 5) == ["part39/unit399/mod99999.py"]
+    assert many.best("part7/unit7/mod7", 1) == ["part7/unit7/mod7.py"]
+    began = time.process_time()
+    assert len(many.best("p", 50)) == 50
+    assert time.process_time() - began < 1
+
+
+async def test_a_slow_listing_answers_with_what_it_has_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        (tmp_path / f"f{number:02}.py").write_text("x")
+    monkeypatch.setattr(module, "_FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(module, "_REST_AFTER", 10)
+    monkeypatch.setattr(module, "_REST_SECONDS", 0.2)
+    listing = Paths(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
+    assert len(await listing.best("f", 99, frozenset())) < 40
+    for _ in range(2_000):
+        if listing.complete:
+            break
+        await asyncio.sleep(0.01)
+    assert len(await listing.best("f", 99, frozenset())) == 40
