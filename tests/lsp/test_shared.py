@@ -10,8 +10,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from lsp.conftest import Start
 from support.hammer import hammer
+from tierline import protocol as p
 from wire.choosing import ChoosingServer, What
+from wire.servers import WireServer
 
 SERVERS, COMMANDS, SECONDS = map(int, os.environ.get("TIERLINE_SHARED", "2,1,3").split(","))
 
@@ -32,3 +35,21 @@ async def test_windows_and_commands_at_once_lose_and_mix_nothing(workspace: Path
     assert not tally.failed, tally.failed[:3]
     assert figures["prompts"] and figures["prompts"] + figures["looks"] > SERVERS
     print(figures)
+
+
+async def test_a_file_that_one_window_adds_is_in_the_list_of_the_other(
+    start: Start, model: WireServer
+) -> None:
+    one = await start(model)
+    await one.chat("Zero")
+    two = await start(model)
+    await two.ask("budget/get")
+    await one.ask("files/pin", p.FileParams(path="src/a.py"))
+    await two.ask("files/add", p.FileParams(path="src/b.py"))
+    for editor in (one, two):
+        listed = (await editor.ask("files/list")).files
+        assert [(f.path, f.pin) for f in listed] == [("src/a.py", "sticky"), ("src/b.py", "none")]
+    used = {(await editor.ask("budget/get")).used for editor in (one, two)}
+    assert len(used) == 1
+    await two.ask("files/clear")
+    assert (await one.ask("files/list")).files == []

@@ -66,7 +66,7 @@ async def hammer(
         )
         await _check_told(editors, tally)
         budgets = [await e.ask("budget/get") for e in editors]
-        said = {json.dumps([(s.section, s.tokens) for s in b.sections]) for b in budgets}
+        said = {json.dumps([(s.name, s.tokens) for s in b.sections]) for b in budgets}
         assert len(said) == 1, f"budgets differ: {said}"
     finally:
         await asyncio.gather(*(e.stop() for e in editors), return_exceptions=True)

@@ -42,6 +42,7 @@ def _in_order(request: Request[P]) -> Request[P]:
     @wraps(request)
     async def run(self: FileService, params: P) -> p.FilesResult:
         async with behind_openings(self._conversation), self.order:
+            await self._follow()
             return await request(self, params)
 
     return run
@@ -69,6 +70,9 @@ class FileService:
         self._counted: dict[str, str] = {}
         """Texts whose tokens are known, by key."""
         self.order = asyncio.Lock()
+        self._line: tuple[str, str] | None = None
+        self._written: Sequence[object] = ()
+        """The list as the log of that session and branch had it when it was looked at last."""
 
     @property
     def loader(self) -> Loader:
@@ -232,7 +236,8 @@ class FileService:
         """Read again what may have changed, after the changes that were asked for before. True if a
         text, a state or a token count did. Not for callers that hold ``order``.
         """
-        await self.settled()
+        async with self.order:
+            await self._follow()
         stale = [e for e in self.context.entries() if everything or e.key in self._stale]
         self._stale.clear()
         if not stale:
@@ -332,8 +337,22 @@ class FileService:
             )
         return entry
 
+    async def _follow(self) -> None:
+        """Take up what another window has made of the session's list, so that neither a change of
+        ours undoes it nor two windows count differently.
+        """
+        timeline = self._conversation.timeline()
+        line, before = (timeline.session_id, timeline.branch), self._written
+        known, self._line, self._written = self._line, line, timeline.files
+        if known != line or timeline.files == before:
+            return
+        if list(timeline.files) != self.context.snapshot():
+            await self.take_up(timeline.files)
+            self._bus.publish(p.FilesChanged(files=await self.shown()))
+
     async def _changed(self) -> p.FilesResult:
         await self._conversation.act(actions.files(self.context.snapshot()))
+        self._written = self._conversation.timeline().files
         infos = await self.shown()
         self._bus.publish(p.FilesChanged(files=infos))
         self._bus.context_changed()

@@ -17,6 +17,8 @@ from tierline.session.workbench import Workbench
 from tierline.workspace import changes
 
 MOST = 200
+_SOON = 0.06
+"""Seconds that a list of paths waits for names of symbols besides; @symbol: waits longer."""
 _KINDS: tuple[tuple[str, p.MentionKind, str], ...] = (
     ("selection", "selection", "What is selected in the editor"),
     ("problems", "problems", "What the editor reports; @problems:FILE for one file"),
@@ -77,7 +79,7 @@ class CompletionService:
         paths = await self._found(query, most + 1)
         items += [_item(path, "folder" if path.endswith("/") else "file", path) for path in paths]
         if query:
-            items += await self._symbol(query, 10)
+            items += await self._symbol(query, 10, _SOON)
         more = len(items) > most or not self._paths.complete
         return p.MentionCompleteResult(items[:most], incomplete=more)
 
@@ -114,7 +116,7 @@ class CompletionService:
         wanted = rest.casefold()
         return [i for i in items if wanted in i.text.casefold() or wanted in i.label.casefold()]
 
-    async def _symbol(self, letters: str, most: int) -> list[p.MentionInfo]:
+    async def _symbol(self, letters: str, most: int, seconds: float = 2.0) -> list[p.MentionInfo]:
         path, _, name = letters.rpartition("#")
         if path:
             found = await self._symbols.outline(self._files.key(path))
@@ -130,7 +132,7 @@ class CompletionService:
                 name,
                 where if count == 1 else f"{where} and {count - 1} more",
             )
-            for name, where, count in await self._symbols.names(letters, most)
+            for name, where, count in await self._symbols.names(letters, most, seconds)
         ]
 
     async def _sessions(self, rest: str) -> list[p.MentionInfo]:

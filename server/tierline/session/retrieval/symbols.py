@@ -364,14 +364,16 @@ class SymbolService:
             ) from error
         return [(found, Symbol.of(row) if row else None) for found, row in answer["found"]]
 
-    async def names(self, letters: str, most: int) -> list[tuple[str, str, int]]:
+    async def names(
+        self, letters: str, most: int, seconds: float = 2.0
+    ) -> list[tuple[str, str, int]]:
         """Names that hold these letters: each with a file that defines it, and how many do. None
-        where the index cannot say.
+        where the index cannot say within these seconds.
         """
         if not self.ready:
             return []
         try:
-            answer = await self._client.ask("names", letters=letters, most=most, seconds=2.0)
+            answer = await self._client.ask("names", letters=letters, most=most, seconds=seconds)
         except IndexUnavailable:
             return []
         return [(name, path, count) for name, path, count in answer["names"]]

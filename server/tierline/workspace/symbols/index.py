@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -30,10 +31,14 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 600_000
 """Larger files are generated or data; their symbols would drown the others."""
-MAX_FILES = 50_000
+MAX_FILES = 200_000
+MAX_MEMORY = 320_000_000
+"""Resident bytes of the process from which no more files are taken: with the server, 500 MB."""
+BEYOND = "more than the index's memory holds"
 _WALK_SECONDS = 300.0
 """After which no more files are looked for."""
 BATCH = 12
+BIG = 10_000
 _RANK_ITERATIONS = 30
 
 
@@ -95,7 +100,7 @@ class SymbolIndex:
 
     # --- building --------------------------------------------------------------------------------
 
-    def scan(self) -> Iterator[tuple[int, int]]:
+    def scan(self) -> Iterator[tuple[int, int]]:  # noqa: PLR0912
         """Bring everything up to date. Yields (done, total) often, so that others get a turn."""
         began = perf_counter()
         yield 0, 0
@@ -111,12 +116,31 @@ class SymbolIndex:
                     break
                 if len(wanted) % 200 == 0:
                     yield 0, len(wanted)
-        for path in [p for p in self.stamps if p not in wanted]:
+        for number, path in enumerate([p for p in self.stamps if p not in wanted]):
             self._forget(path)
-        todo = [(k, p) for k, p in wanted.items() if not self._current(k, p)]
+            if number % 200 == 0:
+                yield 0, len(wanted)
+        todo: list[tuple[str, str]] = []
+        for number, (key, path) in enumerate(wanted.items()):
+            if not self._current(key, path):
+                todo.append((key, path))
+            if number % 200 == 0:
+                yield 0, len(wanted)
+        if len(todo) > BIG:  # what was worked on last is worth most, if it is not all of it
+            todo.sort(key=lambda one: -_modified(one[1]))
         self.status.total, self.status.done = len(todo), 0
         for start in range(0, len(todo), BATCH):
-            self._take(todo[start : start + BATCH])
+            batch = todo[start : start + BATCH]
+            if resident() > MAX_MEMORY:
+                rest = todo[start:]
+                batch = [one for one in rest if one[0] in self.stamps]
+                self.status.skipped[BEYOND] = len(rest) - len(batch)
+                for at in range(0, len(batch), BATCH):
+                    self._take(batch[at : at + BATCH])
+                    yield start + at, len(todo)
+                self.status.done = len(todo)
+                break
+            self._take(batch)
             self.status.done = min(start + BATCH, len(todo))
             yield self.status.done, len(todo)
         self._counted()
@@ -130,6 +154,7 @@ class SymbolIndex:
         counts again.
         """
         keys = []
+        folders: set[str] | None = None
         for path in dict.fromkeys(paths):
             self._unsaved.pop(path, None)
             if unsaved is not None and path in unsaved:
@@ -144,8 +169,12 @@ class SymbolIndex:
                     self._take([(key, path)])
             elif before is not None:
                 self._forget(key)
-            elif below := [k for k in self.stamps if k.startswith(key + "/")]:
-                for gone in below:
+            else:
+                if folders is None:  # once: there may be thousands of paths, and of files
+                    folders = {k[:at] for k in self.stamps for at in _slashes(k)}
+                if key not in folders:
+                    continue
+                for gone in [k for k in self.stamps if k.startswith(key + "/")]:
                     if not os.path.exists(self.absolute(gone)):
                         self._forget(gone)
                         keys.append(gone)
@@ -338,6 +367,31 @@ class SymbolIndex:
             if entry.alive:
                 languages[entry.language] = languages.get(entry.language, 0) + 1
         self.status.languages = dict(sorted(languages.items(), key=lambda kv: (-kv[1], kv[0])))
+
+
+def resident() -> int:
+    """Resident bytes of this process now, or at their peak; 0 where that is not known."""
+    try:
+        return int(disk.read("/proc/self/statm", 200).split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def _modified(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _slashes(key: str) -> Iterator[int]:
+    return (at for at, letter in enumerate(key) if letter == "/")
 
 
 def _sha(data: bytes) -> str:

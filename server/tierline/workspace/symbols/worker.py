@@ -35,6 +35,8 @@ POLL_SECONDS = 2.0
 """How often a branch switch is looked for while nothing else happens."""
 PROGRESS_SECONDS = 0.2
 SYMBOLS_PER_FILE = 3
+MOST_AT_ONCE = 100
+"""Files that one message may name and have read before anything else is answered."""
 RECHOOSE_SHARE = 0.2
 """The map is chosen anew once so much of the workspace has changed at once (a branch switch)."""
 MAX_RANKS = 2_000
@@ -115,9 +117,12 @@ class Worker:
         index = self._opened()
         began = time.perf_counter()
         paths = [str(path) for path in message["paths"]]
-        if any(os.path.isdir(path) for path in paths):
-            self._begin()
         files = [path for path in paths if not os.path.isdir(path)]
+        if len(files) < len(paths) or len(paths) > MOST_AT_ONCE:
+            self._begin()
+        if len(files) > MOST_AT_ONCE:  # a branch switch: the scan takes them in small steps
+            unsaved = message.get("unsaved") or {}
+            files = [path for path in files if path in unsaved]
         keys = index.changed(files, message.get("unsaved"))
         for key in keys:
             self._cache.pop(key, None)
@@ -233,7 +238,8 @@ class Worker:
 
     def _begin(self) -> None:
         index = self._opened()
-        self._before = {path: stamp.sha for path, stamp in index.stamps.items()}
+        if self._scan is None:  # else what the broken-off one has read is still to be told
+            self._before = {path: stamp.sha for path, stamp in index.stamps.items()}
         self._scan = index.scan()
         self._scanned = time.perf_counter()
 
