@@ -6,11 +6,14 @@ import contextlib
 import errno
 import os
 import sqlite3
+import time
 from pathlib import Path
 
+from tierline.disk import locks
 from tierline.disk.files import SECONDS
 from tierline.disk.walk import OpenPlace, UnfitError, is_link, kind, place
 
+_STALE_SECONDS = 30.0
 SIBLINGS = ("-wal", "-shm", "-journal")
 """What SQLite opens beside a file by itself, and follows links to."""
 
@@ -39,6 +42,9 @@ def connect(
         if not os.access(where.path, os.R_OK if read_only else os.R_OK | os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), where.path)
         mode = "ro" if read_only else "rw"
+        if not read_only and not locks.works(os.path.dirname(where.path)):
+            mode += "&vfs=unix-dotfile"  # a folder NAME.lock is the lock, one writer at a time
+            _unlock(where)
         connection = sqlite3.connect(
             f"{Path(where.path).as_uri()}?mode={mode}",
             uri=True,
@@ -53,6 +59,15 @@ def connect(
             connection.close()
             raise
     return connection
+
+
+def _unlock(where: OpenPlace) -> None:
+    """Take away the lock of a process that was killed: a living one renews it."""
+    beside = where.beside(os.path.basename(where.path) + ".lock")
+    found = beside.status()
+    if found is not None and time.time() - found.st_mtime > _STALE_SECONDS:
+        with contextlib.suppress(OSError):
+            os.rmdir(beside.name, dir_fd=where.folder)
 
 
 def in_memory(*, threads: bool = False) -> sqlite3.Connection:

@@ -178,7 +178,7 @@ class Drafts:
         self.folder = home / FOLDER
         self._redact = redact
         self._owner = ""
-        self._held: filelock.BaseFileLock | None = None
+        self._held: locks.Lock | None = None
         self._lock = threading.Lock()
 
     def begin(self, origin: Origin) -> Draft | None:
@@ -237,7 +237,7 @@ class Drafts:
 
     def _locked(self) -> bool:
         """False also if the file of our lock was deleted: others would not meet it any more."""
-        return self._held is not None and disk.regular(self._held.lock_file) is not None
+        return self._held is not None and disk.regular(self._held.file) is not None
 
     def _claim(self) -> bool:
         for _ in range(3):
@@ -247,7 +247,7 @@ class Drafts:
                 return True
         return False
 
-    def _take(self, owner: str) -> filelock.BaseFileLock | None:
+    def _take(self, owner: str) -> locks.Lock | None:
         """The lock of a process; None while that process lives."""
         try:
             make(self.folder)
@@ -303,9 +303,9 @@ def _rows(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     return [{"block": d} for b in blocks for d in encode_content((b,)) if isinstance(d, dict)]
 
 
-def _release(lock: filelock.BaseFileLock) -> None:
+def _release(lock: locks.Lock) -> None:
     """Let go of a process's lock, and of its files if nothing is left in them."""
-    path = Path(lock.lock_file)
+    path = Path(lock.file)
     with contextlib.suppress(OSError):
         names = disk.names(path.parent)
         for name in names:
