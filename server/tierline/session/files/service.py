@@ -230,14 +230,13 @@ class FileService:
         at once sees the file.
         """
         async with self.order:
-            pass
+            await self._follow()
 
     async def refresh(self, *, everything: bool = False) -> bool:
         """Read again what may have changed, after the changes that were asked for before. True if a
         text, a state or a token count did. Not for callers that hold ``order``.
         """
-        async with self.order:
-            await self._follow()
+        await self.settled()
         stale = [e for e in self.context.entries() if everything or e.key in self._stale]
         self._stale.clear()
         if not stale:
