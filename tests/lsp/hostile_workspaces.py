@@ -31,7 +31,8 @@ IN_FOLDER = (
 IN_WORKSPACE = (
     ".gitignore", ".tierlineignore", "src/.gitignore", "src/.tierlineignore", "src/odd.py",
     "src/odd.png", "src/odd/deeper.py", ".git/HEAD", ".git/index", ".git/info/exclude",
-    ".git/config",
+    ".git/config", ".gitattributes", ".mailmap", "AGENTS.md", ".mcp.json", ".github/prompts",
+    ".github/copilot-instructions.md", ".cursor/rules", ".claude/commands/odd.md",
 )  # fmt: skip
 TARGETS = (*(f".tierline/{name}" for name in IN_FOLDER), *IN_WORKSPACE)
 TURNS = 2

@@ -62,7 +62,7 @@ class TierlineAgent:
 
     async def initialize(
         self,
-        protocol_version: int,
+        protocol_version: int,  # noqa: ARG002
         client_capabilities: schema.ClientCapabilities | None = None,
         client_info: schema.Implementation | None = None,
         **_: Any,
@@ -82,7 +82,7 @@ class TierlineAgent:
             for key, (name, variable) in KEYS.items()
         ]
         return schema.InitializeResponse(
-            protocol_version=min(protocol_version, PROTOCOL_VERSION),
+            protocol_version=PROTOCOL_VERSION,  # the one that there is, whatever was asked for
             agent_info=schema.Implementation(
                 name="tierline", title="Tierline", version=__version__
             ),
@@ -151,7 +151,7 @@ class TierlineAgent:
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
     ) -> schema.ListSessionsResponse:
         """Conversations of a workspace, or of all that are open here; the newest first."""
-        first = int(cursor) if cursor and cursor.isdigit() else 0
+        first = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() else 0
         folders = [_folder(cwd)] if cwd else list({chat.root for chat in self._chats.values()})
         found: list[schema.SessionInfo] = []
         for folder in folders:

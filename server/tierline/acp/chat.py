@@ -14,6 +14,7 @@ from acp import Client, RequestError, helpers, schema
 from tierline import protocol as p
 from tierline.acp import options, rows
 from tierline.acp.content import Attached, PromptContent, read_prompt
+from tierline.acp.prompting import Prompting, StoppedError, unless_stopped
 from tierline.acp.workbench import Abilities, AcpWorkbench, terminal_content
 from tierline.context.showing import plain_markdown
 from tierline.context.text import clip
@@ -57,7 +58,7 @@ class AcpChat:
         self._rows: dict[str, str] = {}
         """The newest row of each call, by the call's own id."""
         self._shown: set[str] = set()
-        self._running = ""
+        self._prompts: list[Prompting] = []
         self._titled = False
         self._cost = 0.0
 
@@ -101,6 +102,8 @@ class AcpChat:
 
     async def close(self) -> None:
         """Stop what runs and release everything; what has streamed is kept."""
+        for prompting in self._prompts:
+            prompting.stopped.set()
         for task in self._asking:
             task.cancel()
         if self._session is not None:
@@ -109,6 +112,9 @@ class AcpChat:
             self._sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._sender
+        while not self._outgoing.empty():  # whoever waits until all was sent
+            self._outgoing.get_nowait()
+            self._outgoing.task_done()
 
     async def ask(self, method: str, params: Any) -> Any:
         """One of the protocol's methods.
@@ -134,21 +140,34 @@ class AcpChat:
                 f"Nothing was sent. {' '.join(content.problems)}",
                 "Take it away, then send again.",
             )
-        command = await self._command(content)
+        prompting = Prompting()
+        self._prompts.append(prompting)
+        try:
+            return await self._answered(content, prompting)
+        except StoppedError:
+            return schema.PromptResponse(stop_reason="cancelled")
+        finally:
+            self._prompts.remove(prompting)
+
+    async def _answered(
+        self, content: PromptContent, prompting: Prompting
+    ) -> schema.PromptResponse:
+        command = await unless_stopped(prompting, self._command(content))
         if command is not None and not command.prompt:
             self._say(command.text or command.title)
             await self._outgoing.join()
             return schema.PromptResponse(stop_reason="end_turn")
-        await self._attach(content.files)
+        await unless_stopped(prompting, self._attach(content.files))
         text = command.prompt if command is not None else content.text
-        sent = await self._sent(p.ChatSendParams(text, images=content.images))
+        sent = await self._sent(p.ChatSendParams(text, images=content.images), prompting)
         for notice in sent.notices:
             self._say(_quote(notice))
-        self._running = sent.turn_id
+        prompting.turn_id = sent.turn_id
+        if prompting.stopped.is_set():
+            await self._stop(sent.turn_id)
         try:
             finished = await self._turn(sent.turn_id)
         finally:
-            self._running = ""
             self._finished.pop(sent.turn_id, None)
         await self._outgoing.join()
         notice = self._notice.pop(sent.turn_id, "")
@@ -161,9 +180,9 @@ class AcpChat:
         stopped: schema.StopReason = STOPS.get(notice, "end_turn")
         if finished.outcome == "interrupted" and notice != "incomplete":
             stopped = "cancelled"
-        return schema.PromptResponse(stop_reason=stopped, usage=_usage(finished.usage))
+        return schema.PromptResponse(stop_reason=stopped, usage=rows.usage(finished.usage))
 
-    async def _sent(self, params: p.ChatSendParams) -> p.ChatSendResult:
+    async def _sent(self, params: p.ChatSendParams, prompting: Prompting) -> p.ChatSendResult:
         """Send a prompt; a mention that is not clear is asked about first."""
         try:
             sent: p.ChatSendResult = await self.ask("tierline/chat/send", params)
@@ -178,7 +197,8 @@ class AcpChat:
                 ("text", "Send it as mere text", "allow_once"),
                 (DENY, "Do not send", "reject_once"),
             ]
-            chosen = await self.workbench.permission(call, choices)
+            asked = self.workbench.permission(call, choices)
+            chosen = await unless_stopped(prompting, asked)
             if chosen not in ("confirm", "text"):
                 raise
             params.mentions = chosen  # type: ignore[assignment]
@@ -186,9 +206,15 @@ class AcpChat:
         return sent
 
     async def cancel(self) -> None:
-        """Stop the turn that runs."""
+        """Stop whatever is not answered yet, those that wait first."""
+        for prompting in reversed(self._prompts):
+            prompting.stopped.set()
+            if prompting.turn_id:
+                await self._stop(prompting.turn_id)
+
+    async def _stop(self, turn_id: str) -> None:
         with contextlib.suppress(TierlineError):
-            await self.ask("tierline/chat/cancel", p.ChatCancelParams(self._running))
+            await self.ask("tierline/chat/cancel", p.ChatCancelParams(turn_id))
 
     async def _command(self, content: PromptContent) -> p.CommandResult | None:
         """What a slash command answers; None for an ordinary prompt."""
@@ -279,7 +305,9 @@ class AcpChat:
         heads: dict[str, list[p.CommandInfo]] = {}
         for command in listed.commands:
             heads.setdefault(command.usage.split()[0].removeprefix("/"), []).append(command)
-        self._put(helpers.update_available_commands(_offered(n, c) for n, c in heads.items()))
+        self._put(
+            helpers.update_available_commands(options.offered(n, c) for n, c in heads.items())
+        )
 
     def replay(self, messages: Sequence[p.ChatMessage]) -> None:
         """Show a conversation again."""
@@ -294,6 +322,7 @@ class AcpChat:
         assert self._session is not None
         self.edits = value
         self._session.configure({**self._settings, "tools": {"edits": value}})
+        self._put(helpers.update_current_mode(value))  # for clients that know modes only
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -403,7 +432,8 @@ class AcpChat:
             preview: p.EditPreview = await self.ask("tierline/edit/preview", p.EditParams(edit_id))
             listed: p.EditListResult = await self.ask("tierline/edit/list", p.NoParams())
         except TierlineError as error:
-            log.info("An edit cannot be shown: %s", error.message)
+            self._say(_quote(f"{error.message} {error.advice}"))
+            await self._reject(edit_id, "It could not be shown to the user.")
             return
         create = any(edit.id == edit_id and edit.create for edit in listed.edits)
         content = [rows.diff(preview, self.root, create=create)]
@@ -429,10 +459,14 @@ class AcpChat:
                 if chosen == ALL:
                     self._edit_mode("apply")
                     await self._options_changed()
-            elif chosen == DENY:
-                await self.ask("tierline/edit/reject", p.EditRejectParams(edit_id))
         except TierlineError as error:
             self._say(_quote(f"{error.message} {error.advice}"))
+        if chosen not in (ONCE, ALL):
+            await self._reject(edit_id, "" if chosen == DENY else "The question was closed.")
+
+    async def _reject(self, edit_id: str, reason: str) -> None:
+        with contextlib.suppress(TierlineError):  # decided elsewhere, or its turn was stopped
+            await self.ask("tierline/edit/reject", p.EditRejectParams(edit_id, reason))
 
     # --- sending ---------------------------------------------------------------------------------
 
@@ -457,32 +491,6 @@ class AcpChat:
         task = asyncio.ensure_future(work)
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
-
-
-def _offered(name: str, commands: Sequence[p.CommandInfo]) -> schema.AvailableCommand:
-    """One entry for all commands that begin with the same word."""
-    rest = [command.usage.partition(" ")[2] for command in commands]
-    hint = " | ".join(part for part in rest if part)
-    text = " ".join(command.doc for command in commands)
-    return schema.AvailableCommand(
-        name=name,
-        description=clip(text, 300),
-        input=schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=hint))
-        if hint
-        else None,
-    )
-
-
-def _usage(usage: p.UsageInfo | None) -> schema.Usage | None:
-    if usage is None:
-        return None
-    return schema.Usage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        total_tokens=usage.input_tokens + usage.output_tokens,
-        cached_read_tokens=usage.cache_read_tokens,
-        cached_write_tokens=usage.cache_write_tokens,
-    )
 
 
 def _quote(text: str) -> str:

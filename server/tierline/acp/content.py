@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from acp import schema
 from attrs import field, frozen
 
 from tierline import protocol as p
 from tierline.context.fences import render_file
+from tierline.context.showing import visible_text
+from tierline.context.text import clip
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -46,18 +48,26 @@ def read_prompt(blocks: Sequence[Any]) -> PromptContent:
             case schema.ImageContentBlock(data=data, mime_type=kind):
                 found.images.append(p.ImageInput(kind, data))
             case schema.ResourceContentBlock():
-                parts.append(_link(block.uri, block.title or block.name, found))
+                parts.append(_link(_split(block.uri, found), block.title or block.name, found))
             case schema.EmbeddedResourceContentBlock(resource=resource):
-                parts.append(_embedded(resource, found))
+                parts.append(_embedded(_split(str(resource.uri), found), resource, found))
             case _:
                 found.problems.append(f"Tierline does not read {block.type} content.")
     text = "".join(parts)
     return PromptContent(text, found.images, found.files, found.problems)
 
 
-def _link(uri: str, name: str, found: PromptContent) -> str:
-    split = urlsplit(uri)
+def _split(uri: str, found: PromptContent) -> SplitResult:
+    try:
+        return urlsplit(uri)
+    except ValueError:
+        found.problems.append(f"{visible_text(clip(uri, 200))} is not a valid URI.")
+        return SplitResult("", "", "", "", "")
+
+
+def _link(split: SplitResult, name: str, found: PromptContent) -> str:
     if split.scheme != "file":
+        uri = split.geturl()
         return uri if split.scheme in ("http", "https") else f"{name} ({uri})"
     place = f"file://{split.netloc}{split.path}"
     shown = name or PurePosixPath(unquote(split.path)).name
@@ -65,10 +75,8 @@ def _link(uri: str, name: str, found: PromptContent) -> str:
     return f"`{shown}`{_lines(split.fragment)}"
 
 
-def _embedded(resource: Any, found: PromptContent) -> str:
-    uri = str(resource.uri)
-    split = urlsplit(uri)
-    name = PurePosixPath(unquote(split.path)).name or uri
+def _embedded(split: SplitResult, resource: Any, found: PromptContent) -> str:
+    name = PurePosixPath(unquote(split.path)).name or str(resource.uri)
     if isinstance(resource, schema.TextResourceContents):
         shown = f"{name}{_lines(split.fragment)}"
         return f"\n\n{render_file(shown, resource.text)}\n\n"

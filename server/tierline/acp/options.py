@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from acp import schema
 
 from tierline import protocol as p
+from tierline.context.text import clip
 
 MODEL, CONTEXT, EDITS, EFFORT = "model", "context", "edits", "effort"
 EDIT_MODES = {
@@ -64,6 +65,20 @@ def options(
     found.append(_select(CONTEXT, "Context", CONTEXT_MODES, context, None))
     found.append(_select(EDITS, "Edits", EDIT_MODES, edits, "mode"))
     return found
+
+
+def offered(name: str, commands: Sequence[p.CommandInfo]) -> schema.AvailableCommand:
+    """One entry for all commands that begin with the same word."""
+    rest = [command.usage.partition(" ")[2] for command in commands]
+    hint = " | ".join(part for part in rest if part)
+    text = " ".join(command.doc for command in commands)
+    return schema.AvailableCommand(
+        name=name,
+        description=clip(text, 300),
+        input=schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=hint))
+        if hint
+        else None,
+    )
 
 
 def spell(provider: str, model: str) -> str:

@@ -92,6 +92,19 @@ def plan(text: str) -> list[schema.PlanEntry]:
     return entries[:MOST_TASKS]
 
 
+def usage(usage: p.UsageInfo | None) -> schema.Usage | None:
+    """A turn's tokens."""
+    if usage is None:
+        return None
+    return schema.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.input_tokens + usage.output_tokens,
+        cached_read_tokens=usage.cache_read_tokens,
+        cached_write_tokens=usage.cache_write_tokens,
+    )
+
+
 def _arguments(text: str) -> dict[str, Any]:
     """A call's arguments; nothing if they were cut for showing."""
     try:

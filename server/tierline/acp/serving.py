@@ -11,11 +11,13 @@ from acp import run_agent
 
 from tierline.acp.agent import TierlineAgent
 from tierline.stdio import ThreadedReader, UnbufferedWriter
+from tierline.workspace import git
 
 log = logging.getLogger(__name__)
 
 LONGEST = 64 * 1024 * 1024
 """Bytes of a message: pictures come inside it."""
+_INTERNAL = -32603
 _UNREADABLE = {"code": -32700, "message": "The line is not JSON. Send one message a line."}
 _NO_MESSAGE = {"code": -32600, "message": "A message is one JSON object with a method or a result."}
 
@@ -46,15 +48,35 @@ class LineTransport:
             except (ValueError, RecursionError):
                 await self._refuse(_UNREADABLE)
                 continue
-            if isinstance(message, dict):
+            if not isinstance(message, dict):
+                await self._refuse(_NO_MESSAGE)
+            elif "method" in message or (message := _answer(message)) is not None:
                 return message
-            await self._refuse(_NO_MESSAGE)
 
     async def close(self) -> None:
         """Nothing is held open."""
 
     async def _refuse(self, error: dict[str, Any]) -> None:
         await self.send({"jsonrpc": "2.0", "id": None, "error": error})
+
+
+def _answer(message: dict[str, Any]) -> dict[str, Any] | None:
+    """A client's answer in the form that the library reads, which would end at another one; None
+    if it answers nothing.
+    """
+    if not isinstance(message.get("id"), int | str):
+        return None
+    error = message.get("error")
+    if error is None or "result" in message:
+        return message
+    told = error if isinstance(error, dict) else {"message": error}
+    code, text = told.get("code"), told.get("message")
+    error = {
+        "code": code if isinstance(code, int) else _INTERNAL,
+        "message": text if isinstance(text, str) and text else "no reason was given",
+        "data": told.get("data"),
+    }
+    return {"jsonrpc": "2.0", "id": message["id"], "error": error}
 
 
 async def serve(stream: BinaryIO) -> None:
@@ -64,4 +86,5 @@ async def serve(stream: BinaryIO) -> None:
     try:
         await run_agent(agent, transport, use_unstable_protocol=True)  # type: ignore[arg-type]
     finally:
+        git.end_all()
         await agent.close()

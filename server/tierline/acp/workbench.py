@@ -17,7 +17,8 @@ from attrs import define, frozen
 from tierline import disk
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.filetext import FileText
-from tierline.context.text import normalise, sha256
+from tierline.context.showing import visible_text
+from tierline.context.text import clip, normalise, sha256
 from tierline.protocol import EditorContent, EditorProvideParams
 from tierline.session.workbench import (
     CONSENT,
@@ -36,6 +37,8 @@ _LONGEST_CHARACTER = 4
 """Bytes of UTF-8; the protocol limits bytes."""
 CLIENT_SECONDS = 20.0
 """A client that does not answer for so long does not hold up a turn for ever."""
+FAULTS = (RequestError, ConnectionError, TimeoutError, ValueError)
+"""What a request to the client can end with: an error, nothing, or an answer of another shape."""
 _MOST_BYTES = 64 * 1024 * 1024
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -135,7 +138,7 @@ class AcpWorkbench:
                     for key, name, kind in options
                 ],
             )
-        except (RequestError, ConnectionError) as error:
+        except FAULTS as error:
             log.info("The client shows no questions: %s", error)
             return ""
         outcome = answer.outcome
@@ -147,15 +150,16 @@ class AcpWorkbench:
             return None
         program, arguments = _as_argv(command.command)
         try:
-            made = await self._client.create_terminal(
-                session_id=self.session_id,
-                command=program,
-                args=arguments,
-                cwd=command.folder,
-                output_byte_limit=command.most_characters * _LONGEST_CHARACTER,
-            )
-        except RequestError as error:
-            return Ended("", error=str(error))
+            async with asyncio.timeout(CLIENT_SECONDS):
+                made = await self._client.create_terminal(
+                    session_id=self.session_id,
+                    command=program,
+                    args=arguments,
+                    cwd=command.folder,
+                    output_byte_limit=command.most_characters * _LONGEST_CHARACTER,
+                )
+        except FAULTS as error:
+            return Ended("", error=f"the client opened no terminal ({_said(error)})")
         self._terminal_shown(command.call, made.terminal_id)
         try:
             return await self._wait(made.terminal_id, command)
@@ -187,7 +191,7 @@ class AcpWorkbench:
                 found = await self._client.read_text_file(
                     session_id=self.session_id, path=str(path)
                 )
-        except (TimeoutError, RequestError, ConnectionError) as error:
+        except FAULTS as error:
             log.info("The client does not give %s: %s", path.name, error)
             return None
         return found.content
@@ -214,40 +218,62 @@ class AcpWorkbench:
                 await self._client.write_text_file(
                     session_id=self.session_id, path=str(path), content=after
                 )
-        except TimeoutError:
-            return Applied(False, "the client did not answer")
-        except (RequestError, ConnectionError) as error:
-            return Applied(False, f"the client refused ({error})")
+        except FAULTS as error:
+            return Applied(False, f"the client refused ({_said(error)})")
         await self.refresh([change.uri])
         return Applied(True)
 
     # --- terminals -------------------------------------------------------------------------------
 
     async def _wait(self, terminal: str, command: TerminalCommand) -> Ended:
-        timed_out = False
+        where = {"session_id": self.session_id, "terminal_id": terminal}
+        timed_out, code = False, None
         try:
             async with asyncio.timeout(command.seconds):
-                await self._client.wait_for_terminal_exit(
-                    session_id=self.session_id, terminal_id=terminal
-                )
+                code = (await self._client.wait_for_terminal_exit(**where)).exit_code
         except TimeoutError:
             timed_out = True
-            await self._client.kill_terminal(session_id=self.session_id, terminal_id=terminal)
-        found = await self._client.terminal_output(session_id=self.session_id, terminal_id=terminal)
-        status = found.exit_status
-        code = status.exit_code if status is not None and not timed_out else None
+            await self._kill(terminal)
+        except FAULTS as error:  # its output may tell more
+            log.info("The client does not say how a command ended: %s", error)
+        try:
+            async with asyncio.timeout(CLIENT_SECONDS):
+                found = await self._client.terminal_output(**where)
+        except FAULTS as error:
+            return Ended(f"(The client gives no output: {_said(error)})", code, timed_out)
+        if code is None and found.exit_status is not None and not timed_out:
+            code = found.exit_status.exit_code
         cut = "[… the beginning was left out …]\n" if found.truncated else ""
         kept = HeadAndTail(command.most_characters)
         kept.add(found.output.encode("utf-8", "replace"))
         output, left_out = kept.end()
         return Ended(cut + output, code, timed_out, left_out)
 
+    async def _kill(self, terminal: str) -> None:
+        try:
+            async with asyncio.timeout(CLIENT_SECONDS):
+                await self._client.kill_terminal(session_id=self.session_id, terminal_id=terminal)
+        except FAULTS as error:  # it may have ended just now
+            log.info("A command was not stopped: %s", error)
+
     async def _release(self, terminal: str) -> None:
         """Ends the command, too, if it still runs."""
         try:
-            await self._client.release_terminal(session_id=self.session_id, terminal_id=terminal)
-        except (RequestError, ConnectionError) as error:
+            async with asyncio.timeout(CLIENT_SECONDS):
+                await self._client.release_terminal(
+                    session_id=self.session_id, terminal_id=terminal
+                )
+        except FAULTS as error:
             log.info("A terminal was not released: %s", error)
+
+
+def _said(error: Exception) -> str:
+    """Why a request to the client failed, in a few words."""
+    if isinstance(error, TimeoutError):
+        return "it did not answer"
+    if isinstance(error, ValueError):
+        return "its answer cannot be understood"
+    return visible_text(clip(str(error), 300))
 
 
 def terminal_content(terminal: str) -> list[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from attrs import define, evolve, field
@@ -99,7 +100,13 @@ class _Call:
 
     @property
     def text(self) -> str:
-        return "".join(self.arguments)
+        """The pieces together; the last one where each holds all that came before it."""
+        joined = "".join(self.arguments)
+        growing = len(self.arguments) > 1 and all(
+            later.startswith(before) for before, later in pairwise(self.arguments)
+        )
+        grown = growing and _whole(self.arguments[-1]) and not _whole(joined)
+        return self.arguments[-1] if grown else joined
 
     @property
     def whole(self) -> bool:
@@ -192,7 +199,15 @@ def _goes_on(piece: _Piece, call: _Call) -> bool:
         return True
     if call.whole:
         return False
-    return piece.name == call.name or (not call.arguments and piece.name.startswith(call.name))
+    return piece.name == call.name or (
+        not call.arguments and (piece.name.startswith(call.name) or _name_goes_on(piece, call))
+    )
+
+
+def _name_goes_on(piece: _Piece, call: _Call) -> bool:
+    """True for the rest of a name that came in pieces: of one place, only the first with an id."""
+    same_place = piece.index is not None and piece.index == call.index
+    return same_place and bool(call.id) and not piece.id and not call.arguments
 
 
 def _echo(call: _Call, before: _Call) -> bool:
@@ -202,9 +217,11 @@ def _echo(call: _Call, before: _Call) -> bool:
 
 
 def _name(call: _Call, piece: _Piece) -> str:
-    """The name so far: given once, again with each piece, or growing."""
+    """The name so far: given once, again with each piece, growing, or in pieces."""
     if not piece.name or piece.name == call.name:
         return call.name
+    if call.name and _name_goes_on(piece, call) and not piece.name.startswith(call.name):
+        return call.name + piece.name
     return piece.name if not call.name or piece.name.startswith(call.name) else call.name
 
 

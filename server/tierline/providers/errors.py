@@ -17,7 +17,7 @@ from tierline.providers.base import ProviderError
 from tierline.providers.overflows import Overflow, overflow
 from tierline.providers.refusals import Said
 from tierline.providers.thinking_refusals import about_thinking
-from tierline.providers.values import rows
+from tierline.providers.values import figure, mapping, rows
 
 _KEYS = re.compile(
     r"\b(?:sk|pk|key|token|bearer)[-_ ][A-Za-z0-9_\-.*]{6,}|\bBearer\s+\S+|[?&]key=[^\s&]+", re.I
@@ -273,6 +273,16 @@ def not_a_stream(
     )
 
 
+def no_reply(service: str, text: str, *, secret: str = "") -> RequestFailed:
+    """A stream of events that holds words for people alone."""
+    return RequestFailed(
+        "protocol",
+        f"{service} sent something that is no reply{quote(text, secret)}",
+        "See the server's own log, then try again.",
+        retryable=True,
+    )
+
+
 def stalled(service: str, seconds: float, *, begun: bool, pings: bool = False) -> RequestFailed:
     """Nothing arrived for ``seconds``, or with ``pings`` nothing but signs of life. Never tried
     again: the service may still be at work.
@@ -290,16 +300,21 @@ def stalled(service: str, seconds: float, *, begun: bool, pings: bool = False) -
 def error_in(data: Mapping[str, Any]) -> object:
     """The error that an object of a reply carries, as a body for ``describe``; None for none.
 
-    Services put it under ``error``, into a choice, or send an object that is nothing else.
+    Services put it under ``error`` or ``base_resp``, into a choice, or send it by itself.
     """
     if data.get("error"):
         return data
+    told = mapping(data.get("base_resp"))  # MiniMax
+    if figure(told.get("status_code")):
+        errors: Any = [{"code": told["status_code"], "message": told.get("status_msg")}]
+    else:
+        errors = data.get("errors")
     for choice in data.get("choices") or () if isinstance(data.get("choices"), list) else ():
         if isinstance(choice, Mapping) and choice.get("error"):
             return {"error": choice["error"]}
-    if "choices" in data or isinstance(data.get("content"), list):
+    if data.get("choices") or isinstance(data.get("content"), list):
         return None
-    if isinstance(errors := data.get("errors"), list) and errors:
+    if isinstance(errors, list) and errors:
         return {"error": errors[0]}
     said = isinstance(data.get("message"), str) and data["message"]
     marked = "error" in f"{data.get('type')} {data.get('object')}".lower() or "code" in data

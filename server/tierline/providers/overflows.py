@@ -25,7 +25,8 @@ _CODES = frozenset(
 _SIZE = r"(?:input|prompt|request|message|messages|conversation|context)"
 _WORDS = re.compile(
     rf"""
-    context\s(?:length|window|size|limit) .{{0,60}} (?:exceed|too\s|larger|longer|is\s\d|over)
+    context\s(?:length|window|size|limit) .{{0,60}} (?:exceed|too\s|larger|longer|over
+        |is\s(?:only\s)?\d)
     | (?:exceed|larger\sthan|longer\sthan|greater\sthan|beyond|over)\w* \s .{{0,60}} context
     | max(?:imum)?\s(?:context|prompt|input|sequence|message\stokens)
     | context_length_exceeded | exceed_context_size
@@ -40,7 +41,7 @@ _WORDS = re.compile(
         | (?:longer|larger|bigger)\sthan)
     | {_SIZE}\s .{{0,40}} exceeds? .{{0,60}} (?:token|length)
     | prompt\scontains\s\d+\stokens
-    | too\smany\s(?:input\s|prompt\s)?tokens
+    | too\smany\s(?:input\s|prompt\s)?tokens | too\smany\s(?:total\s)?(?:text\s)?bytes
     | reduce\sthe\slength
     | (?:larger|longer|greater)\sthan\s(?:the\s)?max
     | n_ctx | context\slength\sof\sonly
@@ -72,8 +73,8 @@ _REPLY_TOO_LONG = re.compile(
 )
 _PER_MINUTE = re.compile(r"request too large.*?limit\D{0,5}[\d,]+", re.IGNORECASE | re.DOTALL)
 _BYTES = re.compile(
-    r"\b[MK]i?B\b|\bbytes\b|payload|entity too large|body (?:is )?too large"
-    r"|maximum (?:allowed )?size",
+    r"(?P<counted>bytes\s*[:=]\s*\d)|\b[MK]i?B\b|\bbytes\b|payload|entity too large"
+    r"|body (?:is )?too large|maximum (?:allowed )?size",
     re.IGNORECASE,
 )
 _N = r"(\d{1,4}\s?k\b|\d{1,3}(?:[,.'\u2009\u202f\u00a0\x20]\d{3})+(?!\d)|\d{3,})"
@@ -138,8 +139,9 @@ def overflow(status: int, kind: str, code: str, text: str) -> Overflow | None:
         or not _WORDS.search(text)
     ):
         return None
-    limit = _limit(text)
-    if limit == 0 and (_BYTES.search(text) or (status == 413 and "token" not in text.lower())):
+    found = _BYTES.search(text)
+    limit = 0 if found and found["counted"] else _limit(text)
+    if limit == 0 and (found or (status == 413 and "token" not in text.lower())):
         return Overflow(size=True, most_bytes=_most_bytes(text))
     numbers = [_number(m[1]) for m in _NUMBER.finditer(text)]
     sent = max((n for n in numbers if n > limit), default=0) if limit else 0

@@ -28,7 +28,8 @@ Parsed: TypeAlias = tuple[str, dict[str, Any]] | Damaged
 """Event name (empty if the stream names none) and its JSON object."""
 
 DONE = "[DONE]"
-_FIELD = re.compile(rb"\s*(data|event)\s*:", re.IGNORECASE)
+_FIELD = re.compile(rb"\s*(data|event)\s*:(?:\s*data\s*:)*", re.IGNORECASE)
+"""A gateway in front of another may say ``data:`` once more."""
 _BETWEEN = re.compile(r"\s*(?:data\s*:\s*)?", re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)
 _MARK = b"\xef\xbb\xbf"

@@ -36,7 +36,7 @@ _MISSING = re.compile(
 )
 _UNKNOWN = re.compile(
     r"""
-    (?<![\w-])(?:thinking(?:\.\w+)*|output_config(?:\.\w+)*|reasoning_effort|reasoning\.effort|block_binding
+    (?<![\w-])(?:thinking(?:\.\w+)*|think\svalue|output_config(?:\.\w+)*|reasoning_effort|reasoning\.effort|block_binding
         |effort\sparameter|thinking-binding-controls[\w-]*|anthropic-beta)
     \W{0,4}\s?.{0,60}
     (?:not\ssupported|unsupported|not\spermitted|unknown|unrecognized|unexpected|invalid|extra)

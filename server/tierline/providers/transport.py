@@ -31,6 +31,7 @@ from tierline.providers.errors import (
     RequestFailed,
     closed,
     from_exception,
+    no_reply,
     not_a_stream,
     stalled,
     unreadable,
@@ -178,12 +179,13 @@ async def _events(
 ) -> AsyncGenerator[StreamEvent, None]:
     """Events until the stream's end or the connection's, whichever comes first."""
     patience = _Patience(service, endpoint, asyncio.get_running_loop().time)
-    answer = _Answer()
+    answer, damaged = _Answer(), ""
     chunks = _chunks(client, path, payload, service, endpoint, answer)
     async with aclosing(patience.watch(chunks)) as watched, aclosing(sse.events(watched)) as parsed:
         try:
             async for item in parsed:
                 if isinstance(item, sse.Damaged):
+                    damaged = damaged or item.detail
                     yield Malformed(item.detail)
                     continue
                 name, data = item
@@ -201,6 +203,8 @@ async def _events(
             if not patience.begun:
                 raise closed(service) from error
             return
+    if damaged and not patience.begun:
+        raise no_reply(service, damaged, secret=endpoint.key)
     if answer.is_json and not patience.begun:
         raise not_a_stream(service, answer.kind, b"", secret=endpoint.key)
     if answer.is_json:

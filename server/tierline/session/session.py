@@ -75,6 +75,7 @@ from tierline.store.retrieval import RetrievalStore
 from tierline.store.sessions import HistoryStore
 from tierline.store.unseen import Unseen
 from tierline.store.usage import UsageStore
+from tierline.workspace import git
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
@@ -441,6 +442,7 @@ class Session:
     def abandon(self) -> None:
         """There was no time for ``close``: what would outlive this process is ended by force."""
         self.shell.abandon()
+        git.end_all()
 
     def configure(self, editor_settings: Mapping[str, Any]) -> None:
         """New settings from the editor; what a running turn uses does not change under it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import time
 from collections.abc import Iterable, Sequence
 
 from attrs import frozen
@@ -30,6 +31,8 @@ MOST_CHARACTERS = 60_000
 MOST_FILES = 200
 _MOST_FILE = 300_000
 """Characters of a file of the working tree that is compared."""
+_SECONDS = 10.0
+"""For comparing the files of one folder."""
 _MOST_INDEX = 40_000_000
 _MOST_COMMITS = 30
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -60,6 +63,8 @@ class _Part:
     files: int
     left_out: int = 0
     head: str = ""
+    cut: bool = False
+    """True if there are more files than were compared."""
 
 
 def read(loader: Loader, what: str) -> ChangeSet | str:
@@ -160,17 +165,17 @@ def _working(loader: Loader, folder: str) -> _Part:
     names += _names(git.read(folder, "ls-files", "--others", "--exclude-standard", "-z"))
     names += _open_below(loader, folder)
     diffs: list[str] = []
-    size = left_out = files = 0
+    size = left_out = 0
+    until = time.monotonic() + _SECONDS
     for name in sorted(set(names)):
+        if len(diffs) >= MOST_FILES or size >= MOST_CHARACTERS or time.monotonic() > until:
+            return _Part("".join(diffs), len(diffs), left_out, cut=True)
         if not _may_show(loader, folder, name):
             left_out += 1
-            continue
-        diff = _compared(loader, folder, name, head)
-        if diff and files < MOST_FILES and size < MOST_CHARACTERS:
+        elif diff := _compared(loader, folder, name, head):
             diffs.append(diff)
             size += len(diff)
-        files += bool(diff)
-    return _Part("".join(diffs), files, left_out)
+    return _Part("".join(diffs), len(diffs), left_out)
 
 
 def _compared(loader: Loader, folder: str, name: str, head: str) -> str:
@@ -202,13 +207,14 @@ def _said(label: str, parts: Iterable[_Part]) -> ChangeSet:
     files, left_out = sum(p.files for p in parts), sum(p.left_out for p in parts)
     whole = "".join(_ended(part.diff) for part in parts)
     shown = clip(whole, MOST_CHARACTERS)
-    many = "1 file" if files == 1 else f"{files} files"
+    cut = any(part.cut for part in parts)
+    many = f"more than {files} files" if cut else "1 file" if files == 1 else f"{files} files"
     head = "\n\n".join(part.head for part in parts if part.head)
     lines = [f"{label}, {many}, by git:"]
     if head:
         lines += ["", *(f"> {line}".rstrip() for line in head.splitlines())]
     text = "\n".join(lines) + "\n" + fence(shown, "diff")
-    if len(shown) < len(whole) or files > MOST_FILES:
+    if cut or len(shown) < len(whole) or files > MOST_FILES:
         text += "(There is more; only the beginning is given.)\n"
     if left_out:
         text += f"({left_out} of its files may not be shown.)\n"

@@ -2,7 +2,8 @@
 
 A repository's own configuration can name programs: monitors, hooks, diff drivers, signature checks,
 helpers that fetch missing objects. Those that a reading command could start are switched off, git
-never speaks to a network, and no variable of the environment points it elsewhere.
+never speaks to a network, and nothing points it to another folder. Where one of the files that it
+opens is a pipe or a device, it is not run; where it came to no end, it rests for a while.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
+import time
 
 MOST_BYTES = 4_000_000
 """Of output that is read: a commit may touch everything."""
 SECONDS = 10.0
+REST_SECONDS = 60.0
+"""For which git is not run again in a folder where it came to no end: one turn asks it often."""
 READERS = frozenset(
     {
         "cat-file",
@@ -37,6 +42,7 @@ _SETTINGS = {
     "core.alternateRefsCommand": "",
     "core.askPass": "",
     "core.attributesFile": _NONE,
+    "core.bigFileThreshold": "16m",  # larger ones are not held in memory as a whole
     "core.editor": "false",
     "core.fsmonitor": "false",
     "core.gitProxy": "",
@@ -50,9 +56,11 @@ _SETTINGS = {
     "gpg.program": "false",
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
+    "log.mailmap": "false",
     "log.showSignature": "false",
     "pager.log": "false",
     "protocol.allow": "never",
+    "safe.bareRepository": "explicit",
     "submodule.recurse": "false",
 }
 _KEPT = frozenset(
@@ -77,6 +85,24 @@ _ENVIRONMENT = {
 }
 
 
+_OPENED = (
+    *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "commondir"),
+    *("info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout", "logs/HEAD"),
+    *("objects/info/alternates", "objects/info/commit-graph"),
+)
+_OPENED_BESIDE = (".gitattributes", ".gitignore", ".gitmodules", ".mailmap")
+"""Files that git opens and waits for, in its own folder and beside it."""
+_running: set[subprocess.Popen[bytes]] = set()
+_resting: dict[str, float] = {}
+"""Folders, with the time of the monotonic clock until which git is not run there."""
+
+
+def end_all() -> None:
+    """End every git that runs, at once: this process is about to leave."""
+    for process in list(_running):
+        _end(process)
+
+
 def read(
     folder: str, *arguments: str, most_bytes: int = MOST_BYTES, seconds: float = SECONDS
 ) -> bytes:
@@ -87,6 +113,9 @@ def read(
         arguments[0] == "diff-index" and "--cached" not in arguments
     ):
         raise ValueError(f"git {arguments[0]} is not one of the commands that only read")
+    top = _top(folder)
+    if time.monotonic() < _resting.get(folder, 0.0) or _waits(top):
+        return b""
     settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
     try:
         process = subprocess.Popen(  # noqa: S603
@@ -94,12 +123,19 @@ def read(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment(),
+            env=environment(top),
             start_new_session=sys.platform != "win32",
         )
     except (OSError, ValueError):
         return b""
-    late = threading.Timer(seconds, _end, (process,))
+    _running.add(process)
+
+    def too_late() -> None:
+        _resting[folder] = time.monotonic() + REST_SECONDS
+        _end(process)
+
+    late = threading.Timer(seconds, too_late)
+    late.daemon = True
     late.start()
     try:
         assert process.stdout is not None
@@ -109,12 +145,15 @@ def read(
         late.join()
         _end(process)
         process.wait()
+        _running.discard(process)
         if process.stdout is not None:
             process.stdout.close()
 
 
-def environment() -> dict[str, str]:
-    """Our environment without what redirects git or makes it ask."""
+def environment(top: str = "") -> dict[str, str]:
+    """Our environment without what redirects git or makes it ask. ``top``: the work tree, whatever
+    a repository says of its own (``core.worktree``).
+    """
     ours = {
         name: value
         for name, value in os.environ.items()
@@ -122,7 +161,32 @@ def environment() -> dict[str, str]:
     }
     for asking in ("SSH_ASKPASS", "EDITOR", "VISUAL", "PAGER"):
         ours.pop(asking, None)
-    return ours | _ENVIRONMENT
+    return ours | _ENVIRONMENT | ({"GIT_WORK_TREE": top} if top else {})
+
+
+def _top(folder: str) -> str:
+    """The work tree that a folder is in; empty if there is none."""
+    above = os.path.abspath(folder)
+    while not os.path.lexists(os.path.join(above, ".git")):
+        folder, above = above, os.path.dirname(above)
+        if above == folder:
+            return ""
+    return above
+
+
+def _waits(top: str) -> bool:
+    """True if git would open a pipe or a device."""
+    inside = (os.path.join(top, ".git", name) for name in ("", *_OPENED))
+    beside = (os.path.join(top, name) for name in _OPENED_BESIDE)
+    return bool(top) and any(map(_endless, (*inside, *beside)))
+
+
+def _endless(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

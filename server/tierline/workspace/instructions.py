@@ -149,7 +149,7 @@ def _candidates(
         if os.path.isfile(os.path.join(root, name)):
             yield name, kind, ""
     for folder, ending, kind in _FOLDERS:
-        for name in names_below(Path(root, folder), ending):
+        for name in names_inside(root, folder, ending):
             yield f"{folder}/{name}", kind, ""
     inside = [file[len(prefix) :] for file in files if file.startswith(prefix)]
     for folder in islice(_above(inside), _MOST_FOLDERS):
@@ -167,6 +167,13 @@ def _above(files: Sequence[str]) -> list[str]:
             found.add(f"{folder}/")
             folder = posixpath.dirname(folder)
     return sorted(found, key=lambda folder: (folder.count("/"), folder))
+
+
+def names_inside(root: str, folder: str, ending: str) -> list[str]:
+    """The same of a workspace's folder, unless a link leads there: it could lead out."""
+    parts = folder.split("/")
+    above = (os.path.join(root, *parts[: number + 1]) for number in range(len(parts)))
+    return [] if any(map(os.path.islink, above)) else names_below(Path(root, folder), ending)
 
 
 def names_below(folder: Path, ending: str, depth: int = 3) -> list[str]:

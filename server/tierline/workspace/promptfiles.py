@@ -16,7 +16,7 @@ from tierline.context.refusals import Refusal
 from tierline.context.showing import visible_text
 from tierline.context.text import clip, normalise
 from tierline.workspace import frontmatter
-from tierline.workspace.instructions import names_below
+from tierline.workspace.instructions import names_below, names_inside
 from tierline.workspace.loader import Loader
 
 MOST_FILES = 100
@@ -69,7 +69,7 @@ def find(loader: Loader, own: Path, *, trusted: bool) -> list[PromptFile]:
     for root in loader.roots if trusted else ():
         prefix = f"{root.name}/" if len(loader.roots) > 1 else ""
         for folder, ending in _FOLDERS:
-            for name in names_below(Path(root.real, folder), ending):
+            for name in names_inside(root.real, folder, ending):
                 loaded = loader.load(f"{prefix}{folder}/{name}", cap=4 * MOST_CHARACTERS)
                 if not isinstance(loaded, Refusal):
                     put(name.removesuffix(ending), loaded.content.text, loaded.key)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -287,3 +288,61 @@ def test_a_diff_cut_by_its_size_in_bytes_ends_with_a_whole_character(
 
 def test_a_list_of_names_that_was_cut_has_whole_names_only() -> None:
     assert changes._names(b"a.py\0b.py\0src/lon") == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    (".git/HEAD", ".git/config", ".git/info/exclude", ".gitattributes", ".gitignore", ".mailmap"),
+)
+def test_git_is_not_run_where_it_would_wait_for_a_pipe(tmp_path: Path, name: str) -> None:
+    run(tmp_path, "init", "-q")
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    began = time.monotonic()
+    assert git.read(str(tmp_path), "ls-files", "--others", "--exclude-standard") == b""
+    assert time.monotonic() - began < git.SECONDS / 2
+
+
+def test_where_git_came_to_no_end_it_rests_and_its_end_is_not_waited_for_when_we_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bin/git"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\necho x >> '{tmp_path}/runs'\nexec sleep 60\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    assert git.read(str(tmp_path), "log", seconds=0.5) == b""
+    assert git.read(str(tmp_path), "log") == b"", "at once"
+    assert (tmp_path / "runs").read_text() == "x\n"
+    other = tmp_path / "other"
+    other.mkdir()
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(git.read, str(other), "log", seconds=60.0)
+        while (tmp_path / "runs").read_text() != "x\nx\n":
+            time.sleep(0.01)
+        git.end_all()
+        assert reading.result(timeout=30) == b""
+
+
+def test_a_repository_does_not_point_git_to_another_work_tree(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root, outside):
+        folder.mkdir()
+        (folder / f"{folder.name}.txt").write_text("x\n")
+    (root / "sub").mkdir()
+    (root / "sub" / "a.txt").write_text("x\n")
+    run(root, "init", "-q")
+    run(root, "config", "core.worktree", str(outside))
+    others = ("ls-files", "--others", "--exclude-standard", "-z")
+    assert git.read(str(root), *others) == b"root.txt\0sub/a.txt\0"
+    assert git.read(str(root / "sub"), *others) == b"a.txt\0"
+
+
+def test_thousands_of_changed_files_are_not_all_compared(tmp_path: Path) -> None:
+    run(tmp_path, "init", "-q")
+    for number in range(changes.MOST_FILES + 100):
+        (tmp_path / f"f{number:04}.txt").write_text("x\n")
+    found = changes.read(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)), "changes")
+    assert isinstance(found, changes.ChangeSet)
+    assert found.detail == f"more than {changes.MOST_FILES} files"
+    assert "There is more" in found.text

@@ -252,6 +252,8 @@ def report(ended: Ended, seconds: float) -> Output:
     if ended.timed_out:
         head = f"Stopped after {seconds:g} s (tools.command_seconds)."
         return Output(f"{head} Output so far:\n{body}", error=True, note="timed out")
+    if ended.code is None:  # an editor's terminal knows no code of what a signal ended
+        return Output(f"Ended without an exit code.\n{body}", error=True, note="no exit code")
     note = f"exit code {ended.code}"
     return Output(f"Exit code {ended.code}.\n{body}", error=ended.code != 0, note=note)
 
