@@ -253,3 +253,32 @@ def test_variables_are_filled_in_and_disabled_servers_are_left_out() -> None:
     )
     (found,), problems = parse(text, ".mcp.json", {"TOOL": "prog", "KEY": "k"})
     assert (found.command, problems) == (("prog", "--key", "k", "3"), [])
+
+
+def test_an_agreement_holds_for_all_that_is_given_to_a_server_and_says_where_it_comes_from() -> (
+    None
+):
+    from tierline.mcpservers.definitions import parse
+
+    def one(**entry: Any) -> Any:
+        text = json.dumps({"mcpServers": {"a": entry}})
+        (found,), problems = parse(text, ".mcp.json", {"KEY": "k", "OTHER": "k"})
+        assert problems == []
+        return found
+
+    url = "https://mcp.example.org/"
+    servers = [
+        one(url=url),
+        one(url=url, headers={"X-Team": "a"}),
+        one(url=url, headers={"X-Team": "${KEY}"}),
+        one(url=url, headers={"X-Team": "${OTHER}"}),
+        one(command="a b", args=["c"]),
+        one(command="a", args=["b c"]),
+        one(command="a", args=["b", "c"], env={"PRELOAD": "./x.so"}),
+        one(command="a", args=["b", "c"], env={"PRELOAD": "./y.so"}),
+    ]
+    assert len({server.identity for server in servers}) == len(servers)
+    assert len({server.written for server in servers}) == len(servers)
+    assert servers[2].written == (url, "X-Team: ${KEY}")
+    assert servers[2].headers == {"X-Team": "k"}
+    assert servers[5].shown == "a 'b c'"

@@ -27,6 +27,10 @@ def secret_link(workspace: Path) -> Any:
     return resource_link_block(".env", (workspace / ".env").as_uri())
 
 
+async def asked_again(chat: Panel, seen: int) -> None:
+    await chat.until(lambda: len(chat.asked) > seen)
+
+
 async def stopped(chat: Panel, asking: asyncio.Future[schema.PromptResponse]) -> None:
     """The prompt is answered as the protocol wants it, and quickly."""
     async with asyncio.timeout(20):
@@ -43,7 +47,7 @@ async def test_a_prompt_is_stopped_while_a_question_before_its_turn_is_open(
     for blocks in (["Which colour is in ", link], ["What is in @.env?"]):
         seen = len(chat.asked)
         asking = asyncio.ensure_future(chat.say(session, *blocks))
-        await chat.until(lambda seen=seen: len(chat.asked) > seen)
+        await asked_again(chat, seen)
         await chat.agent.cancel(session_id=session)
         chat.answers.extend(answers)
         await stopped(chat, asking)

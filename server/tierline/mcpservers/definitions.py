@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,16 +35,24 @@ class ServerDefinition:
     headers: Mapping[str, str] = field(factory=dict, repr=False)
     origin: str = ""
     """The file that names it; empty if the editor passed it on."""
+    written: tuple[str, ...] = ()
+    """The program or the address, then what goes along (variables, headers), as the file has it:
+    ``${NAME}`` stands for a value of the environment.
+    """
 
     @property
     def shown(self) -> str:
         """What would be started or asked, as a person reads it; no values of variables."""
-        return self.url or " ".join(self.command)
+        return next(iter(self.written), self.url or shlex.join(self.command))
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What an agreement to it holds for; another program, address or variable asks again."""
-        return (self.url, *self.command, *sorted(f"{k}={v}" for k, v in self.env.items()))
+        """What an agreement to it holds for; another program, address, variable or header, or
+        another place that a value comes from, asks again.
+        """
+        env = sorted(f"{k}={v}" for k, v in self.env.items())
+        headers = sorted(f"{k}: {v}" for k, v in self.headers.items())
+        return (self.url, *self.command, *env, *headers, *self.written)
 
 
 def parse(text: str, origin: str, environment: Mapping[str, str]) -> tuple[
@@ -87,7 +96,13 @@ def _remote(
     url = str(entry["url"])
     if not url.startswith(("http://", "https://")):
         return "has an address that is neither http nor https."
-    return ServerDefinition(name, url=url, headers=_texts(entry.get("headers"), environment))
+    headers = entry.get("headers")
+    return ServerDefinition(
+        name,
+        url=url,
+        headers=_texts(headers, environment),
+        written=(url, *_written(headers, ": ")),
+    )
 
 
 def _program(
@@ -98,8 +113,19 @@ def _program(
         return "has neither a command nor a url."
     if not isinstance(args, Sequence) or isinstance(args, str):
         return "has args that are no list."
-    line = tuple(_filled(part, environment) for part in (command, *map(str, args)))
-    return ServerDefinition(name, command=line, env=_texts(entry.get("env"), environment))
+    plain = (command, *map(str, args))
+    line = tuple(_filled(part, environment) for part in plain)
+    env = entry.get("env")
+    return ServerDefinition(
+        name,
+        command=line,
+        env=_texts(env, environment),
+        written=(shlex.join(plain), *_written(env, "=")),
+    )
+
+
+def _written(value: Any, sign: str) -> tuple[str, ...]:
+    return tuple(f"{k}{sign}{v}" for k, v in value.items()) if isinstance(value, Mapping) else ()
 
 
 def _texts(value: Any, environment: Mapping[str, str]) -> dict[str, str]:

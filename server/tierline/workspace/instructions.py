@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from attrs import define, field
 
 from tierline import disk
-from tierline.context.refusals import Refusal
+from tierline.context.refusals import Reason, Refusal
 from tierline.context.showing import visible_text
 from tierline.context.text import clip, normalise
 from tierline.workspace import frontmatter
@@ -35,6 +35,8 @@ MOST_CHARACTERS = 40_000
 MOST_DEPTH = 5
 """Of imports in imported files."""
 _MOST_IMPORTS = 30
+_MOST_TRIED = 100
+"""Of names that may be imports: whoever fills a repository can write thousands that are none."""
 _MOST_ENTRIES = 500
 """Of one folder of rules."""
 _MOST_FOLDERS = 300
@@ -211,11 +213,11 @@ def _read(loader: Loader, name: str, kind: InstructionKind, folder: str) -> Inst
         folder=folder if folder.endswith("/") else "",
         globs=() if everywhere else globs,
         asked_for=name.endswith((".mdc", ".instructions.md")) and not always and not globs,
-        description=frontmatter.first(values, "description"),
+        description=clip(visible_text(frontmatter.first(values, "description")), 500),
     )
     text = visible_text(body)
     if kind in ("claude", "gemini"):
-        text = _imported(loader, loaded.key, text, made, 0)
+        text = _imported(loader, loaded.key, text, made, 0, set())
     shown = clip(text.strip(), MOST_CHARACTERS)
     if len(shown) < len(text.strip()):
         made.notices.append(f"Only its first {MOST_CHARACTERS:,} characters are sent.")
@@ -223,7 +225,9 @@ def _read(loader: Loader, name: str, kind: InstructionKind, folder: str) -> Inst
     return made if shown else None
 
 
-def _imported(loader: Loader, name: str, text: str, into: Instruction, depth: int) -> str:
+def _imported(
+    loader: Loader, name: str, text: str, into: Instruction, depth: int, tried: set[str]
+) -> str:
     """The text with ``@path`` replaced by what the file holds, from the workspace alone."""
     pieces: list[str] = []
     place = 0
@@ -236,15 +240,21 @@ def _imported(loader: Loader, name: str, text: str, into: Instruction, depth: in
             into.notices.append(f"{written} lies outside the workspace and is not read.")
             continue
         target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-        loaded = loader.load(target) if depth < MOST_DEPTH else None
+        if target in tried or len(tried) >= _MOST_TRIED:
+            continue
+        tried.add(target)
+        loaded = loader.load(target, cap=4 * MOST_CHARACTERS) if depth < MOST_DEPTH else None
         if loaded is None or isinstance(loaded, Refusal):
-            if isinstance(loaded, Refusal) and loaded.confirmable:
+            if isinstance(loaded, Refusal) and (
+                loaded.confirmable or loaded.reason is Reason.TOO_LARGE
+            ):
                 into.notices.append(f"{written} is not read. {loaded.message}")
             continue
         if loaded.key in (into.workspace_key, *into.imports):
             continue
         into.imports.append(loaded.key)
-        inner = _imported(loader, loaded.key, visible_text(loaded.content.text), into, depth + 1)
+        shown = visible_text(loaded.content.text)
+        inner = _imported(loader, loaded.key, shown, into, depth + 1, tried)
         pieces += [text[place : mention.start], f"{written}:\n{inner.strip()}\n"]
         place = mention.end
     return "".join((*pieces, text[place:]))

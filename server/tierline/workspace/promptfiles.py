@@ -154,7 +154,7 @@ def _made(name: str, text: str, source: str) -> PromptFile:
         name=_NAME.sub("-", name.rpartition("/")[2]).strip("-") or "prompt",
         text=shown,
         source=source,
-        description=clip(frontmatter.first(values, "description") or first_line, 120),
+        description=clip(visible_text(frontmatter.first(values, "description")) or first_line, 120),
         hint=clip(visible_text(hint), 80),
     )
 

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from tierline.workspace.instructions import (
     Instruction,
     find,
     find_own,
+    names_inside,
 )
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
@@ -133,6 +135,41 @@ def test_a_hostile_folder_of_rules_is_bounded_and_leads_nowhere(tmp_path: Path) 
     assert "SECRET" not in "".join(one.text for one in files.values())
     assert "AGENTS.md" not in files and "CLAUDE.md" not in files
     assert files[".cursor/rules/000.mdc"].text == "Hidden\\u{200b}\\u{202e} words \\u{e0041}."
+
+
+def test_thousands_of_names_that_are_no_files_are_not_all_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    load = Loader.load
+
+    def counted(self: Loader, name: str, *arguments: Any, **more: Any) -> Any:
+        asked.append(name)
+        return load(self, name, *arguments, **more)
+
+    monkeypatch.setattr(Loader, "load", counted)
+    names = " ".join(f"@docs/no{number}.md" for number in range(5_000))
+    big = "x" * (4 * MOST_CHARACTERS + 1)
+    write(tmp_path, **{"CLAUDE.md": f"@docs/big.md {names}", "docs/big.md": big})
+    (one,) = found(tmp_path).values()
+    assert "@docs/no2000.md" in one.text
+    assert len(asked) < 200
+    assert "docs/big.md is not read" in one.notices[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_folder_of_rules_that_is_a_link_is_not_looked_into(tmp_path: Path) -> None:
+    root, outside = tmp_path / "work", tmp_path / "outside"
+    write(outside, **{"rules/a.mdc": "---\nalwaysApply: true\n---\nOutside."})
+    (root / ".cursor").mkdir(parents=True)
+    assert names_inside(str(root), ".cursor/rules", ".mdc") == []
+    (root / ".cursor/rules").symlink_to(outside / "rules")
+    assert names_inside(str(root), ".cursor/rules", ".mdc") == []
+    (root / ".cursor/rules").unlink()
+    (root / ".cursor").rmdir()
+    (root / ".cursor").symlink_to(outside)
+    assert names_inside(str(root), ".cursor/rules", ".mdc") == []
+    assert names_inside(str(outside), "rules", ".mdc") == ["a.mdc"]
 
 
 def test_two_files_that_say_the_same_are_one(tmp_path: Path) -> None:

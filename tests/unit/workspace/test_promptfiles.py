@@ -66,3 +66,15 @@ def test_files_of_the_workspace_and_the_users_own(tmp_path: Path) -> None:
     assert found["Do-it"].description == "Do the thing"
     assert found["mine"].hint == "<x>"
     assert {one.name for one in find(loader, own, trusted=False)} == {"review", "mine"}
+
+
+def test_a_description_hides_nothing(tmp_path: Path) -> None:
+    place = tmp_path / ".github/prompts/a.prompt.md"
+    place.parent.mkdir(parents=True)
+    place.write_text(
+        "---\ndescription: 'Do \x1b]0;t\x07 \u202e it'\n---\n" + "Do it.\n" * 200, "utf-8"
+    )
+    (one,) = find(
+        Loader(Roots.from_uris([("work", tmp_path.as_uri())])), tmp_path / "own", trusted=True
+    )
+    assert not {"\x1b", "\x07", "\u202e"} & set(one.description)

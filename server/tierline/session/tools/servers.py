@@ -16,7 +16,7 @@ from typing import Any
 from tierline import protocol as p
 from tierline.context.prompt import ToolSpec
 from tierline.context.refusals import Refusal
-from tierline.context.showing import visible_text
+from tierline.context.showing import shown_name, visible_text
 from tierline.context.text import clip
 from tierline.mcpservers.connection import ServerConnection, ServerError, ServerTool
 from tierline.mcpservers.definitions import FILES, ServerDefinition, parse
@@ -37,6 +37,8 @@ SETTLE_SECONDS = 10.0
 MOST_DEFINITION = 256 * 1024
 """Bytes of a configuration file."""
 MOST_DESCRIPTION = 2000
+_MOST_ALONG = 200
+"""Characters of a variable or a header in the question before a server is started."""
 """Characters of a tool's description: each request pays for them."""
 MOST_ANSWER = 400_000
 """Characters of an answer, as for commands."""
@@ -126,8 +128,8 @@ class ServerService:
         entry = ["mcp-server", definition.name, mark]
         if entry in await asyncio.to_thread(self._allowed().commands):
             return True
-        values = ", ".join(sorted(definition.env))
-        given = f" It is given the variables {values}." if values else ""
+        along = ", ".join(shown_name(clip(one, _MOST_ALONG)) for one in definition.written[1:])
+        given = f" It is given {along}." if along else ""
         question = p.ConsentInfo(
             id="",
             turn_id="",
@@ -135,7 +137,7 @@ class ServerService:
             kind="command",
             title=f"Start the MCP server {visible_text(definition.name)[:60]}?",
             text=visible_text(definition.shown),
-            detail=f"{definition.origin} of this workspace names it.{visible_text(given)}",
+            detail=f"{definition.origin} of this workspace names it.{given}",
             can_remember=True,
         )
         decision = await self._consents.ask(question)
