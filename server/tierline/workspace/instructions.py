@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 from pathlib import Path
 from typing import Literal, TypeAlias
+from urllib.parse import unquote
 
 from attrs import define, field
 
@@ -37,6 +38,7 @@ MOST_DEPTH = 5
 _MOST_IMPORTS = 30
 _MOST_TRIED = 100
 """Of names that may be imports: whoever fills a repository can write thousands that are none."""
+_MOST_LINKS = 10
 _MOST_ENTRIES = 500
 """Of one folder of rules."""
 _MOST_FOLDERS = 300
@@ -216,8 +218,10 @@ def _read(loader: Loader, name: str, kind: InstructionKind, folder: str) -> Inst
         description=clip(visible_text(frontmatter.first(values, "description")), 500),
     )
     text = visible_text(body)
-    if kind in ("claude", "gemini"):
+    if kind in ("claude", "gemini", "cursor"):
         text = _imported(loader, loaded.key, text, made, 0, set())
+    elif kind == "copilot":
+        text = _linked(loader, loaded.key, text, made)
     shown = clip(text.strip(), MOST_CHARACTERS)
     if len(shown) < len(text.strip()):
         made.notices.append(f"Only its first {MOST_CHARACTERS:,} characters are sent.")
@@ -258,6 +262,46 @@ def _imported(
         pieces += [text[place : mention.start], f"{written}:\n{inner.strip()}\n"]
         place = mention.end
     return "".join((*pieces, text[place:]))
+
+
+def _linked(loader: Loader, name: str, text: str, into: Instruction) -> str:
+    """The text, and behind it the files of the workspace that its Markdown links name."""
+    parts = [text]
+    for target, written in islice(_links(name, text), _MOST_TRIED):
+        if target in (into.workspace_key, *into.imports):
+            continue
+        if len(into.imports) >= _MOST_LINKS:
+            into.notices.append(f"Only the first {_MOST_LINKS} files that it links to are sent.")
+            break
+        loaded = loader.load(target)
+        if isinstance(loaded, Refusal):
+            if loaded.confirmable:
+                into.notices.append(f"{written} is not read. {loaded.message}")
+            continue
+        if loaded.key in (into.workspace_key, *into.imports):
+            continue
+        into.imports.append(loaded.key)
+        parts.append(f"{loaded.key}:\n{visible_text(loaded.content.text).strip()}")
+    return "\n\n".join(parts)
+
+
+def _links(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """What Markdown links of a file name, as a path of the workspace and as it is written. Not
+    pictures, nor what stands in code, nor addresses.
+    """
+    if "](" not in text and "]:" not in text:
+        return
+    from markdown_it import MarkdownIt
+
+    for block in MarkdownIt("commonmark").parse(text[:MOST_CHARACTERS]):
+        for token in block.children or ():
+            written = str(token.attrs.get("href", "")) if token.type == "link_open" else ""
+            path = unquote(written).partition("#")[0]
+            if path and not path.startswith(("/", "~")) and not _ADDRESS.match(path):
+                yield posixpath.normpath(posixpath.join(posixpath.dirname(name), path)), written
+
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def _patterns(glob: str) -> list[re.Pattern[str]]:

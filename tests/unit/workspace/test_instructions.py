@@ -112,6 +112,49 @@ def test_imports_are_read_from_the_workspace_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
+def test_markdown_links_bring_files_along_where_the_format_says_so(tmp_path: Path) -> None:
+    linking = (
+        "See [style](../docs/My%20style.md#names), [again](<../docs/My style.md>) and\n"
+        "[reference][r]. ![picture](../docs/p.md) [page](https://example.org/docs/p.md)\n"
+        "`[code](../docs/p.md)` [out](../../out.md) [own](copilot-instructions.md)\n"
+        "[keys](../.env) [gone](gone.md) [root](/docs/p.md) [up](#names)\n\n"
+        "[r]: ../docs/reference.md\n"
+    )
+    files = {
+        ".github/copilot-instructions.md": linking,
+        "docs/My style.md": "Use tabs. See [deeper](p.md).",
+        "docs/reference.md": "Name things well.",
+        "docs/p.md": "not wanted",
+        ".env": "PASSWORD=hunter2hunter2",
+        "AGENTS.md": "See [reference](docs/reference.md).",
+        ".cursor/rules/a.mdc": "---\nalwaysApply: true\n---\nAs @../../docs/reference.md says.",
+    }
+    root = tmp_path / "work"
+    write(root, **files)
+    (tmp_path / "out.md").write_text("outside")
+    seen = found(root)
+    one = seen[".github/copilot-instructions.md"]
+    assert one.imports == ["docs/My style.md", "docs/reference.md"]
+    assert one.text == (
+        f"{linking}\n\ndocs/My style.md:\nUse tabs. See [deeper](p.md).\n\n"
+        "docs/reference.md:\nName things well."
+    )
+    assert any(".env" in notice for notice in one.notices)
+    assert seen["AGENTS.md"].imports == [], "its format knows no links"
+    assert "Name things well." in seen[".cursor/rules/a.mdc"].text
+
+
+def test_links_are_bounded(tmp_path: Path) -> None:
+    names = [f"{n}.md" for n in range(12)]
+    write(tmp_path, **{f".github/{name}": f"Rule of {name}" for name in names})
+    rules = " ".join(f"[a]({name})" for name in names) + "[" * 60_000
+    write(tmp_path, **{".github/copilot-instructions.md": rules})
+    began = time.process_time()
+    one = found(tmp_path)[".github/copilot-instructions.md"]
+    assert time.process_time() - began < 5
+    assert len(one.imports) == 10 and "first 10 files" in " ".join(one.notices)
+
+
 def test_a_hostile_folder_of_rules_is_bounded_and_leads_nowhere(tmp_path: Path) -> None:
     root = tmp_path / "work"
     (tmp_path / "secret.md").write_text("SECRET OUTSIDE")
