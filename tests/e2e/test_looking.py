@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FrameLocator, Locator, Mouse, expect
 
 from e2e.views import asked, picture, sidebar_width, violations, webview
 from e2e.workbench import Workbench
@@ -96,3 +96,99 @@ def test_the_active_file_goes_along_and_all_that_went_along_stays_at_the_message
     expect(chip).to_have_attribute("aria-pressed", "false", timeout=30_000)
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
+
+
+def chips(chat: FrameLocator) -> Locator:
+    return chat.get_by_test_id("mention-chip")
+
+
+def menu(vscode: Workbench, at: Locator, *entries: str) -> None:
+    """Choose from the context menu of something that is in view."""
+    at.click(button="right")
+    for entry in entries:
+        item = vscode.page.locator(".context-view .action-item", has_text=entry).last
+        expect(item).to_be_visible(timeout=20_000)
+        vscode.page.wait_for_timeout(400)  # a menu that has just opened ignores the button
+        item.click()
+
+
+def test_things_come_into_the_prompt_from_where_they_are(
+    vscode: Workbench, model: WireServer
+) -> None:
+    page, mouse = vscode.page, vscode.page.mouse
+    chat = vscode.show_chat()
+    expect(vscode.status).to_contain_text("/", timeout=60_000)
+    box = chat.get_by_test_id("chat-input")
+
+    # Pasted: the path of a file becomes a mention.
+    box.fill("tests/test_convert.py")
+    box.press("Control+A")
+    box.press("Control+X")
+    expect(box).to_have_value("")
+    box.press("Control+V")
+    expect(box).to_have_value("@tests/test_convert.py ", timeout=20_000)
+    expect(chips(chat)).to_have_count(1, timeout=20_000)
+
+    # Dragged from the explorer to a chat that stands on the other side; VS Code lets a webview have
+    # it with Shift.
+    menu(vscode, vscode.activity, "Move To", "Secondary Side Bar")
+    expect(box).to_have_value("@tests/test_convert.py ", timeout=30_000)
+    page.keyboard.press("Control+Shift+E")
+    middle(mouse, vscode.explorer_entry("README.md"))
+    mouse.down()
+    page.keyboard.down("Shift")
+    middle(mouse, box, steps=6)
+    picture(vscode, "from-drag")
+    mouse.up()
+    page.keyboard.up("Shift")
+    expect(chips(chat)).to_have_count(2, timeout=20_000)
+    expect(chips(chat).last).to_contain_text("README.md")
+
+    # The source control view: a changed file.
+    page.keyboard.press("Control+Shift+G")
+    changed = page.locator(".scm-view .monaco-list-row", has_text="broken.json")
+    expect(changed).to_be_visible(timeout=60_000)
+    menu(vscode, changed, "Mention in Chat")
+    expect(chips(chat)).to_have_count(3, timeout=20_000)
+
+    # The gutter of an editor.
+    vscode.explorer_open("convert.py")
+    menu(vscode, page.locator(".line-numbers").nth(5), "Tierline", "Mention in Chat")
+    expect(chips(chat)).to_have_count(4, timeout=20_000)
+
+    # A terminal's own menu.
+    vscode.command("Terminal: Create New Terminal")
+    screen = page.locator(".terminal.xterm").first
+    expect(screen).to_be_visible(timeout=30_000)
+    screen.click()
+    page.keyboard.type("echo frob$((40+2)) | tee said.log\n")
+    said = vscode.workspace / "said.log"
+    for _ in range(120):  # a shell takes its time to begin
+        if said.exists() and said.read_text("utf-8"):
+            break
+        page.wait_for_timeout(250)
+    menu(vscode, screen, "Terminal Output to Chat")
+    expect(chips(chat)).to_have_count(5, timeout=20_000)
+    picture(vscode, "from-everywhere")
+
+    # The problems panel: the actions of a problem.
+    vscode.explorer_open("broken.json")
+    vscode.command("Problems: Focus on Problems View")
+    problem = page.locator(".markers-panel .monaco-list-row", has_text="Value expected")
+    problem.click()
+    page.keyboard.press("Control+.")
+    fix = page.locator(".context-view .action-item", has_text="Fix with Tierline")
+    expect(fix).to_be_visible(timeout=30_000)
+    picture(vscode, "from-problems")
+    fix.click()
+    replies = chat.locator("[data-testid=message][data-role=assistant]")
+    expect(replies.first).to_have_attribute("data-status", "ok", timeout=60_000)
+    sent = json.dumps(model.bodies[-1])
+    assert "Fix this problem." in sent and "Value expected" in sent
+
+
+def middle(mouse: Mouse, place: Locator, steps: int = 1) -> None:
+    """Move to the middle of something."""
+    found = place.bounding_box()
+    assert found is not None
+    mouse.move(found["x"] + found["width"] / 2, found["y"] + found["height"] / 2, steps=steps)

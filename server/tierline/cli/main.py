@@ -236,7 +236,8 @@ async def _add_files(session: Session, files: _Chosen) -> frozenset[str] | None:
         ended |= bool(result.refused)
         if (info := session.files.info(reference)) is not None:
             named.add(info.path)
-    for mentioned in await session.files.refused_mentions(files.question):
+    found, _ = await session.mentions.find(files.question)
+    for mentioned in (one.refusal for one in found if one.refusal is not None):
         how = f" To confirm: --confirm {shlex.quote(mentioned.name)}"
         say(f"{mentioned.sentence}{how if mentioned.confirmable else ''}", "red")
         ended = True

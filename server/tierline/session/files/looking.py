@@ -61,6 +61,13 @@ async def look(files: FileService, place: p.EditorPlace, selection: str) -> Look
     )
 
 
+def selected(text: str) -> Looking:
+    """A selection of which the client does not say where it stands."""
+    place = Place("selection", selected=True)
+    attached = _attachment(place.path, "", place, text, whole=False)
+    return Looking(describe(place, (), text), (attached,))
+
+
 async def _elsewhere(
     files: FileService, place: p.EditorPlace, selection: str, refusal: Refusal
 ) -> Looking:

@@ -21,10 +21,10 @@ from tierline.session.conversation import Conversation
 from tierline.session.conversation.ordering import behind_openings
 from tierline.session.events import EventBus
 from tierline.session.files.sizes import FileSizes
-from tierline.session.longtext import LONG, in_thread_when_long
+from tierline.session.longtext import LONG
 from tierline.session.state.plan import LastPlan
 from tierline.workspace.loader import Loaded, Loader
-from tierline.workspace.mentions import mentions, readings
+from tierline.workspace.mentions import readings
 from tierline.workspace.secretfiles import secret_kind
 
 OPEN = "open in the editor"
@@ -148,12 +148,6 @@ class FileService:
             self.context.remove_file(key)
         await asyncio.to_thread(self._sizes.measure, [loaded.key])
         await self._changed()
-
-    async def refused_mentions(self, text: str) -> list[Refusal]:
-        """Why files that a prompt mentions cannot be sent; those that do not exist are prose."""
-        named = await in_thread_when_long(text, mentions, text)
-        found = [await self.read_mention(path) for path in dict.fromkeys(m.path for m in named)]
-        return [one for one in found if isinstance(one, Refusal)]
 
     async def read_mention(self, path: str) -> Loaded | Refusal | None:
         """The file that a mention means, or why it is not sent; None if there is none."""

@@ -10,7 +10,6 @@ from tierline import prompts
 from tierline.config import CacheConfig
 from tierline.context.blocks import Maker, Text
 from tierline.context.counting import TokenCounter
-from tierline.context.fences import render_file
 from tierline.context.fileentry import FileEntry
 from tierline.context.items import Item, Section
 from tierline.context.limits import Limits
@@ -231,11 +230,7 @@ def tail_of(turn: Turn | None) -> tuple[PromptBlock, ...]:
     ]
     if turn.looking:
         return (*named, PromptBlock(Text(turn.looking), "prompt:editor"))
-    if not turn.selection.strip():
-        return tuple(named)
-    name = turn.active_uri.rsplit("/", 1)[-1] if turn.active_uri else "selection"
-    text = "The user has selected this in the editor:\n" + render_file(name, turn.selection)
-    return (*named, PromptBlock(Text(text), "prompt:selection"))
+    return tuple(named)
 
 
 def absent_of(entry: FileEntry) -> Absent:

@@ -138,10 +138,9 @@ class Turn:
     group_id: str
     message_id: str
     text: str
-    selection: str = ""
     active_uri: str = ""
     looking: str = ""
-    """What the user is looking at, in words for the model."""
+    """What the user is looking at or has selected, in words for the model."""
     attached: Sequence[p.Attachment] = ()
     """What goes along with the prompt."""
     required_files: frozenset[str] = frozenset()

@@ -21,7 +21,7 @@ from tierline.session.compaction.service import CompactionService
 from tierline.session.conversation import Conversation, attached_of, turncost
 from tierline.session.conversation.ordering import in_order, shield
 from tierline.session.events import EventBus
-from tierline.session.files.looking import Looking, look
+from tierline.session.files.looking import Looking, look, selected
 from tierline.session.files.service import FileService
 from tierline.session.mentions.service import MentionService
 from tierline.session.models import ModelService
@@ -195,7 +195,6 @@ class TurnRunner:
             group_id=message.group_id,
             message_id=message.id,
             text=text,
-            selection=selection,
             active_uri=params.active_uri or (params.editor.uri if params.editor else ""),
             looking=seen.text,
             attached=attached,
@@ -217,7 +216,7 @@ class TurnRunner:
         if place is None and selection and params.active_uri:
             place = p.EditorPlace(params.active_uri)
         if place is None or not place.uri:
-            return Looking()
+            return selected(selection) if selection.strip() else Looking()
         await self._workbench.refresh([place.uri])
         return await look(self._files, place, selection)
 
