@@ -1047,6 +1047,12 @@ describe('attachments and mentions', () => {
     ]);
   });
 
+  it('finds what is dropped in a window whose files are on another machine', () => {
+    const data = 'vscode-remote://ssh-remote%2Bhost/ws/a.py\r\nhttps://example.org/b.py';
+    const getData = (type: string): string => (type === 'text/uri-list' ? data : '');
+    expect(droppedUris({ getData })).toEqual(['file:///ws/a.py']);
+  });
+
   it.each([
     ['@a', 2, { from: 0, to: 2, query: 'a' }],
     ['see @src/x', 10, { from: 4, to: 10, query: 'src/x' }],

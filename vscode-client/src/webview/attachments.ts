@@ -71,7 +71,10 @@ export function isShowable(uri: string): boolean {
   return IMAGE_TYPES.some((type) => uri.startsWith(`data:${type};base64,`));
 }
 
-/** File URIs among what was dropped, as VS Code's explorer and other programs give them. */
+/**
+ * File URIs among what was dropped, as VS Code's explorer and other programs give them. Where the
+ * workspace is on another machine, the explorer names that, too; the extension runs there.
+ */
 export function droppedUris(data: Pick<DataTransfer, 'getData'>): string[] {
   const found = data.getData('text/uri-list').split(/\r?\n/);
   for (const type of ['application/vnd.code.uri-list', 'resourceurls', 'codefiles']) {
@@ -84,5 +87,6 @@ export function droppedUris(data: Pick<DataTransfer, 'getData'>): string[] {
       found.push(...text.split(/\r?\n/));
     }
   }
-  return [...new Set(found.filter((uri) => /^file:/i.test(uri)))];
+  const here = found.map((uri) => uri.replace(/^vscode-remote:\/\/[^/]*/i, 'file://'));
+  return [...new Set(here.filter((uri) => /^file:/i.test(uri)))];
 }
