@@ -136,6 +136,7 @@ def test_things_come_into_the_prompt_from_where_they_are(
     vscode: Workbench, model: WireServer
 ) -> None:
     page = vscode.page
+    vscode.explorer_open("broken.json")
     chat = vscode.show_chat()
     expect(vscode.status).to_contain_text("/", timeout=60_000)
     box = chat.get_by_test_id("chat-input")
@@ -186,10 +187,9 @@ def test_things_come_into_the_prompt_from_where_they_are(
     picture(vscode, "from-everywhere")
 
     # The problems panel: the actions of a problem.
-    vscode.explorer_open("broken.json")
     vscode.command("Problems: Focus on Problems View")
     problem = page.locator(".markers-panel .monaco-list-row", has_text="Value expected")
-    problem.click()
+    problem.click(timeout=60_000)
     page.keyboard.press("Control+.")
     fix = page.locator(".context-view .action-item", has_text="Fix with Tierline")
     expect(fix).to_be_visible(timeout=30_000)
