@@ -123,6 +123,15 @@ local function ask(call)
   end)
 end
 
+-- Tab behind an @ lists what it can become.
+local function complete(typed)
+  if typed:sub(1, 1) ~= '@' then return {} end
+  local found
+  M.command('mention.complete', { query = typed:sub(2) }, function(result) found = result.items end)
+  vim.wait(2000, function() return found ~= nil end, 10)
+  return vim.tbl_map(function(one) return one.text end, found or {})
+end
+
 -- What @problems in a prompt names: a server is not told what others report.
 local SEVERITIES = { 'error', 'warning', 'information', 'hint' }
 
@@ -157,7 +166,7 @@ local function create_commands()
   local create = vim.api.nvim_create_user_command
   create('TierlineAdd', function() M.command('files.add', { uri = this_file() }, tell_refused) end, {})
   create('TierlinePin', function() M.command('files.pin', { uri = this_file() }, tell_refused) end, {})
-  create('TierlineChat', ask, { nargs = '+', range = true })
+  create('TierlineChat', ask, { nargs = '+', range = true, complete = complete })
   create('TierlineStop', function() M.command('chat.cancel') end, {})
   create('TierlineUndo', function()
     M.command('history.undo', nil, function() say('the last turn is taken back') end)

@@ -45,6 +45,8 @@ seen.on_problem = act(5, 'Fix with Tierline')
 seen.on_code = act(0, 'Explain with Tierline')
 act(0, 'Ask about this')
 
+seen.completed = vim.fn.getcompletion('TierlineChat Look at @a.p', 'cmdline')
+
 tierline.finished = nil
 vim.cmd('TierlineChat Look at @problems and @git:changes')
 wait('mentions', ended)

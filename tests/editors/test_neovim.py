@@ -115,6 +115,7 @@ def test_what_the_user_looks_at_goes_along_by_action_and_by_mention(tmp_path: Pa
     with wire_server("openai", [o_reply("Yes.")]) as model:
         seen = drive(tmp_path, model, LOOKING)
         fix, explain, ask, mention = (json.dumps(body["messages"]) for body in model.bodies)
+    assert seen["completed"][0] == "@src/a.py"
     assert seen["on_problem"][0] == "Fix with Tierline: Undefined name `gone`"
     assert "Fix with Tierline" not in " ".join(seen["on_code"]), "there is no problem"
     assert "src/a.py:6: error: Undefined name `gone` (lint F821)" in fix
