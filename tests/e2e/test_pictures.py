@@ -250,12 +250,14 @@ def mends(bench: Workbench, chat: FrameLocator) -> None:
     chat.get_by_test_id("edit-accept").click()
     answered(chat)
     pane(bench, "Context", True)
+    page.set_viewport_size(LARGE)  # what was retrieved stands last
     page.wait_for_timeout(1_000)
     row = page.locator("[aria-label='Context'] .monaco-list-row", has_text="test_convert.py").first
     hover(bench, row, "Why")
     page.wait_for_timeout(600)
     keep(bench, IMAGES / "context-tree.png")
     away(bench)
+    page.set_viewport_size(SIZE)
     pane(bench, "Context", False)
 
 

@@ -22,7 +22,7 @@ SPOKEN: dict[type, tuple[str, ...]] = {
     p.CompactionError: ("message", "advice"),
     p.CompactionNone: ("reason",),
     p.CompactionResult: ("reason",),
-    p.ConsentInfo: ("title", "text"),
+    p.ConsentInfo: ("title", "text", "detail"),
     p.EditInfo: ("reason",),
     p.FileInfo: ("reason",),
     p.FilesResult: ("notices",),
