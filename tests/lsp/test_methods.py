@@ -35,7 +35,8 @@ async def test_a_prompt_streams_and_is_remembered(
         ("user", "Count."),
         ("assistant", "One two three."),
     ]
-    assert state.seq == len(editor.events)
+    # A later event may have come since; none that it counts is still on its way.
+    assert len(deltas) < state.seq <= len(editor.events)
     assert state.busy_turn == ""
     await editor.chat("Again.")
     sent = model.bodies[-1]["messages"]
