@@ -62,7 +62,7 @@ def test_on_a_disk_of_20_ms_a_call_everything_works_and_requests_are_answered_me
         started = time.monotonic() - began
         pipe.request("tierline/files/add", {"path": "src/search.py"})
         outcomes, waits = [], []
-        for number in range(3):
+        for number in range(2):
             before = len(pipe.events("turnFinished"))
             began = time.monotonic()
             pipe.post("tierline/chat/send", {"text": f"Question {number}"})
@@ -74,7 +74,7 @@ def test_on_a_disk_of_20_ms_a_call_everything_works_and_requests_are_answered_me
         took = time.monotonic() - began
         hits = pipe.request("tierline/history/search", {"query": "Question"})["hits"]
     assert started < 20 and took < 40 and max(waits) < 10, (started, took, waits)
-    assert outcomes == ["ok"] * 3 and len(hits) >= 3
+    assert outcomes == ["ok"] * 2 and len(hits) >= 2
     assert "inside Tierline" not in " ".join(said(pipe))
 
 
