@@ -1,7 +1,7 @@
 """Several windows and tools on one workspace at once, and what must hold whatever they do.
 
 Language servers send prompts, save memos, pin files and ask for the budget; command lines add
-messages and memos; an MCP server is asked for the history. Nobody waits for anybody.
+messages and memos. Nobody waits for anybody.
 """
 
 from __future__ import annotations
