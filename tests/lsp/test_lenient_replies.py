@@ -194,6 +194,16 @@ TEXTS: dict[str, tuple[Reply, str, str]] = {
         "\nlet me see\n",
     ),
     "other tags": (Reply([*chunks("◁think▷hm◁/thi", "nk▷Yes, it is."), *o_end()]), YES, "hm"),
+    "the tag that ends it alone": (
+        Reply([*chunks("Let me see. a <b\n", "</thi", "nk>\n", "\nYes, it is."), *o_end()]),
+        YES,
+        "Let me see. a <b\n",
+    ),
+    "the tag that ends it, in code": (
+        Reply([*chunks("```\n</think>\n```\nYes", ", it is."), *o_end()]),
+        "```\n</think>\n```\nYes, it is.",
+        "",
+    ),
     "tags later on are text": (
         Reply([*chunks("Write <think>", "x</think>."), *o_end()]),
         "Write <think>x</think>.",

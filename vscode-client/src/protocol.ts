@@ -520,6 +520,8 @@ export interface TextDelta {
 export interface ReasoningDelta {
   turnId: string;
   text: string;
+  /** All of the reply's text so far turned out to be thinking: ``text`` is it once more. Clients that can take back what they have shown do. */
+  wasText: boolean;
   kind: 'reasoningDelta';
 }
 

@@ -152,6 +152,17 @@ describe('taking over a state', () => {
 });
 
 describe('a snapshot of the host', () => {
+  it('takes back text that turned out to be thinking', () => {
+    const model = run(
+      fromState(state()),
+      started('t1', 'u1'),
+      { kind: 'textDelta', turnId: 't1', text: 'Let me see.' },
+      { kind: 'reasoningDelta', turnId: 't1', text: 'Let me see.', wasText: true },
+      { kind: 'textDelta', turnId: 't1', text: 'Yes.' },
+    );
+    expect(model.turn).toMatchObject({ text: 'Yes.', reasoning: 'Let me see.' });
+  });
+
   it('gives a new webview what the state of the server does not hold', () => {
     const host = run(
       fromState(state()),
@@ -159,7 +170,7 @@ describe('a snapshot of the host', () => {
       finished('t0', { outcome: 'error', error: 'It broke.', advice: 'Try.' }),
       { kind: 'notice', level: 'info', text: 'n', code: '', turnId: '' },
       started('t1', 'u1'),
-      { kind: 'reasoningDelta', turnId: 't1', text: 'Hm.' },
+      { kind: 'reasoningDelta', turnId: 't1', text: 'Hm.', wasText: false },
       { kind: 'waiting', turnId: 't1', text: 'Soon', seconds: 1 },
     );
     const webview = fromState({

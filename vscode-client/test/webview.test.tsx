@@ -411,7 +411,7 @@ describe('a conversation', () => {
     page.emit(
       started('t1', 'u1'),
       { kind: 'waiting', turnId: 't1', text: 'Loading the model…', seconds: 2 },
-      { kind: 'reasoningDelta', turnId: 't1', text: 'Hm.' },
+      { kind: 'reasoningDelta', turnId: 't1', text: 'Hm.', wasText: false },
       { kind: 'waiting', turnId: 't1', text: 'Next attempt in 4 s', seconds: 4 },
     );
     expect(page.get('[data-testid=turn-status]').textContent).toBe('Next attempt in 4 s');

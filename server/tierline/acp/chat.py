@@ -331,7 +331,7 @@ class AcpChat:
         match event.body:
             case p.TextDelta(text=text):
                 self._say(text)
-            case p.ReasoningDelta(text=text):
+            case p.ReasoningDelta(text=text, was_text=False):
                 self._put(helpers.update_agent_thought_text(text))
             case p.ToolChanged(call=call):
                 self._row(call)

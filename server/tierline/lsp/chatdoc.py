@@ -130,6 +130,8 @@ class ChatDocuments:
         if talk is None:
             return
         match body:
+            case p.ReasoningDelta(was_text=True):
+                return
             case p.ReasoningDelta():
                 talk.fold()
                 talk.pending.append(body.text)

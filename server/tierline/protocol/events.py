@@ -48,6 +48,10 @@ class ReasoningDelta:
 
     turn_id: str
     text: str
+    was_text: bool = False
+    """All of the reply's text so far turned out to be thinking: ``text`` is it once more. Clients
+    that can take back what they have shown do.
+    """
     kind: Literal["reasoningDelta"] = "reasoningDelta"
 
 

@@ -96,6 +96,11 @@ class Usage:
 
 
 @frozen
+class WasThinking:
+    """All of the reply's text so far was thinking: only the tag that ends it has come."""
+
+
+@frozen
 class Retrying:
     """The request failed in a way that may pass; the adapter waits and tries again."""
 
@@ -137,6 +142,7 @@ StreamEvent: TypeAlias = (
     TextDelta
     | ReasoningDelta
     | ReasoningDone
+    | WasThinking
     | ToolCall
     | Usage
     | Retrying

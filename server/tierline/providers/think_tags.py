@@ -1,12 +1,15 @@
 """Thinking that a model writes into its text, between tags at the reply's beginning.
 
 Servers without a parser of their own for reasoning models pass the tags on. Only the beginning of a
-reply is looked at: later on, the same words are what the model has to say about tags.
+reply is looked at: later on, the same words are what the model has to say about tags. Where a chat
+template has written the opening tag itself, only the closing one comes, at the beginning of a line.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 from attrs import define, field
 
@@ -22,6 +25,12 @@ _TAGS = {
     "<seed:think>": "</seed:think>",
 }
 _LONGEST = max(map(len, _TAGS))
+_START = 80
+"""Characters of a line that tell whether a tag or a fence begins it."""
+_ALONE = re.compile(rf"(?:^|(?<=\n))[ \t]*({'|'.join(map(re.escape, _TAGS.values()))})")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+
+Told: TypeAlias = Said | tuple[Literal["was thinking"], str]
 
 
 @define
@@ -38,14 +47,19 @@ class ThinkTags:
     _trim: bool = False
     """True between the end of the thinking and the first visible character of the answer."""
     _thought: list[str] = field(factory=list)
+    _line: str = ""
+    """How the last line of the answer that was given begins."""
+    _fences: int = 0
+    """Fences in the answer before that line."""
+    _ended: bool = False
+    """True once a tag has ended the thinking: another one is text."""
 
-    def feed(self, text: str) -> Iterator[Said]:
-        """What is certain after one more piece of text."""
-        if self._begun and not self._trim:
-            if text:
-                yield ("text", text)
-            return
+    def feed(self, text: str) -> Iterator[Told]:
+        """What is certain after one more piece of text. ``was thinking``: all text before it."""
         self._held += text
+        if self._begun and not self._trim:
+            yield from self._answer()
+            return
         if not self._close and not self._begun:
             self._open()
         if self._close:
@@ -53,7 +67,7 @@ class ThinkTags:
         if self._begun:
             yield from self._answer()
 
-    def rest(self) -> Iterator[Said]:
+    def rest(self) -> Iterator[Told]:
         """What was held back. Thinking that never ended is all that there is of the reply: it is
         given as text, so that it is not lost.
         """
@@ -78,6 +92,7 @@ class ThinkTags:
         thought, end, after = self._held.partition(self._close)
         if end:
             self._held, self._close, self._begun, self._trim = after, "", True, True
+            self._ended = True
         else:
             keep = _overlap(thought, self._close)
             self._held = thought[len(thought) - keep :]
@@ -86,15 +101,37 @@ class ThinkTags:
             self._thought.append(thought)
             yield ("thinking", thought)
 
-    def _answer(self) -> Iterator[Said]:
+    def _answer(self) -> Iterator[Told]:
         if self._trim:
             self._held = self._held.lstrip()
             if not self._held:
                 return
             self._trim = False
-        held, self._held = self._held, ""
-        if held:
-            yield ("text", held)
+        if self._ended:
+            held, self._held = self._held, ""
+            if held:
+                yield ("text", held)
+            return
+        seen = self._line + self._held
+        closing = next((c for c in _ALONE.finditer(seen) if self._in_text(seen[: c.start()])), None)
+        if closing is not None:
+            self._held, self._ended, self._trim = seen[closing.end() :], True, True
+            if before := seen[len(self._line) : closing.start(1)]:
+                yield ("text", before)
+            yield ("was thinking", "")
+            yield from self._answer()
+            return
+        keep = max(_overlap(self._held, tag) for tag in _TAGS.values())
+        cut = len(self._held) - keep
+        text, self._held = self._held[:cut], self._held[cut:]
+        if text:
+            yield ("text", text)
+            lines, _, last = (self._line + text).rpartition("\n")
+            self._fences += len(_FENCE.findall(lines))
+            self._line = last[:_START]
+
+    def _in_text(self, lines: str) -> bool:
+        return (self._fences + len(_FENCE.findall(lines))) % 2 == 0
 
 
 def _overlap(text: str, tag: str) -> int:

@@ -25,8 +25,8 @@ from tierline.providers.base import (
     StreamEvent,
     TextDelta,
     Usage,
+    WasThinking,
 )
-from tierline.providers.contents import Said
 from tierline.providers.errors import (
     RequestFailed,
     closed,
@@ -39,7 +39,7 @@ from tierline.providers.errors import (
 from tierline.providers.profile import ForNow, Profiles
 from tierline.providers.reaching import broken
 from tierline.providers.retry import RetryPolicy
-from tierline.providers.think_tags import ThinkTags
+from tierline.providers.think_tags import ThinkTags, Told
 
 _CONNECT_SECONDS = 15.0
 _PAGE_BYTES = 200_000
@@ -162,8 +162,10 @@ async def send(
         yield Stop("incomplete")
 
 
-def _delta(said: Said) -> StreamEvent:
-    kind, words = said
+def _delta(told: Told) -> StreamEvent:
+    kind, words = told
+    if kind == "was thinking":
+        return WasThinking()
     return TextDelta(words) if kind == "text" else ReasoningDelta(words)
 
 

@@ -19,7 +19,7 @@ from tierline.context.tiers.attribution import Attribution, Cause
 from tierline.context.tiers.bill import bill
 from tierline.context.tiers.outcome import Outcome
 from tierline.errors import TierlineError
-from tierline.providers.base import Provider, ProviderError, TextDelta, Usage
+from tierline.providers.base import Provider, ProviderError, TextDelta, Usage, WasThinking
 from tierline.session.conversation import Conversation
 from tierline.session.models import ModelService
 from tierline.store.usage import BESIDE, StoredRequest, UsageStore
@@ -55,6 +55,8 @@ class Asker:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         said.append(event.text)
+                    elif isinstance(event, WasThinking):
+                        said.clear()
                     elif isinstance(event, Usage):
                         usage = event
         except ProviderError as error:

@@ -171,6 +171,7 @@ function reduce(model: Model, body: EventBody): Step {
     case 'reasoningDelta':
       return withTurn(model, body.turnId, (turn) => ({
         ...turn,
+        text: body.wasText ? '' : turn.text,
         reasoning: turn.reasoning + body.text,
         waiting: '',
       }));

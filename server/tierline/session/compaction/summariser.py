@@ -25,7 +25,7 @@ from tierline.history.summarise import (
     request_text,
     transcript,
 )
-from tierline.providers.base import ProviderError, Stop, TextDelta, Usage
+from tierline.providers.base import ProviderError, Stop, TextDelta, Usage, WasThinking
 from tierline.session.asking import Asker
 from tierline.session.models import ModelService
 
@@ -153,6 +153,8 @@ class Summariser:
                     size += len(event.text)
                     if size > limit:
                         break
+                elif isinstance(event, WasThinking):
+                    answer.clear()
                 elif isinstance(event, Usage):
                     usage = event
                 elif isinstance(event, Stop) and event.reason == "incomplete":

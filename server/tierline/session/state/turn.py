@@ -96,6 +96,14 @@ class Round:
         self.thought.append(text)
         self.thinking_since = self.thinking_since or time.monotonic()
 
+    def was_thinking(self) -> str:
+        """All text since the last whole block, which is given, turned out to be thinking."""
+        text = "".join(self.reply[self.closed :])
+        del self.reply[self.closed :]
+        self.shown.clear()
+        self.thought.append(text)
+        return text
+
     def stop_thinking(self) -> None:
         """Something else came."""
         if self.thinking_since:

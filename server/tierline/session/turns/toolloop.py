@@ -33,6 +33,7 @@ from tierline.providers.base import (
     TextDelta,
     ToolCall,
     Usage,
+    WasThinking,
 )
 from tierline.providers.errors import RequestFailed
 from tierline.providers.overflows import Overflow, room_after
@@ -271,15 +272,8 @@ class Rounds:
                     known = True
                     await self._composer.accepted(composed)
                 match event:
-                    case TextDelta(text=text):
-                        turn.round.stop_thinking()
-                        turn.round.reply.append(text)
-                        self._drafts.grown(turn)
-                        if shown := turn.round.show(text):
-                            self._bus.publish(p.TextDelta(turn.group_id, shown))
-                    case ReasoningDelta(text=text):
-                        turn.round.think(text)
-                        self._bus.publish(p.ReasoningDelta(turn.group_id, text))
+                    case TextDelta() | ReasoningDelta() | WasThinking():
+                        self._said(turn, event)
                     case ReasoningDone(data=data):
                         turn.round.stop_thinking()
                         turn.round.add_reasoning(provider.strategy, data)
@@ -297,6 +291,22 @@ class Rounds:
                         turn.round.stop = event
         if rest := turn.round.show_rest():
             self._bus.publish(p.TextDelta(turn.group_id, rest))
+
+    def _said(self, turn: Turn, event: TextDelta | ReasoningDelta | WasThinking) -> None:
+        """A piece of the reply came."""
+        match event:
+            case TextDelta(text=text):
+                turn.round.stop_thinking()
+                turn.round.reply.append(text)
+                self._drafts.grown(turn)
+                if shown := turn.round.show(text):
+                    self._bus.publish(p.TextDelta(turn.group_id, shown))
+            case ReasoningDelta(text=text):
+                turn.round.think(text)
+                self._bus.publish(p.ReasoningDelta(turn.group_id, text))
+            case WasThinking():
+                text = turn.round.was_thinking()
+                self._bus.publish(p.ReasoningDelta(turn.group_id, text, was_text=True))
 
     async def _again(self, turn: Turn, composed: Composed, event: Adapted | Retrying) -> Composed:
         """The request is sent once more: as it is after a wait, or without what was refused."""

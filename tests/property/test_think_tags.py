@@ -1,0 +1,66 @@
+"""Thinking between tags is found however a reply is cut into pieces, and nothing is lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tierline.providers.think_tags import ThinkTags
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["<think>", "</think>", "<thi", "nk>", "</", "[THINK]", "[/THINK]", "◁/think▷", "```", "\n"]
+        + [" ", "a", "<", "[", "so it is", "```py\n", "~~~\n"]
+    ),
+    max_size=14,
+).map("".join)
+
+
+def read(pieces: list[str]) -> tuple[str, str]:
+    """Text and thinking of a reply that came in these pieces."""
+    tags, text, thinking = ThinkTags(), "", ""
+    for told in [*(t for piece in pieces for t in tags.feed(piece)), *tags.rest()]:
+        match told:
+            case ("text", words):
+                text += words
+            case ("thinking", words):
+                thinking += words
+            case _:
+                text, thinking = "", thinking + text
+    return text, thinking
+
+
+@given(PIECES, st.randoms())
+def test_however_it_is_cut(reply: str, random: st.DataObject) -> None:
+    cuts = sorted(random.randrange(len(reply) + 1) for _ in range(5))  # type: ignore[attr-defined]
+    parts = [reply[a:b] for a, b in zip([0, *cuts], [*cuts, len(reply)], strict=True)]
+    assert read(parts) == read([reply]) == read(list(reply))
+
+
+@given(PIECES)
+def test_nothing_but_tags_and_white_space_is_lost(reply: str) -> None:
+    text, thinking = read([reply])
+
+    def letters(said: str) -> list[str]:
+        return re.findall(r"[a-z]", said)
+
+    assert set(letters(reply)) <= set(letters(text + thinking)) | set("think")
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "thinking"),
+    [
+        ("I look.\n</think>\n\nYes.", "Yes.", "I look.\n"),
+        ("</think>Yes.", "Yes.", ""),
+        ("I look.\n  [/THINK]\nYes.\n</think>", "Yes.\n</think>", "I look.\n  "),
+        ("It ends with </think>, here.", "It ends with </think>, here.", ""),
+        ("```\n</think>\n```\nSo.", "```\n</think>\n```\nSo.", ""),
+        ("```\na\n```\nSo.\n</think>\nYes.", "Yes.", "```\na\n```\nSo.\n"),
+        ("<think>hm</think>\nYes.\n</think>", "Yes.\n</think>", "hm"),
+    ],
+)
+def test_the_closing_tag_alone(reply: str, text: str, thinking: str) -> None:
+    assert read([reply]) == (text, thinking) == read(list(reply))
