@@ -103,7 +103,7 @@ async def test_a_turn_costs_so_much_and_no_more(session: Any) -> None:
 async def test_sessions_that_were_left_are_not_kept(session: Any) -> None:
     one, model = session
     for _ in range(MAX_SESSIONS + 3):
-        await one.history.new(p.NoParams())
+        await one.history.new(p.NewSessionParams())
         await turns(one, model, 1)
     assert len(one.cache._before) == MAX_SESSIONS
     sessions = one.conversation.store.list_sessions()
