@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 
 from tierline.providers.think_tags import ThinkTags
 
-PIECES = st.lists(
-    st.sampled_from(
-        ["<think>", "</think>", "<thi", "nk>", "</", "[THINK]", "[/THINK]", "◁/think▷", "```", "\n"]
-        + [" ", "a", "<", "[", "so it is", "```py\n", "~~~\n"]
-    ),
-    max_size=14,
-).map("".join)
+TAGS = ("<think>", "</think>", "<thi", "nk>", "</", "[THINK]", "[/THINK]", "◁/think▷")
+WORDS = ("```", "a", "<", "[", "~~~", "\n", " ", "so it is", "```py\n", "~~~\n")
+PIECES = st.lists(st.sampled_from(TAGS + WORDS), max_size=14).map("".join)
 
 
 def read(pieces: list[str]) -> tuple[str, str]:

@@ -70,7 +70,7 @@ def _deltas(reply: Reply) -> Iterator[dict[str, Any]]:
             chunk = json.loads(line.removeprefix("data:"))
             choice = chunk["choices"][0]
             delta = choice.get("delta") or choice.get("message")
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             continue
         if isinstance(delta, dict):
             yield delta

@@ -187,6 +187,7 @@ class Session:
         )
         self.retrieval = RetrievalService(
             self.preferences,
+            self.queue,
             self.conversation,
             self.models,
             self.files,

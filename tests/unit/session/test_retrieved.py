@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,10 @@ async def test_a_set_that_is_still_being_stored_is_known(
             monkeypatch.setattr(retrieval.store, "keep", kept_late)
             sent = await talk.session.turns.send(p.ChatSendParams(text="What is an apple?"))
             await talk.finished(sent.turn_id)
-            try:
-                now = await retrieval.get(p.RetrievalParams())
-            finally:
-                slow.set()
-            await talk.session.turns.settled()
+            asked = asyncio.create_task(retrieval.get(p.RetrievalParams()))
+            await asyncio.sleep(0)
+            slow.set()
+            now = await asked
             assert now.turn_id == sent.turn_id and now.set_id
             await talk.send("And a pear?")
-            first = await retrieval.get(p.RetrievalParams(turn_id=sent.turn_id))
-            assert first.set_id == now.set_id
+            assert await retrieval.get(p.RetrievalParams(turn_id=sent.turn_id)) == now

@@ -8,6 +8,7 @@ Before a turn's first request ``prepare`` asks the index and makes the turn's ``
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -37,6 +38,7 @@ from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.session.retrieval.views import shown
 from tierline.session.state.preferences import Preferences
+from tierline.session.state.queue import TurnQueue
 from tierline.session.state.turn import Turn
 from tierline.store.retrieval import RetrievalStore
 
@@ -48,6 +50,8 @@ CANDIDATES = 24
 """Files that the index is asked for."""
 BACKGROUND = 2
 """Earlier prompts of the task that take part in a query."""
+STORE_SECONDS = 5.0
+"""How long a question waits for a set that is being stored."""
 
 
 @frozen
@@ -75,6 +79,7 @@ class RetrievalService:
     def __init__(
         self,
         preferences: Preferences,
+        queue: TurnQueue,
         conversation: Conversation,
         models: ModelService,
         files: FileService,
@@ -83,6 +88,7 @@ class RetrievalService:
         store: RetrievalStore,
     ) -> None:
         self._preferences = preferences
+        self._queue = queue
         self._conversation = conversation
         self._models = models
         self._files = files
@@ -100,8 +106,8 @@ class RetrievalService:
         self._for: tuple[str, str] | None = None
         self._turn = ""
         self._current: RetrievalSet | None = None
-        self._stored = True
-        """The current set is in the store; until then only this object knows it."""
+        self._stored = asyncio.Event()
+        """Set once the current set is in the store; until then only this object knows it."""
         self._touchpoints: tuple[Item, ...] = ()
         self._plan: ContextPlan | None = None
         self._line = ""
@@ -132,7 +138,8 @@ class RetrievalService:
             self._prompts.clear()
         self._prompts = [*self._prompts, turn.searched][-BACKGROUND:]
         self.holdings.begin_turn(self.phase.task)
-        self._current, self._stored = found, False
+        self._current = found
+        self._stored.clear()
         self.holdings.offer(c.card.key for c in found.included)
         self.cards |= {c.card.key: c.card for c in found.included}
 
@@ -337,7 +344,7 @@ class RetrievalService:
             "changes": changes,
         }
         await asyncio.to_thread(self.store.keep, session_id, turn_id, value)
-        self._stored = True
+        self._stored.set()
         suggested = await self._take_up(suggested_pins(reply))
         await self.save()
         if promoted or suggested or changes:
@@ -438,10 +445,11 @@ class RetrievalService:
     async def get(self, params: p.RetrievalParams) -> p.RetrievalInfo:
         """What was retrieved for a turn, and why."""
         current = self._current
-        if current is not None and self._turn and not self._stored and (
+        meant = current is not None and self._turn and (
             params.turn_id == self._turn or params.set_id == current.set_id
             or not (params.turn_id or params.set_id)
-        ):  # fmt: skip
+        )  # fmt: skip
+        if current is not None and meant and not await self._in_store():
             sizes = {
                 "map_tokens": self._tokens(Section.SYMBOLS),
                 "card_tokens": self._tokens(Section.RETRIEVED),
@@ -459,6 +467,14 @@ class RetrievalService:
                 note="Nothing is known of what was retrieved for this prompt.",
             )  # fmt: skip
         return shown(self._files.loader, RetrievalSet.from_json(stored["set"]), stored)
+
+    async def _in_store(self) -> bool:
+        """False while the turn runs. A set whose turn has just ended is about to be stored."""
+        running = self._queue.current
+        if not self._stored.is_set() and (running is None or running.finished):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stored.wait(), STORE_SECONDS)
+        return self._stored.is_set()
 
     def candidates(self, turn_id: str) -> list[tuple[str, str]]:
         """Keys of the cards that were found for a turn and left out, with why. Reads: blocking."""
