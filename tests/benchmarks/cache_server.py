@@ -121,10 +121,11 @@ def content(body: dict[str, Any], prompts: set[str]) -> Content:
     found, reader = Content(), _Known()
     plain: list[str] = []
     found.talk["tools"] = sum(weigh(tool) for tool in body.get("tools", ()))
-    newest = max(
+    turns = [
         n for n, message in enumerate(body["messages"])
         if message["role"] == "user" and any(_is_prompt(b, prompts) for b in message["content"])
-    )  # fmt: skip
+    ]  # fmt: skip
+    newest = turns[-1]
     for block in body["system"]:
         if _is_file(block["text"]):
             reader.text(block["text"])
@@ -150,6 +151,9 @@ def content(body: dict[str, Any], prompts: set[str]) -> Content:
                         found.own.pop(update.name, None)
                 elif _is_file(text):
                     reader.text(text)
+                elif place < turns[0]:  # the base: the module map
+                    plain.append(text)
+                    reader._remember(text)
                 elif place == newest or _is_prompt(block, prompts):
                     found.talk[f"user {text}"] = weigh(block)
             else:

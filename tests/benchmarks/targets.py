@@ -141,6 +141,13 @@ TARGETS = (
         lambda f: f["counter_over_log_structured_edit_heavy"], at_most=False,
     ),
     Target(
+        "cache_server", "Cost through the whole server over the lower bound (median)", 1.10, "",
+        lambda f: f["median"],
+    ),
+    Target(
+        "cache_server", "The same for the worst kind of session", 1.20, "", lambda f: f["worst"]
+    ),
+    Target(
         "segmentation", "Topic boundaries in programming chats: Pk relative to TextTiling's",
         0.8, "", lambda f: f["pk_ratio"],
     ),
