@@ -138,8 +138,8 @@ class Pricing:
     ttls: tuple[str, ...] = ("5m", "1h")
     lifetime: float = AUTOMATIC_LIFETIME
     """Seconds that a prefix lives where there are no markers; infinite for the embedded model."""
-    thinking: float = 0.625
-    """What a token of thinking is worth that a rewrite makes invalid: an eighth of what it cost.
+    thinking: float = 2.5
+    """What a token of thinking is worth that a rewrite makes invalid: half of what it cost to make.
     Measured (docs/tiers.md): with less it is lost more often, with more sessions get dearer."""
 
     @classmethod
@@ -153,7 +153,7 @@ class Pricing:
         prices = facts.prices_for(input_tokens)
         priced = prices.input > 0
         price = prices.input or 1.0
-        thinking = (prices.output or price * 5) / 8
+        thinking = (prices.output or price * 5) / 2
         target = max(min_tokens, round(facts.min_cacheable_tokens * 1.1))
         if facts.explicit_markers:
             return cls(
