@@ -17,6 +17,8 @@ from attrs import field, frozen
 
 from tierline import disk
 from tierline.disk import sqlite
+from tierline.store.plans import MAX_BYTES, MAX_PLANS
+from tierline.store.retrieval import MAX_SETS
 
 DAY = 86_400.0
 PICTURE_DAYS = 1.0
@@ -36,13 +38,13 @@ _PARTS = {
     "memos.jsonl": ("memos", "kept for good"),
     "drafts": ("drafts of replies", "kept until the reply is in the log"),
     "images": ("pictures", "kept while a message names them"),
-    "plans.sqlite3": ("plans", "the newest 200, at most 64 MB"),
+    "plans.sqlite3": ("plans", f"the newest {MAX_PLANS:,}, at most {MAX_BYTES >> 20} MB"),
     "vectors.sqlite3": ("vectors", "at most 20,000, computed again when needed"),
     "snapshots": ("snapshots of files", "the newest, up to their own limit"),
     "index.sqlite3": ("search index", "as large as the conversations need"),
     "symbols.sqlite3": ("symbol index", "as large as the files need"),
     "usage.sqlite3": ("costs of requests", "kept for the statistics"),
-    "retrieval.sqlite3": ("what was retrieved", "the newest 500"),
+    "retrieval.sqlite3": ("what was retrieved", f"the newest {MAX_SETS:,}"),
     "sent": ("state of the caches", "a few, the newest"),
     "urls": ("web pages", "kept until they are removed"),
 }

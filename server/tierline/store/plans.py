@@ -82,6 +82,10 @@ class PlanSummary:
     request_sha256: str
 
 
+MAX_PLANS = 1_000
+MAX_BYTES = 64 * 1024 * 1024
+
+
 class PlanStore(Database):
     """Plans with their prompts, in one SQLite file, readable by the user alone (mode 0600).
 
@@ -91,7 +95,7 @@ class PlanStore(Database):
     """
 
     def __init__(
-        self, path: Path, *, max_plans: int = 1_000, max_bytes: int = 64 * 1024 * 1024
+        self, path: Path, *, max_plans: int = MAX_PLANS, max_bytes: int = MAX_BYTES
     ) -> None:
         super().__init__(path, version=_VERSION, ddl=_DDL, tables=("plan", "block"))
         self._max_plans = max(1, max_plans)

@@ -37,9 +37,9 @@ SETTLE_SECONDS = 10.0
 MOST_DEFINITION = 256 * 1024
 """Bytes of a configuration file."""
 MOST_DESCRIPTION = 2000
+"""Characters of a tool's description: each request pays for them."""
 _MOST_ALONG = 200
 """Characters of a variable or a header in the question before a server is started."""
-"""Characters of a tool's description: each request pays for them."""
 MOST_ANSWER = 400_000
 """Characters of an answer, as for commands."""
 _ODD = re.compile(r"[^A-Za-z0-9_]+")
