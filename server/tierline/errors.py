@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What ends a process or a generator. Whoever catches everything else, a panic in native code too
+(a ``BaseException``), lets these pass.
+"""
+
 
 class CodedError(Exception):
     """``code`` is stable, ``message`` says what happened in one sentence, ``advice`` what to do."""

@@ -9,18 +9,16 @@ sessions.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
 import statistics
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.cache_simulator import CacheSimulator, Outcome
-from benchmarks.recorded.folder import DEFAULT, needed, recordings
+from benchmarks.recorded.folder import chosen, side_by_side
 from benchmarks.recorded.recording import Recording
 from benchmarks.recorded.replay import Looking, Played, Player, play
 from tierline import protocol as p
@@ -28,18 +26,12 @@ from tierline import protocol as p
 MOST = 12
 VISIBLE = 40
 """Lines that an editor shows."""
-PARALLEL = 2
 
 
 def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     """Replay. Raises NothingToMeasure where there are no sessions."""
-    parser = argparse.ArgumentParser(prog="looking_cost")
-    parser.add_argument("--sessions", type=Path, default=DEFAULT)
-    parser.add_argument("--most", type=int, default=MOST)
-    parser.add_argument("--full", action="store_true", help="all sessions of the folder")
-    told = parser.parse_args([*arguments])
-    found = needed(told.sessions, recordings, 10_000 if told.full else told.most)
-    return summed(asyncio.run(_all(found)))
+    found = chosen("looking_cost", MOST, arguments)
+    return summed(asyncio.run(side_by_side(found, _one)))
 
 
 def place(player: Player, number: int, *, moving: bool) -> p.EditorPlace | None:
@@ -63,19 +55,10 @@ WAYS: dict[str, Looking | None] = {
 }
 
 
-async def _all(found: Sequence[Recording]) -> list[dict[str, list[Outcome]]]:
-    room = asyncio.Semaphore(PARALLEL)
-
-    async def one(recording: Recording) -> dict[str, list[Outcome]]:
-        async with room:
-            row = {
-                way: outcomes(await play(recording, looking=looking))
-                for way, looking in WAYS.items()
-            }
-            print(f"{recording.name}: {[len(r) for r in row.values()]}", file=sys.stderr)
-            return row
-
-    return list(await asyncio.gather(*(one(recording) for recording in found)))
+async def _one(recording: Recording) -> dict[str, list[Outcome]]:
+    row = {way: outcomes(await play(recording, looking=looking)) for way, looking in WAYS.items()}
+    print(f"{recording.name}: {[len(r) for r in row.values()]}", file=sys.stderr)
+    return row
 
 
 def outcomes(played: Played) -> list[Outcome]:

@@ -9,38 +9,30 @@ a turn takes in the product; what is kept on the disk. ``--most N``: at most so 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import statistics
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.recorded.account import account
 from benchmarks.recorded.arrangements import NAMES
-from benchmarks.recorded.folder import DEFAULT, needed, recordings
+from benchmarks.recorded.folder import chosen, side_by_side
 from benchmarks.recorded.recording import Recording
 from benchmarks.recorded.replay import play
 
 COUNTER = "counter"
 OTHERS = (*NAMES, COUNTER)
 MOST = 40
-PARALLEL = 2
 
 
 def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     """Replay. Raises NothingToMeasure where there are no sessions."""
-    parser = argparse.ArgumentParser(prog="real_sessions")
-    parser.add_argument("--sessions", type=Path, default=DEFAULT)
-    parser.add_argument("--most", type=int, default=MOST)
-    parser.add_argument("--full", action="store_true", help="all sessions of the folder")
-    told = parser.parse_args([*arguments])
-    found = needed(told.sessions, recordings, 10_000 if told.full else told.most)
+    found = chosen("real_sessions", MOST, arguments)
     began = time.perf_counter()
-    rows = asyncio.run(_all(found))
+    rows = asyncio.run(side_by_side(found, _one))
     people = sorted({one.person for one in found})
     numbers = {person: f"{number:02}" for number, person in enumerate(people, 1)}
     for row, one in zip(rows, found, strict=True):
@@ -54,21 +46,15 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-async def _all(found: Sequence[Recording]) -> list[dict[str, Any]]:
-    room = asyncio.Semaphore(PARALLEL)
-
-    async def one(recording: Recording) -> dict[str, Any]:
-        async with room:
-            row = account(await play(recording))
-            counted = account(await play(recording, COUNTER))
-            row["others"][COUNTER] = round(counted["cost"] / row["cost"], 3)
-            row["others_read"][COUNTER] = counted["read"]
-            print(f"{recording.name}: {row['over_bound']} {row['others']}", file=sys.stderr)
-            for fault in (*row["wrong"], *row["failed"]):
-                print(f"  {fault}", file=sys.stderr)
-            return row
-
-    return list(await asyncio.gather(*(one(recording) for recording in found)))
+async def _one(recording: Recording) -> dict[str, Any]:
+    row = account(await play(recording))
+    counted = account(await play(recording, COUNTER))
+    row["others"][COUNTER] = round(counted["cost"] / row["cost"], 3)
+    row["others_read"][COUNTER] = counted["read"]
+    print(f"{recording.name}: {row['over_bound']} {row['others']}", file=sys.stderr)
+    for fault in (*row["wrong"], *row["failed"]):
+        print(f"  {fault}", file=sys.stderr)
+    return row
 
 
 def summed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
-from e2e.views import asked, picture, sidebar_width, violations, webview
+from e2e.views import asked, picture, said_in_terminal, sidebar_width, violations, webview
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
@@ -172,17 +172,7 @@ def test_things_come_into_the_prompt_from_where_they_are(
     expect(chips(chat)).to_have_count(4, timeout=20_000)
 
     # A terminal's own menu.
-    vscode.command("Terminal: Create New Terminal")
-    screen = page.locator(".terminal.xterm").first
-    expect(screen).to_be_visible(timeout=30_000)
-    screen.click()
-    page.keyboard.type("echo frob$((40+2)) | tee said.log\n")
-    said = vscode.workspace / "said.log"
-    for _ in range(120):  # a shell takes its time to begin
-        if said.exists() and said.read_text("utf-8"):
-            break
-        page.wait_for_timeout(250)
-    menu(vscode, screen, "Terminal Output to Chat")
+    menu(vscode, said_in_terminal(vscode), "Terminal Output to Chat")
     expect(chips(chat)).to_have_count(5, timeout=20_000)
     picture(vscode, "from-everywhere")
 

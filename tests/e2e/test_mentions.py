@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
-from e2e.views import CUT, THEMES, Settings, picture, sidebar_width, use_theme, violations, webview
+from e2e.views import (
+    CUT,
+    THEMES,
+    Settings,
+    picture,
+    said_in_terminal,
+    sidebar_width,
+    use_theme,
+    violations,
+    webview,
+)
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.agents import Use, calls, says
@@ -114,16 +124,7 @@ def test_everything_can_be_mentioned_and_asked_from_where_it_is(
     page.keyboard.press("Control+Shift+E")
     vscode.context_menu("README.md", "Mention in Chat")
     expect(chips(chat)).to_have_count(2, timeout=20_000)
-    vscode.command("Terminal: Create New Terminal")
-    screen = page.locator(".terminal.xterm").first
-    expect(screen).to_be_visible(timeout=30_000)
-    screen.click()
-    page.keyboard.type("echo frob$((40+2)) | tee said.log\n")
-    said = vscode.workspace / "said.log"
-    for _ in range(60):  # a shell takes its time to begin
-        if said.exists() and said.read_text("utf-8"):
-            break
-        page.wait_for_timeout(500)
+    said_in_terminal(vscode)
     page.wait_for_timeout(1_000)  # till it is drawn
     vscode.command("Tierline: Add Terminal Output to Chat")
     expect(chips(chat)).to_have_count(3, timeout=20_000)

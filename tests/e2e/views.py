@@ -184,6 +184,21 @@ def sidebar_width(bench: Workbench, width: int) -> None:
     bench.page.wait_for_timeout(250)
 
 
+def said_in_terminal(bench: Workbench) -> Locator:
+    """A new terminal in which ``frob42`` has been said."""
+    bench.command("Terminal: Create New Terminal")
+    screen = bench.page.locator(".terminal.xterm").first
+    expect(screen).to_be_visible(timeout=30_000)
+    screen.click()
+    bench.page.keyboard.type("echo frob$((40+2)) | tee said.log\n")
+    said = bench.workspace / "said.log"
+    for _ in range(120):  # a shell takes its time to begin
+        if said.exists() and said.read_text("utf-8"):
+            break
+        bench.page.wait_for_timeout(250)
+    return screen
+
+
 def picture(bench: Workbench, name: str) -> None:
     """A picture of the window, beside the results of failed tests, to be looked at."""
     RESULTS.mkdir(exist_ok=True)

@@ -22,6 +22,7 @@ from tierline.context.images import image_tokens
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.context.text import well_formed
+from tierline.errors import ENDS
 
 CHARS_PER_TOKEN = 4
 """The estimate without an encoder. Characters beyond ASCII count by their bytes in UTF-8: a
@@ -57,7 +58,6 @@ class Encoder(Protocol):
         ...
 
 
-_ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _LONGEST_RUN = 131_072
 
 Countable: TypeAlias = Any
@@ -335,7 +335,7 @@ class TokenCounter:
             if len(sound) <= MAX_CHUNK or not encoder.additive:
                 return self._chunk(encoder, sound)
             return sum(self._chunk(encoder, part) for part in _bounded(chunks(sound)))
-        except _ENDS:
+        except ENDS:
             raise
         except BaseException as error:
             # Whatever an encoder stumbles over, the turn goes on with an estimate. A panic in its

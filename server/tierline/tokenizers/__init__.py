@@ -15,6 +15,7 @@ from attrs import frozen
 
 from tierline.context.counting import Encoder
 from tierline.context.text import well_formed
+from tierline.errors import ENDS
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ def encoder(name: str) -> Encoder | None:
         if name not in _loaded:
             try:
                 _loaded[name] = _load(name)
-            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            except ENDS:
                 raise
             except BaseException as error:
                 # Whatever it is, a panic in native code too: a count is never worth a failed turn,

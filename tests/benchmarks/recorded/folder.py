@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.recorded import aider, claude_code, cline
 from benchmarks.recorded.recording import Contents, Recording, unknown
 from benchmarks.recorded.sources import dated, git
 from benchmarks.results import NothingToMeasure
 
+T = TypeVar("T")
+PARALLEL = 2
 DEFAULT = Path("~/.cache/tierline-real-sessions/sessions")
 LEAST_TURNS = 3
 MOST_CHARACTERS = 400_000
@@ -34,6 +39,33 @@ def needed(
         f"No recorded sessions in {sessions}: tests/benchmarks/recorded/README.md says how to "
         "fetch some."
     )
+
+
+def chosen(program: str, most: int, arguments: Sequence[str]) -> list[Recording]:
+    """The sessions that a benchmark's arguments name, at most ``most`` if they name no number.
+
+    Raises:
+        NothingToMeasure: there are none.
+    """
+    parser = argparse.ArgumentParser(prog=program)
+    parser.add_argument("--sessions", type=Path, default=DEFAULT)
+    parser.add_argument("--most", type=int, default=most)
+    parser.add_argument("--full", action="store_true", help="all sessions of the folder")
+    told = parser.parse_args([*arguments])
+    return needed(told.sessions, recordings, 10_000 if told.full else told.most)
+
+
+async def side_by_side(
+    found: Iterable[Recording], one: Callable[[Recording], Awaitable[T]]
+) -> list[T]:
+    """What ``one`` gives for each session, two at a time."""
+    room = asyncio.Semaphore(PARALLEL)
+
+    async def in_turn(recording: Recording) -> T:
+        async with room:
+            return await one(recording)
+
+    return list(await asyncio.gather(*map(in_turn, found)))
 
 
 def recordings(folder: Path, most: int) -> list[Recording]:

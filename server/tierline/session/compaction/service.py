@@ -16,7 +16,7 @@ from attrs import define, frozen
 
 from tierline import protocol as p
 from tierline.context.limits import compaction_trigger
-from tierline.errors import TierlineError
+from tierline.errors import ENDS, TierlineError
 from tierline.history import actions
 from tierline.history.boundaries import SAFE_BOUNDARY, TopicBoundary, local, unsure
 from tierline.history.compaction import (
@@ -279,7 +279,7 @@ class CompactionService:
             self._remember_failure(place, await self._tokens())
             self._broken_off()
             raise
-        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        except ENDS:
             raise
         except BaseException as error:  # a panic in native code is no Exception
             problem = _as_problem(error)

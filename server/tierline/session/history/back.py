@@ -349,12 +349,9 @@ class BackService:
 
     def _put_back(self, file: Mapping[str, Any]) -> bool:
         """A file as it was before a move that was cut off. False if it is neither, and left."""
-        contents = {
-            sha: self._store.load(sha)
-            for side in ("before", "after")
-            if (sha := str(file.get(side, {}).get("sha", "")))
-        }
-        before, after = (recorded(file.get(side), contents) for side in ("before", "after"))
+        step = moments.Step(file.get("before", {}), file.get("after", {}))
+        contents = moments.contents([step], self._store.load)
+        before, after = recorded(step.before, contents), recorded(step.after, contents)
         return self._snapshots.writer.put_back(str(file.get("path", "")), before, after)
 
     @property

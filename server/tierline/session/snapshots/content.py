@@ -17,7 +17,7 @@ from tierline.workspace.buffers import Buffer
 from tierline.workspace.decoding import decode, encode_back
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
-from tierline.workspace.reading import read_file
+from tierline.workspace.reading import Signature, read_file, signature
 
 
 @frozen
@@ -79,18 +79,32 @@ def encoded(of: FileText, text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def on_disk(loader: Loader, place: Resolved) -> Content:
-    """What the disk has of a file. Blocking."""
+def raw(loader: Loader, place: Resolved) -> tuple[Content, Signature | None]:
+    """What the disk has of a file, text or not, and by what a change of it is seen; None for a file
+    that is not there. Blocking.
+    """
     read = read_file(
         place.key, place.path, MOST_CONTENT, lambda real: loader.roots.inside(real) is not None
     )
     if isinstance(read, Refusal):
-        gone = read.reason is Reason.NOT_FOUND
-        return Content() if gone else Content(why=read.message)
-    if isinstance(decode(read.data), Reason):
-        return Content(why="it is no text")
+        if read.reason is Reason.NOT_FOUND:
+            return Content(), None
+        return Content(why=read.message), signature(place.path)
     found = disk.regular(place.path)
-    return Content(read.data, stat.S_IMODE(found.st_mode) if found is not None else 0o644)
+    mode = stat.S_IMODE(found.st_mode) if found is not None else 0o644
+    return Content(read.data, mode), read.signature
+
+
+def text_only(content: Content) -> Content:
+    """A content, or that it is left out because it is no text."""
+    if content.data is not None and isinstance(decode(content.data), Reason):
+        return Content(why="it is no text")
+    return content
+
+
+def on_disk(loader: Loader, place: Resolved) -> Content:
+    """What the disk has of a file. Blocking."""
+    return text_only(raw(loader, place)[0])
 
 
 def present(loader: Loader, key: str) -> Content:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import stat
 import time
 from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-from tierline import disk
-from tierline.context.refusals import Reason, Refusal
-from tierline.session.snapshots.content import Content
-from tierline.store.snapshots import MOST_CONTENT
-from tierline.workspace.decoding import decode
+from tierline.context.refusals import Refusal
+from tierline.session.snapshots.content import Content, raw, text_only
 from tierline.workspace.folders import walk
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
-from tierline.workspace.reading import Signature, read_file, signature
+from tierline.workspace.reading import Signature, signature
 from tierline.workspace.reserved import reserved
 
 MOST_FILES = 5_000
@@ -49,9 +45,9 @@ class Watch:
             if len(self._seen) >= MOST_FILES or size >= MOST_BYTES:
                 self._whole = False
                 break
-            seen = self._look(place)
-            self._seen[place.key] = seen
-            size += len(seen.content.data or b"")
+            content, stamp = raw(self._loader, place)
+            self._seen[place.key] = _Seen(stamp, content)
+            size += len(content.data or b"")
 
     def changed(self) -> list[tuple[str, Content, Content]]:
         """Path, content before, content now of each file that is another one."""
@@ -64,10 +60,11 @@ class Watch:
             before = self._seen.get(key)
             if before is not None and before.signature == signature(place.path):
                 continue
-            now = self._look(place).content
+            now, _ = raw(self._loader, place)
             old = before.content if before is not None else Content()
             if not old.same(now) and not (old.why and now.why):
-                found.append((key, _text_only(old), _text_only(now)))
+                # Looked at late: of most files nothing is needed but that they are the same.
+                found.append((key, text_only(old), text_only(now)))
         return found
 
     def _places(self) -> Iterator[Resolved]:
@@ -90,21 +87,3 @@ class Watch:
     def _walked(self, until: float) -> Iterator[str]:
         for root in self._loader.roots:
             yield from walk(root.real, self._loader.excluded, lambda _refusal: None, until=until)
-
-    def _look(self, place: Resolved) -> _Seen:
-        inside = self._loader.roots.inside
-        read = read_file(place.key, place.path, MOST_CONTENT, lambda real: inside(real) is not None)
-        if isinstance(read, Refusal):
-            if read.reason is Reason.NOT_FOUND:
-                return _Seen(None, Content())
-            return _Seen(signature(place.path), Content(why=read.message))
-        found = disk.regular(place.path)
-        mode = stat.S_IMODE(found.st_mode) if found is not None else 0o644
-        return _Seen(read.signature, Content(read.data, mode))
-
-
-def _text_only(content: Content) -> Content:
-    """Looked at late: of most files nothing is needed but that they are the same."""
-    if content.data is not None and isinstance(decode(content.data), Reason):
-        return Content(why="it is no text")
-    return content

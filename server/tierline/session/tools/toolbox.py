@@ -17,7 +17,7 @@ from tierline.context.counting import TokenCounter
 from tierline.context.items import Item, Section
 from tierline.context.prompt import ToolSpec
 from tierline.context.text import clip, well_formed
-from tierline.errors import TierlineError
+from tierline.errors import ENDS, TierlineError
 from tierline.history.messages import Message
 from tierline.providers.base import ToolCall
 from tierline.session.conversation.callrows import shown_arguments
@@ -146,7 +146,7 @@ class ToolService:
             if task is None or task.cancelling():
                 raise
             return Output(f"{call.name} was interrupted.", error=True)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        except ENDS:
             raise
         except BaseException as error:  # a panic in native code is no Exception
             log.exception("The tool %s failed", call.name)

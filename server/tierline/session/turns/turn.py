@@ -11,7 +11,7 @@ from attrs import evolve
 
 from tierline import protocol as p
 from tierline.context.blocks import Block, Image, Text, visible
-from tierline.errors import TierlineError
+from tierline.errors import ENDS, TierlineError
 from tierline.history import actions
 from tierline.history.messages import Status
 from tierline.providers.base import ProviderError
@@ -299,7 +299,7 @@ class TurnRunner:
                 await shield(self._interrupted(turn))
                 if self._closing or not turn.cancelled:
                     raise
-            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            except ENDS:
                 raise
             except BaseException:  # a panic in native code is no Exception
                 log.exception("Turn %s failed", turn.group_id)
