@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from pathlib import Path
 from typing import Any
 
 from lsp.conftest import Start
+from lsp.editor import Editor
 from support.hammer import hammer
 from tierline import protocol as p
 from wire.choosing import ChoosingServer, What
@@ -53,3 +55,27 @@ async def test_a_file_that_one_window_adds_is_in_the_list_of_the_other(
     assert len(used) == 1
     await two.ask("files/clear")
     assert (await one.ask("files/list")).files == []
+
+
+async def test_what_two_windows_do_to_one_list_at_the_same_moment_is_all_done(
+    start: Start, workspace: Path, model: WireServer
+) -> None:
+    one = await start(model)
+    await one.chat("Zero")
+    two = await start(model)
+
+    async def window(editor: Editor, who: str) -> None:
+        for number in range(20):
+            (workspace / "src" / f"{who}_{number}.py").write_text("A = 1\n")
+            own = p.FileParams(path=f"src/{who}_{number}.py")
+            await editor.ask("files/pin", own)
+            if number % 2:
+                await editor.ask("files/remove", own)
+            await editor.ask("scratchpad/append", p.ScratchpadAppendParams(f"{who} {number}."))
+
+    await asyncio.gather(window(one, "one"), window(two, "two"))
+    stay = {f"src/{who}_{number}.py" for who in ("one", "two") for number in range(0, 20, 2)}
+    notes = {f"{who} {number}." for who in ("one", "two") for number in range(20)}
+    for editor in (one, two):
+        assert {f.path for f in (await editor.ask("files/list")).files} == stay
+        assert set((await editor.ask("scratchpad/get")).text.splitlines()) == notes

@@ -53,6 +53,8 @@ async def hammer(
     """
     tally = Tally()
     editors = [Editor(workspace) for _ in range(servers)]
+    for who in range(servers):  # nobody else takes it out again
+        (workspace / "src" / f"of_window_{who}.py").write_text(f"OWNER = {who}\n")
     began = time.monotonic()
     env, settings = environment(model), {"tools": {"enabled": "off"}}
     await editors[0].start(env=env, settings=settings)
@@ -99,8 +101,9 @@ async def _window(
                 await editor.ask("memo/save", p.MemoSaveParams(memo, []))
                 tally.memos.append(memo)
             case 1:
-                await editor.ask("files/pin", p.FileParams(path="src/a.py"))
-                await editor.ask("files/remove", p.FileParams(path="src/a.py"))
+                own = p.FileParams(path=f"src/of_window_{who}.py")
+                await editor.ask("files/pin", own)
+                await editor.ask("files/remove", own)
             case 2 | 3:
                 await editor.ask("budget/get")
                 await editor.ask("history/search", p.SearchParams(query="prompt"))

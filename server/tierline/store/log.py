@@ -81,10 +81,20 @@ class HistoryLog:
     def __init__(self, path: Path, *, lock_timeout: float = 10.0) -> None:
         """``lock_timeout`` is in seconds."""
         self.path = path
-        self._threads = threading.Lock()
+        self._threads = threading.RLock()
         self._lock_path = path.with_name(path.name + ".lock")
         self._lock = locks.lock(self._lock_path, seconds=lock_timeout, poll=0.004)
         self._existed = disk.regular(path) is not None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep every other writer out, for what is written because of what the log says now.
+
+        Raises:
+            StorageError: another program does not let go of the lock, or there can be none.
+        """
+        with self._threads, self._locked():
+            yield
 
     def append(
         self, records: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, durable: bool = False

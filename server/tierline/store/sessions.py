@@ -191,6 +191,13 @@ class HistoryStore:
         self._write([ready], durable)
         return ready if isinstance(ready, Event) else event
 
+    def revise(self, make: Callable[[Timeline], Action]) -> Event:
+        """Append the action that follows from the present state; no other process can change that
+        state between the two.
+        """
+        with self.log.held():
+            return self.record(make(self.timeline()))
+
     def event(self, action: Action, *, session_id: str = "") -> Event:
         """An action as an event of the current session and branch, not written yet."""
         return Event(
@@ -383,7 +390,8 @@ class HistoryStore:
         with self._lock:
             known = self._known
             kept = [self._prepared(e) for e in known.entries] if known is not None else []
-            self.log.append([encode(e) for e in kept])
+        self.log.append([encode(e) for e in kept])  # whoever holds the log may ask for the state
+        with self._lock:
             if known is not None:
                 known.offset, known.kept, known.timeline = 0, Kept(), None
                 known.identity = 0

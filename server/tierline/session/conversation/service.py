@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import asdict
 
@@ -28,6 +28,8 @@ from tierline.session.conversation.wentalong import groups_of
 from tierline.session.state.preferences import Preferences
 from tierline.store.errors import StorageError
 from tierline.store.sessions import HistoryStore
+
+T = TypeVar("T")
 
 
 class Conversation:
@@ -318,11 +320,20 @@ class Conversation:
 
     async def act(self, action: Action) -> str:
         """Append an event. Returns a sentence for the user if the log could not be written."""
+        return (await self._acted(self.store.record, action))[1]
+
+    async def revise(self, make: Callable[[Timeline], Action]) -> tuple[Event | None, str]:
+        """Append the event that follows from the present state, whatever other windows do at this
+        moment. ``make`` is called in a thread. Returns the event as it was written, or None and a
+        sentence for the user.
+        """
+        return await self._acted(self.store.revise, make)
+
+    async def _acted(self, work: Callable[[T], Event], given: T) -> tuple[Event | None, str]:
         try:
-            await asyncio.to_thread(self.store.record, action)
+            return await asyncio.to_thread(work, given), ""
         except StorageError as error:
-            return f"{error.message} {error.advice}"
-        return ""
+            return None, f"{error.message} {error.advice}"
 
     async def reflect(self, action: Action) -> str:
         """Append how a turn went, behind what of it is in memory only; it waits there as messages

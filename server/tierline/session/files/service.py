@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -18,6 +18,7 @@ from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.conversation import Conversation
+from tierline.session.conversation.lists import SharedList
 from tierline.session.conversation.ordering import behind_openings
 from tierline.session.events import EventBus
 from tierline.session.files.sizes import FileSizes
@@ -70,9 +71,7 @@ class FileService:
         self._counted: dict[str, str] = {}
         """Texts whose tokens are known, by key."""
         self.order = asyncio.Lock()
-        self._line: tuple[str, str] | None = None
-        self._written: Sequence[object] = ()
-        """The list as the log of that session and branch had it when it was looked at last."""
+        self._shared = SharedList(conversation, lambda now: now.files, actions.files, _key_of)
 
     @property
     def loader(self) -> Loader:
@@ -334,18 +333,16 @@ class FileService:
         """Take up what another window has made of the session's list, so that neither a change of
         ours undoes it nor two windows count differently.
         """
-        timeline = self._conversation.timeline()
-        line, before = (timeline.session_id, timeline.branch), self._written
-        known, self._line, self._written = self._line, line, timeline.files
-        if known != line or timeline.files == before:
-            return
-        if list(timeline.files) != self.context.snapshot():
-            await self.take_up(timeline.files)
+        news = self._shared.news()
+        if news is not None and list(news) != self.context.snapshot():
+            await self.take_up(news)
             self._bus.publish(p.FilesChanged(files=await self.shown()))
 
     async def _changed(self) -> p.FilesResult:
-        await self._conversation.act(actions.files(self.context.snapshot()))
-        self._written = self._conversation.timeline().files
+        ours = self.context.snapshot()
+        listed, _problem = await self._shared.write(ours)
+        if listed != ours:
+            await self.take_up(listed)
         infos = await self.shown()
         self._bus.publish(p.FilesChanged(files=infos))
         self._bus.context_changed()
@@ -367,6 +364,10 @@ class FileService:
             folder=entry.folder,
             dirty=entry.dirty,
         )
+
+
+def _key_of(record: Any) -> str | None:
+    return record.get("key") if isinstance(record, Mapping) else None
 
 
 def _reference(params: p.FileParams) -> str:

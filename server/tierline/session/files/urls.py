@@ -17,6 +17,7 @@ from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.consents import ConsentService
 from tierline.session.conversation import Conversation
+from tierline.session.conversation.lists import SharedList
 from tierline.session.events import EventBus
 from tierline.session.longtext import in_thread_when_long
 from tierline.session.models import ModelService
@@ -64,6 +65,7 @@ class UrlService:
         self._lost: tuple[str, ...] = ()
         self._declined: set[str] = set()
         self._lock = asyncio.Lock()
+        self._shared = SharedList(conversation, lambda now: now.urls, actions.urls, str)
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -74,6 +76,7 @@ class UrlService:
             TierlineError: ``url_…``: the address or the page is not taken, with the reason.
         """
         url = _canonical(params.url)
+        await self.settled()
         async with self._lock:
             page = await asyncio.to_thread(self._cache.get, url) or await self._read(url)
             self._pages[url] = page
@@ -81,6 +84,7 @@ class UrlService:
 
     async def refresh(self, params: p.UrlParams) -> p.UrlsResult:
         """Read a page of the context again. If that fails, it stays as it was."""
+        await self.settled()
         url = self._listed(params.url)
         async with self._lock:
             self._pages[url] = await self._read(url)
@@ -88,11 +92,13 @@ class UrlService:
 
     async def remove(self, params: p.UrlParams) -> p.UrlsResult:
         """Take a page out of the context. It stays in the cache."""
+        await self.settled()
         del self._pages[self._listed(params.url)]
         return await self._changed("")
 
     async def listed(self, _params: p.NoParams) -> p.UrlsResult:
         """The pages of the context."""
+        await self.settled()
         return p.UrlsResult(self.infos())
 
     async def show(self, params: p.UrlParams) -> p.UrlText:
@@ -107,15 +113,16 @@ class UrlService:
 
     def restore(self, addresses: Iterable[str]) -> None:
         """Take up the pages of an earlier run from the cache; blocking. Nothing is read anew."""
-        self._pages = {}
-        lost = []
-        for url in addresses:
-            page = self._cache.get(url)
-            if page is None:
-                lost.append(url)
-            else:
-                self._pages[url] = page
-        self._lost = tuple(lost)
+        found = {url: self._cache.get(url) for url in addresses}
+        self._pages = {url: page for url, page in found.items() if page is not None}
+        self._lost = tuple(url for url, page in found.items() if page is None)
+
+    async def settled(self) -> None:
+        """Take up what another window has made of the session's pages."""
+        news = self._shared.news()
+        if news is not None and list(news) != list(self._pages):
+            await asyncio.to_thread(self.restore, news)
+            self._bus.publish(p.UrlsChanged(self.infos()))
 
     async def carry(self) -> None:
         """Note in a session that has just begun which pages are listed."""
@@ -263,7 +270,10 @@ class UrlService:
 
     async def _changed(self, url: str) -> p.UrlsResult:
         await asyncio.to_thread(lambda: self.items(self._counter()))  # long texts take a while
-        problem = await self._conversation.act(actions.urls(self._pages))
+        ours = list(self._pages)
+        listed, problem = await self._shared.write(ours)
+        if listed != ours:
+            await asyncio.to_thread(self.restore, listed)
         infos = self.infos()
         self._bus.publish(p.UrlsChanged(infos))
         self._bus.context_changed()

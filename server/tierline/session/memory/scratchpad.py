@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tierline import protocol as p
@@ -34,45 +34,63 @@ class ScratchpadService:
 
     async def set(self, params: p.ScratchpadSetParams) -> p.Scratchpad:
         """Replace it. With ``version``, only if nobody changed it since that one was read."""
-        if params.version and params.version != _version(self.text):
-            raise TierlineError(
-                "conflict",
-                "The scratchpad was changed meanwhile, by the model or in another window.",
-                "Read it again, then save your change.",
-            )
         if len(params.text) > MAX_CHARACTERS:
             raise TierlineError(
                 "invalid_params",
                 f"The scratchpad holds {MAX_CHARACTERS:,} characters, not {len(params.text):,}.",
                 "Shorten it; the one before was kept.",
             )
-        return await self._store(manage("", {"action": "update", "content": params.text}).text)
+
+        def text(now: str) -> str:
+            if params.version and params.version != _version(now):
+                raise TierlineError(
+                    "conflict",
+                    "The scratchpad was changed meanwhile, by the model or in another window.",
+                    "Read it again, then save your change.",
+                )
+            return manage("", {"action": "update", "content": params.text}).text
+
+        return await self._store(text)
 
     async def append(self, params: p.ScratchpadAppendParams) -> p.Scratchpad:
         """Add to its end."""
-        outcome = manage(self.text, {"action": "append", "content": params.text})
-        if outcome.error:
-            raise TierlineError(
-                "invalid_params",
-                f"The scratchpad holds {MAX_CHARACTERS:,} characters; this would not fit.",
-                "Shorten it first.",
-            )
-        return await self._store(outcome.text)
+
+        def text(now: str) -> str:
+            outcome = manage(now, {"action": "append", "content": params.text})
+            if outcome.error:
+                raise TierlineError(
+                    "invalid_params",
+                    f"The scratchpad holds {MAX_CHARACTERS:,} characters; this would not fit.",
+                    "Shorten it first.",
+                )
+            return outcome.text
+
+        return await self._store(text)
 
     async def tool(self, arguments: Mapping[str, Any]) -> tuple[str, bool]:
         """A ``manage_scratchpad`` call: the answer for the model, and whether the call failed."""
         outcome = manage(self.text, arguments)
         if not outcome.changed:
             return outcome.answer, outcome.error
+
+        def text(now: str) -> str:
+            nonlocal outcome
+            outcome = manage(now, arguments)  # another window may have written a moment ago
+            return outcome.text
+
         try:
-            await self._store(outcome.text)
+            await self._store(text)
         except TierlineError as error:
             return f"Nothing done: {error.message}", True
-        return outcome.answer, False
+        return outcome.answer, outcome.error
 
-    async def _store(self, text: str) -> p.Scratchpad:
-        if text != self.text:
-            if problem := await self._conversation.act(actions.scratchpad(text)):
+    async def _store(self, text: Callable[[str], str]) -> p.Scratchpad:
+        """Write what ``text`` makes of the scratchpad. What it raises is raised."""
+        if text(self.text) != self.text:
+            _, problem = await self._conversation.revise(
+                lambda now: actions.scratchpad(text(now.scratchpad))
+            )
+            if problem:
                 raise TierlineError("storage", problem, "Nothing was changed.")
             self._bus.publish(p.NotesChanged("scratchpad"))
             self._bus.context_changed()

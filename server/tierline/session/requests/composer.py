@@ -143,6 +143,7 @@ class Composer:
         """
         provider = await self._models.provider()
         await self._sources.files.refresh(everything=True)
+        await self._sources.urls.settled()
         await self._sources.retrieval.prepare(turn)
         snapshot = await self._snapshot(turn, most)
         composed = await self._build(snapshot, provider)
@@ -196,6 +197,7 @@ class Composer:
         ``everything``.
         """
         await self._sources.files.refresh(everything=everything)
+        await self._sources.urls.settled()
         await self._sources.retrieval.attach()
         if not prompt.strip():
             return await self._build(await self._snapshot(None), None)
