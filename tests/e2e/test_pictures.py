@@ -160,7 +160,8 @@ def prepared(bench: Workbench) -> FrameLocator:
     page.keyboard.press("Control+b")  # beside a sidebar there is no room for a step's picture
     steps.nth(2).click()
     away(bench)
-    keep(bench, IMAGES / "walkthrough.png", scale="css")
+    # Below it VS Code's own page speaks of the data that VS Code collects.
+    keep(bench, IMAGES / "walkthrough.png", {"x": 0, "y": 0, "width": 1280, "height": 724}, "css")
     page.keyboard.press("Control+b")
     page.keyboard.press("Control+w")
     page.keyboard.press("Control+Shift+E")
@@ -171,7 +172,7 @@ def prepared(bench: Workbench) -> FrameLocator:
     expect(item).to_be_visible()
     page.wait_for_timeout(400)
     item.hover()
-    keep(bench, STEPS / "pin.png", {"x": 0, "y": 0, "width": 640, "height": 640}, "css")
+    keep(bench, STEPS / "pin.png", {"x": 0, "y": 36, "width": 820, "height": 600}, "css")
     item.click()
     bench.context_menu("README.md", "Add to Tierline")
     bench.explorer_open("convert.py")
@@ -194,6 +195,9 @@ def test_pictures_of_a_session(vscode: Workbench, model: Model, settings: Settin
     page.set_viewport_size(SIZE)
     page.locator(".tab", has_text="Prompt Cache").get_by_label("Close").click()
     vscode.command("Tierline: New Session")
+    stay = page.locator(".quick-input-list .monaco-list-row", has_text="Begin without them").first
+    expect(stay).to_be_visible(timeout=20_000)
+    stay.click()
     expect(replies(chat)).to_have_count(0, timeout=20_000)
     expect(chat.get_by_test_id("chat-input")).to_be_focused()
     page.wait_for_timeout(800)

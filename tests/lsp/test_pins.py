@@ -213,7 +213,7 @@ async def test_lenses_and_actions_need_no_code_in_the_client(
         )
     await editor.chat("hm")
     titles = await lens_titles(editor, path)
-    assert titles[0].startswith("Tierline: pinned · L")
+    assert titles[0].startswith("Tierline: pinned · changes "), titles
     assert " tokens · unpin" in titles[0]
     assert titles[9].startswith("Tierline: pinned"), titles
     assert [a["title"] for a in await act(editor, path, 10, ["source"])] == [

@@ -4,11 +4,13 @@ told through the real server.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types as lsp
 
 from lsp.conftest import Open, Start
 from lsp.editing import ALL
@@ -119,6 +121,43 @@ async def test_a_dear_request_is_asked_about_once_and_says_why(
         asked = await answer(editor, 3, "always")
         assert "another model" in asked.text
         assert (await editor.finished(sent.turn_id)).outcome == "ok"
+
+
+async def test_changes_that_lose_the_cache_are_warned_of_however_they_are_made(
+    open_editor: Open, workspace: Path
+) -> None:
+    """By a command in the chat: asked before. By a setting: told before a request pays for it."""
+    (workspace / "big.txt").write_text("one two three four five\n" * 1500, encoding="utf-8")
+    cached = a_reply("Fine.", input_tokens=10, cache_read_input_tokens=9000)
+    limits = {"warnCost": 0, "warnChangeCost": 0.01}
+    with wire_server("anthropic", cached) as model:
+        model.model = "claude-opus-4-8"  # it can be told not to think, and to think
+        editor = await open_editor(model, ALL, spending=limits)
+        await editor.ask("files/add", p.FileParams(path="big.txt"))
+        assert (await editor.chat("What is it?")).outcome == "ok"
+
+        async def command(line: str, number: int, word: str) -> str:
+            running = asyncio.ensure_future(editor.ask("chat/command", p.CommandParams(line)))
+            asked = await answer(editor, number, word)
+            assert asked.title == "This change loses what the cache holds. Make it?"
+            assert "anew that the cache holds now, for about $0." in asked.text
+            return str((await running).text)
+
+        assert "goes on answering" in await command("/model claude-opus-4-5", 1, "deny")
+        assert (await editor.ask("state/get")).provider.model == model.model
+        assert await command("/effort high", 2, "deny") == "Nothing was changed."
+        assert "thinks: high" in await command("/effort high", 3, "once")
+        before = len(editor.bodies(p.Notice))
+        editor.client.workspace_did_change_configuration(
+            lsp.DidChangeConfigurationParams(
+                {"tierline": {"spending": limits, "tools": {"enabled": "off"}}}
+            )
+        )
+        told = await editor.until(
+            lambda: [n for n in editor.bodies(p.Notice)[before:] if n.code == "cache"]
+        )
+        assert "Set back before it is sent, they lose nothing." in told[0].text
+        assert "instead of $0.0" in told[0].text
 
 
 async def test_in_a_plain_client_the_question_is_a_message(open_editor: Open) -> None:

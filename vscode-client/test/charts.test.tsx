@@ -105,7 +105,7 @@ describe('the charts', () => {
     expect(found[0]?.label).toBe(
       'Budget over turns, 2 turns. The newest request had 2k tokens, 20 % of 10k; the largest 2k.',
     );
-    expect(found[1]?.label).toContain('head 400, log 600');
+    expect(found[1]?.label).toContain('Instructions 400, Conversation 600');
     expect(found[2]?.label).toContain('$0.0200 in all, $0.0400 saved');
     const loss = charts(turnFigures([request('a', { saved: -0.0012 })]))[2];
     expect(loss?.label).toContain('$0.0100 in all, $0.0012 more than with no cache');

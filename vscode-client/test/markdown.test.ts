@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { candidates, hrefOf } from '../src/shared/paths';
+import { candidates, hrefOf, MAX_PATHS } from '../src/shared/paths';
 import { KnownPaths } from '../src/webview/markdown/paths';
 import { MarkdownView, parse } from '../src/webview/markdown/view';
 
@@ -302,6 +302,7 @@ describe('words that are files', () => {
     ['src/a.py:12 and b.ts:3:4', ['src/a.py:12', 'b.ts:3:4']],
     ['docs/x.md#L3-L9, (lib/ü.rs)', ['docs/x.md:3', 'lib/ü.rs']],
     ['File "pkg/m.py", line 7, in f', ['pkg/m.py:7']],
+    ['src/a.ts(12,5): error TS1, b.cs(3)', ['src/a.ts:12:5', 'b.cs:3']],
     ['./run.sh ../up.c C:\\w\\a.cs /etc/x', ['./run.sh', '../up.c', 'C:\\w\\a.cs', '/etc/x']],
     ['1.2.3, e.g. 3.14 and ...', ['e.g']],
     ['https://example.org/a.py and me@example.org', ['me@example.org']],
@@ -315,7 +316,8 @@ describe('words that are files', () => {
     const paths = new KnownPaths(ask);
     view = new MarkdownView(root, { ...handlers, paths });
     view.update(
-      '`src/a.py:3`, src/b.py and Makefile; `Makefile`\n\n```\nsrc/a.py:9: error\n```',
+      '`src/a.py:3`, src/b.py and Makefile; `Makefile`\n\n```\nsrc/a.py:9: error\n```\n\n' +
+        '```python\nx = run("src/a.py")  # See src/a.py\n```\n\n```bash\npython src/a.py\n```',
       true,
     );
     expect(root.querySelector('a')).toBeNull();
@@ -324,10 +326,20 @@ describe('words that are files', () => {
     expect(ask.mock.calls[0]?.[0]).toEqual(['src/a.py', 'src/b.py', 'Makefile']);
     paths.answer(ask.mock.calls[0]?.[0], ['src/a.py', 'Makefile']);
     const links = [...root.querySelectorAll('a')].map((one) => one.getAttribute('href'));
-    expect(links).toEqual(['src/a.py:3', 'Makefile', 'src/a.py:9']);
+    expect(links).toEqual(['src/a.py:3', 'Makefile', 'src/a.py:9', ...Array(3).fill('src/a.py')]);
     (root.querySelector('a') as HTMLElement).click();
     expect(handlers.open).toHaveBeenCalledWith('src/a.py:3');
     view.dispose();
+    vi.useRealTimers();
+  });
+
+  it('are all asked about, however many there are', () => {
+    vi.useFakeTimers();
+    const ask = vi.fn();
+    const paths = new KnownPaths(ask);
+    for (let number = 0; number < MAX_PATHS + 1; number++) paths.has(`src/${number}.py`);
+    vi.advanceTimersByTime(1_000);
+    expect(ask.mock.calls.map(([asked]) => asked.length)).toEqual([MAX_PATHS, 1]);
     vi.useRealTimers();
   });
 });

@@ -9,6 +9,7 @@ from lsprotocol import types as lsp
 
 from tierline import protocol as p
 from tierline.lsp import asking, proposals
+from tierline.session.slash.context import TIER_WORDS
 
 if TYPE_CHECKING:
     from tierline.lsp.server import TierlineServer
@@ -16,7 +17,18 @@ if TYPE_CHECKING:
 
 ACTION = "source.tierline"
 """Kind of our code actions: offered in the source-action menu, never in the way of quick fixes."""
-_HELD = {"sticky": "pinned", "leased": "leased", "ephemeral": "hook", "none": "in context"}
+_BETWEEN = " · "
+_HELD = {
+    "sticky": "Tierline: pinned",
+    "leased": "Tierline: held while it is used",
+    "ephemeral": "Tierline: for this prompt",
+    "none": "Tierline: in the context",
+}
+_STATES = {
+    "shed": "Tierline: left out, the window is full",
+    "missing": "Tierline: no such file",
+    "refused": "Tierline: refused",
+}
 
 
 def register(server: TierlineServer) -> None:
@@ -26,7 +38,12 @@ def register(server: TierlineServer) -> None:
     async def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         session, uri = await server.ready(), params.text_document.uri
         asked = await proposals.lenses(session, uri) if server.proposals.shown_here else []
-        return asked + (lenses(session, uri) if session.settings.symbols.lenses else [])
+        found = asked + (lenses(session, uri) if session.settings.symbols.lenses else [])
+        for lens in found:
+            if lens.command is not None:
+                parts = lens.command.title.split(_BETWEEN)
+                lens.command.title = _BETWEEN.join(map(server.speech.say, parts))
+        return found
 
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
@@ -37,7 +54,7 @@ def register(server: TierlineServer) -> None:
         session = await server.ready()
         found: list[lsp.CodeAction] = []
         if server.proposals.shown_here and _wanted(proposals.KIND, only):
-            found += await proposals.actions(session, uri, params.range)
+            found += await proposals.actions(session, uri, params.range, server.speech.say)
         for kind, action in asking.actions(session, params, server.workbench.features):
             if _wanted(kind, only):
                 found.append(action)
@@ -66,18 +83,20 @@ def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
     found: list[lsp.CodeLens] = []
     info = session.files.info(uri)
     if info is not None:
-        held = _HELD[info.pin] if info.state == "ok" else info.state
-        parts = [f"Tierline: {held}", *([info.tier] if info.tier else [])]
-        verb = "unpin" if info.pin == "sticky" else "pin"
-        title = " · ".join([*parts, f"{info.tokens:,} tokens", f"{verb}"])
+        held = _HELD[info.pin] if info.state == "ok" else _STATES.get(info.state, _HELD["none"])
+        verb, click = ("unpin", "unpin it") if info.pin == "sticky" else ("pin", "pin it")
+        title = _title(held, info.tier, info.tokens, click)
         found.append(_lens(1, title, f"tierline.files.{verb}", {"uri": uri}))
     for pin in session.pins.info().pins:
         if pin.symbol and pin.path == key:
-            tier = session.last_plan.tier(pin.key)
-            parts = [f"Tierline: {_HELD[pin.pin]}", *([tier] if tier else [])]
-            title = " · ".join([*parts, f"{pin.tokens:,} tokens", "unpin"])
+            title = _title(_HELD[pin.pin], session.last_plan.tier(pin.key), pin.tokens, "unpin it")
             found.append(_lens(pin.line, title, "tierline.pins.remove", {"key": pin.key}))
     return found
+
+
+def _title(held: str, tier: str, tokens: int, click: str) -> str:
+    place = [TIER_WORDS.get(tier, tier)] if tier else []
+    return _BETWEEN.join([held, *place, f"{tokens:,} tokens", click])
 
 
 async def actions(session: Session, uri: str, line: int) -> list[lsp.CodeAction]:

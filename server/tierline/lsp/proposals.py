@@ -7,7 +7,7 @@ lenses to take or leave it. All of them are requests like any other (``tierline.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -46,7 +46,7 @@ class Part:
     def name(self) -> str:
         """How the part is called."""
         count = len(self.edit.hunks)
-        return f"part {self.hunk.index + 1} of {count}" if count > 1 else "edit"
+        return f"part {self.hunk.index + 1} of {count}" if count > 1 else "the edit"
 
     @property
     def choice(self) -> str:
@@ -100,7 +100,7 @@ class Proposals:
         if not found and uri not in self._marked:
             return
         (self._marked.add if found else self._marked.discard)(uri)
-        marks = [_diagnostic(part) for part in found]
+        marks = [_diagnostic(part, self._server.speech.say) for part in found]
         self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, marks))
         workspace = self._server.client_capabilities.workspace
         if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
@@ -123,15 +123,19 @@ async def parts(session: Session, uri: str) -> list[Part]:
     return found
 
 
-async def actions(session: Session, uri: str, span: lsp.Range) -> list[lsp.CodeAction]:
-    """Take or leave the parts in a range; accept or reject the edits of the document."""
+async def actions(
+    session: Session, uri: str, span: lsp.Range, say: Callable[[str], str]
+) -> list[lsp.CodeAction]:
+    """Take or leave the parts in a range; accept or reject the edits of the document. ``say`` puts
+    what a diagnostic says into the client's language.
+    """
     all_parts = await parts(session, uri)
     found = []
     for part in all_parts:
         near = part.first <= span.end.line and span.start.line <= part.last
         if near and len(part.edit.hunks) > 1:
             for title, take in ((f"Take {part.name}", True), (f"Leave out {part.name}", False)):
-                found.append(_action(title, *_choose(part, take), [_diagnostic(part)]))
+                found.append(_action(title, *_choose(part, take), [_diagnostic(part, say)]))
     for info in {part.edit.id: part.edit for part in all_parts}.values():
         wanted = [hunk.index for hunk in info.hunks if hunk.choice != "leave"]
         some = 0 < len(wanted) < len(info.hunks)
@@ -176,8 +180,10 @@ async def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
             leaves: Any = ("tierline.edit.reject", {"id": part.edit.id})
         else:
             takes, leaves = _choose(part, True), _choose(part, False)
-        for word, (command, argument) in (("accept", takes), ("reject", leaves)):
-            title = f"Tierline: {word} {part.name}"
+        for title, (command, argument) in (
+            (f"Tierline: accept {part.name}", takes),
+            (f"Tierline: reject {part.name}", leaves),
+        ):
             found.append(lsp.CodeLens(place, lsp.Command(title, command, arguments=[argument])))
     return found
 
@@ -197,15 +203,21 @@ def _action(
     return lsp.CodeAction(title, kind=KIND, diagnostics=marks, command=run)
 
 
-def _diagnostic(part: Part) -> lsp.Diagnostic:
-    chosen = {"take": " (taken)", "leave": " (left out)"}.get(part.choice, "")
+def _diagnostic(part: Part, say: Callable[[str], str]) -> lsp.Diagnostic:
+    match part.choice:
+        case "take":
+            head = f"Tierline proposes, {part.name} (taken):"
+        case "leave":
+            head = f"Tierline proposes, {part.name} (left out):"
+        case _:
+            head = f"Tierline proposes, {part.name}:"
     lines = [f"- {line}" for line in part.hunk.before.splitlines()]
     lines += [f"+ {line}" for line in part.hunk.after.splitlines()]
     body = "\n".join(clip(line, 200) for line in lines[:_LINES])
     more = "\n…" if len(lines) > _LINES else ""
     return lsp.Diagnostic(
         range=lsp.Range(lsp.Position(part.first, 0), lsp.Position(part.last, part.end)),
-        message=f"Tierline proposes, {part.name}{chosen}:\n{body}{more}",
+        message=f"{say(head)}\n{body}{more}",
         severity=lsp.DiagnosticSeverity.Information,
         source="Tierline",
         code=MARK,

@@ -268,7 +268,9 @@ class Session:
             self.composer,
             usage,
         )
-        self.changes = ChangeService(self.preferences, self.models, self.composer, self.cache)
+        self.changes = ChangeService(
+            self.preferences, self.models, self.composer, self.cache, self.consents
+        )
         self.keep_alive = KeepAliveService(
             self.preferences,
             self.queue,
@@ -460,6 +462,11 @@ class Session:
         self.symbols.configured()
         self.symbols.refresh_soon()
         self.budget_soon()
+        self.spawn(self._forewarn(before))
+
+    async def _forewarn(self, was: config.Settings) -> None:
+        if sentence := await self.changes.after(was):
+            self.notice("warning", sentence, "cache")
 
     # --- requests --------------------------------------------------------------------------------
 

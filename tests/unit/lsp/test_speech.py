@@ -140,11 +140,11 @@ def test_a_document_is_not_translated_and_a_table_is_cell_by_cell() -> None:
     speech = Speech()
     speech.choose("de")
     converter = make_converter(speech)
-    text = "## What left\n\n- There is no turn yet.\n| log | the conversation | 1,200 |\n"
+    text = "## What left\n\n- There is no turn yet.\n| log | in the conversation | 1,200 |\n"
     said = converter.unstructure(p.CommandResult("Web pages", text))
     assert said["title"] == "Webseiten"
     assert said["text"] == (
-        "## Was ging\n\n- Es gibt noch keine Runde.\n| log | die Unterhaltung | 1.200 |\n"
+        "## Was ging\n\n- Es gibt noch keine Runde.\n| log | in der Unterhaltung | 1.200 |\n"
     )
     document = converter.unstructure(p.CommandResult("Web pages", text, document=True))
     assert document["text"] == text

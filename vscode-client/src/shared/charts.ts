@@ -3,10 +3,13 @@ import { percent, tokens } from './budget';
 import { money } from './cache';
 import { t } from './l10n';
 import { type Shape, serialise, shape } from './svg';
+import { tierTitle } from './tierWords';
 import { hitRate, type TurnFigures, tierNames } from './turns';
 
 const WIDTH = 480;
 const HEIGHT = 190;
+/** Height of a line of the legend. */
+const LINE = 16;
 const LEFT = 58;
 const TOP = 26;
 const BOTTOM = 22;
@@ -85,16 +88,16 @@ export function charts(all: readonly TurnFigures[]): Chart[] {
 
   if (names.length > 0) {
     const colour = new Map(names.map((name, place) => [name, `tier${place % COLOURS}`]));
-    const parts = newest.tiers.map((one) => `${one.tier} ${tokens(one.tokens)}`);
+    const parts = newest.tiers.map((one) => `${tierTitle(one.tier)} ${tokens(one.tokens)}`);
     add('tiers', t('Tiers'), t('The newest request: {0}.', parts.join(', ')), {
       bars: turns.map((turn) => ({
         parts:
           turn.tiers.length === 0
             ? null
             : turn.tiers.map((one) => ({ value: one.tokens, colour: colour.get(one.tier) ?? '' })),
-        tip: turn.tiers.map((one) => `${one.tier} ${tokens(one.tokens)}`).join(', '),
+        tip: turn.tiers.map((one) => `${tierTitle(one.tier)} ${tokens(one.tokens)}`).join(', '),
       })),
-      legend: [...colour].map(([name, one]) => [one, name]),
+      legend: [...colour].map(([name, one]) => [one, tierTitle(name)]),
       format: tokens,
     });
   }
@@ -183,7 +186,9 @@ function plot(turns: readonly TurnFigures[], plan: Plan): Shape {
   const limit = plan.limit !== undefined && plan.limit.value <= 2 * highest ? plan.limit : null;
   const most = plan.most ?? ceiling(Math.max(highest, limit?.value ?? 0));
   const bottom = HEIGHT - BOTTOM;
-  const y = (value: number): number => round(bottom - ((bottom - TOP) * value) / most);
+  const legend = placed(plan.legend);
+  const top = TOP + Math.max(0, ...legend.map(({ line }) => line)) * LINE;
+  const y = (value: number): number => round(bottom - ((bottom - top) * value) / most);
   const slot = (WIDTH - LEFT - 8) / Math.max(bars.length, 8);
   const width = Math.min(slot * 0.72, MAX_BAR);
   const x = (place: number): number => round(LEFT + slot * place + (slot - width) / 2);
@@ -227,15 +232,27 @@ function plot(turns: readonly TurnFigures[], plan: Plan): Shape {
       shape('text', { class: 'tick', x: WIDTH - 8, y: at - 4, 'text-anchor': 'end' }, [limit.name]),
     );
   }
-  let left = LEFT;
-  for (const [colour, name] of plan.legend) {
+  for (const { colour, name, left, line } of legend) {
     kids.push(
-      shape('rect', { class: colour, x: left, y: 4, width: 10, height: 10 }),
-      shape('text', { class: 'tick', x: left + 14, y: 13 }, [name]),
+      shape('rect', { class: colour, x: left, y: 4 + line * LINE, width: 10, height: 10 }),
+      shape('text', { class: 'tick', x: left + 14, y: 13 + line * LINE }, [name]),
     );
-    left += 28 + name.length * 6;
   }
   return shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'chart' }, kids);
+}
+
+/** Where the names of a legend stand; on as many lines as they need. */
+function placed(
+  legend: Plan['legend'],
+): { colour: string; name: string; left: number; line: number }[] {
+  let [left, line] = [LEFT, 0];
+  return legend.map(([colour, name]) => {
+    const width = 28 + name.length * 6;
+    if (left > LEFT && left + width > WIDTH) [left, line] = [LEFT, line + 1];
+    const one = { colour, name, left, line };
+    left += width;
+    return one;
+  });
 }
 
 function round(value: number): number {

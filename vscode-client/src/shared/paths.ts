@@ -16,8 +16,8 @@ export const MAX_PATH = 300;
 
 const SEGMENT = String.raw`[\p{L}\p{N}_@+.$~-]+`;
 const PATH = String.raw`(?:[A-Za-z]:[\\/]|[\\/]|(?:\.{1,2}[\\/])+)?(?:${SEGMENT}[\\/])*${SEGMENT}`;
-/** ":3", ":3:4", ":3-9", "#L3-L9", "(3)", and Python's '", line 3' behind a quoted name. */
-const PLACE = String.raw`(?::(\d+)(?::(\d+)|-\d+)?|#L(\d+)(?:-L?\d+)?|(?=", line (\d+))|)`;
+/** ":3", ":3:4", ":3-9", "#L3-L9", "(3)", "(3,4)", and Python's '", line 3' behind a quoted name. */
+const PLACE = String.raw`(?::(\d+)(?::(\d+)|-\d+)?|#L(\d+)(?:-L?\d+)?|\((\d+)(?:, ?(\d+))?\)|(?=", line (\d+))|)`;
 const WORDS = new RegExp(String.raw`(?<![\p{L}\p{N}_@+.$~\\/:#-])(${PATH})${PLACE}`, 'gu');
 
 /** All that could be a path. In code a bare word may be one, too: "Makefile". */
@@ -28,13 +28,13 @@ export function candidates(text: string, code = false): Candidate[] {
     const trimmed = (match[1] ?? '').length - path.length;
     if (!plausible(path, code)) continue;
     // With a full stop behind it there is no line behind it either.
-    const line = trimmed > 0 ? 0 : Number(match[2] ?? match[4] ?? match[5] ?? 0);
+    const line = trimmed > 0 ? 0 : Number(match[2] ?? match[4] ?? match[5] ?? match[7] ?? 0);
     found.push({
       text: trimmed > 0 ? path : match[0],
       index: match.index,
       path,
       line,
-      column: trimmed > 0 ? 0 : Number(match[3] ?? 0),
+      column: trimmed > 0 ? 0 : Number(match[3] ?? match[6] ?? 0),
     });
   }
   return found;

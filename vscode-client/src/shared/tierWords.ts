@@ -1,4 +1,4 @@
-/** Where something stands in the request, in words: the names of the tiers say it to few. */
+/** The tiers in words: their names say where something stands in the request to few. */
 import { t } from './l10n';
 
 export function tierWords(tier: string): string {
@@ -8,7 +8,7 @@ export function tierWords(tier: string): string {
     case 'head':
       return t('at the very front');
     case 'log':
-      return t('where it came in');
+      return t('in the conversation');
     case 'active':
     case 'tail':
       return t('at the end, sent anew');
@@ -18,6 +18,21 @@ export function tierWords(tier: string): string {
     default:
       return t('in front, still changing');
   }
+}
+
+/** What a tier holds, as a heading. */
+export function tierTitle(tier: string): string {
+  const titles: Record<string, string> = {
+    head: t('Instructions'),
+    L0: t('Most stable'),
+    L1: t('Stable'),
+    L2: t('Settling'),
+    L3: t('Recent'),
+    active: t('Working files'),
+    log: t('Conversation'),
+    tail: t('This request only'),
+  };
+  return Object.hasOwn(titles, tier) ? (titles[tier] ?? tier) : tier;
 }
 
 /** What that means for the money. */

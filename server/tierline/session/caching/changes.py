@@ -7,11 +7,13 @@ import asyncio
 from attrs import evolve
 
 from tierline import protocol as p
+from tierline.config import Settings
 from tierline.context import effort
-from tierline.context.effort import EFFORTS
+from tierline.context.effort import EFFORTS, Effort
 from tierline.context.models import ModelFacts
 from tierline.context.tiers.forecast import Forecast, input_cost
 from tierline.session.caching.service import CacheService
+from tierline.session.consents import ConsentService
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composed, Composer
 from tierline.session.state.preferences import Preferences
@@ -20,7 +22,7 @@ _WHAT = {"model": "Another model", "effort": "Another effort", "tools": "Other t
 
 
 class ChangeService:
-    """Answers ``tierline/cache/forecast``. Changes nothing."""
+    """Answers ``tierline/cache/forecast``, and warns before a change is paid for."""
 
     def __init__(
         self,
@@ -28,7 +30,9 @@ class ChangeService:
         models: ModelService,
         composer: Composer,
         cache: CacheService,
+        consents: ConsentService,
     ) -> None:
+        self._consents = consents
         self._preferences = preferences
         self._models = models
         self._composer = composer
@@ -56,6 +60,53 @@ class ChangeService:
             sentence=_sentence(params, now, lost, cost_then),
         )
 
+    async def agreed(self, params: p.ChangeForecastParams) -> bool:
+        """Whether the change may be made; the user is asked where it loses much of the cache."""
+        found = await self.forecast(params)
+        if not found.warn:
+            return True
+        info = p.ConsentInfo(
+            id="",
+            turn_id="",
+            call_id="",
+            kind="spending",
+            title="This change loses what the cache holds. Make it?",
+            text=found.sentence,
+            detail="A new session, or the end of this task, is a cheaper moment for it.",
+            can_remember=False,
+        )
+        return (await self._consents.ask(info)).allowed
+
+    async def after(self, was: Settings) -> str:
+        """What settings that have just changed lose of the cache, before a request pays for it; empty
+        where that is little.
+        """
+        now = self._preferences.settings
+        if (was.provider, was.tools) == (now.provider, now.tools):
+            return ""
+        composed = await self._composer.preview()
+        found = await self._cache.forecast(composed)
+        facts, best = self._models.facts(), found.best
+        if found.cold == "model":
+            if await asyncio.to_thread(self._cache.seconds_left) <= 0:
+                return ""
+            best = 0.0
+        elif found.cold != "changed":
+            past = self._preferences.effort_now or was.provider.effort
+            wanted = self._preferences.effort
+            readable = await self._after_effort(past, wanted, composed, found, facts)
+            cost = input_cost(found.tokens, readable, facts, composed.arrangement.ttl)
+            found, best = evolve(found, readable=readable, cost=cost), found.cost
+        most = now.spending.warn_change_cost
+        if not most or found.cost - best <= most:
+            return ""
+        instead = f" instead of ${best:.2f}" if best else ""
+        return (
+            f"With these settings the next request reads {found.tokens - found.readable:,} tokens "
+            f"anew, for about ${found.cost:.2f}{instead}. Set back before it is sent, they lose "
+            "nothing."
+        )
+
     async def _changed(
         self, params: p.ChangeForecastParams, composed: Composed, now: Forecast, facts: ModelFacts
     ) -> tuple[ModelFacts, int]:
@@ -64,7 +115,8 @@ class ChangeService:
             case "tools":
                 return facts, 0
             case "effort":
-                return facts, await self._after_effort(params.effort, composed, now, facts)
+                past = self._preferences.effort
+                return facts, await self._after_effort(past, params.effort, composed, now, facts)
             case "model":
                 wanted = p.ProviderSelectParams(params.provider, params.model, params.base_url)
                 then, same = self._models.facts_if(wanted)
@@ -72,7 +124,7 @@ class ChangeService:
         return facts, now.readable
 
     async def _after_effort(
-        self, wanted: str, composed: Composed, now: Forecast, facts: ModelFacts
+        self, was: Effort, wanted: str, composed: Composed, now: Forecast, facts: ModelFacts
     ) -> int:
         """Thinking that is switched on or off changes what Anthropic's cache is found by, behind
         tools and system. An effort alone does not.
@@ -80,7 +132,7 @@ class ChangeService:
         chosen = next((known for known in EFFORTS if known == wanted), None)
         if chosen is None or not facts.explicit_markers:
             return now.readable
-        modes = [effort.thinking(facts, e).mode for e in (self._preferences.effort, chosen)]
+        modes = [effort.thinking(facts, e).mode for e in (was, chosen)]
         if modes[0] == modes[1]:
             return now.readable
         head = evolve(composed, prompt=evolve(composed.prompt, messages=()))

@@ -19,7 +19,7 @@ TIER_WORDS = {
     "L2": "changes sometimes",
     "L3": "settling",
     "active": "changes often, sent anew each time",
-    "log": "the conversation",
+    "log": "in the conversation",
     "tail": "this prompt alone",
 }
 """What each tier holds, in words."""
@@ -129,6 +129,9 @@ async def model(session: Session, rest: str) -> p.CommandResult:
     owner = next((info.name for info in listed if rest in (*info.models, info.model)), "")
     if not provider and not owner and any(info.name == rest for info in listed):
         provider, name = rest, ""
+    change = p.ChangeForecastParams("model", provider=provider or owner, model=name)
+    if not await session.changes.agreed(change):
+        return p.CommandResult("Model", f"{session.models.info().model} goes on answering.")
     chosen = await session.models.select(p.ProviderSelectParams(provider or owner, name))
     return p.CommandResult("Model", f"{chosen.model} answers from now on. {chosen.why}".strip())
 
@@ -141,6 +144,8 @@ async def effort(session: Session, rest: str) -> p.CommandResult:
         if wanted is None:
             raise _usage(f"/effort <{'|'.join(EFFORTS)}>")
         params = p.EffortParams(wanted)
+        if not await session.changes.agreed(p.ChangeForecastParams("effort", effort=wanted)):
+            return p.CommandResult("Effort", "Nothing was changed.")
     found = await session.models.effort(params)
     model = session.models.facts().name
     if not found.choices:

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { CacheItem, CacheTier, CacheTiers } from '../../protocol';
 import { exact, tokens } from '../../shared/budget';
 import { share, type Which } from '../../shared/cache';
+import { tierTitle } from '../../shared/tierWords';
 import { Icon } from '../components/parts';
 import { words } from './texts';
 
@@ -83,7 +84,7 @@ export function WholeBar({ tiers }: { tiers: CacheTiers }): JSX.Element {
         <span
           key={tier.tier}
           class="tier-part"
-          title={`${words.tier(tier.tier)}: ${exact(tier.tokens)}`}
+          title={`${words.tier(tier.tier)} · ${tierTitle(tier.tier)}: ${exact(tier.tokens)}`}
           style={{ width: `${share(tier.tokens, tiers.tokens)}%` }}
         >
           <span class="bar">
@@ -142,7 +143,7 @@ export function TierRow(props: TierProps): JSX.Element {
       >
         <Icon name={open ? 'chevron-down' : 'chevron-right'} />
         <span class="tier-title">
-          <strong>{words.tier(tier.tier)}</strong> <span class="quiet">{tier.name}</span>
+          <strong>{words.tier(tier.tier)}</strong> <span class="quiet">{tierTitle(tier.tier)}</span>
         </span>
         <span class="bar-frame">
           <span
@@ -174,7 +175,7 @@ function Items({ id, tier, policy, openFile }: ItemsProps): JSX.Element {
   const hidden = all ? 0 : Math.max(0, tier.items.length - SHOWN);
   const counter = policy === 'counter';
   const { columns } = words;
-  const label = `${words.tier(tier.tier)}: ${tier.name}`;
+  const label = `${words.tier(tier.tier)}: ${tierTitle(tier.tier)}`;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard
     <section id={id} class="items" tabIndex={0} aria-label={label}>

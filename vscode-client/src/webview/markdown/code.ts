@@ -1,9 +1,9 @@
 /** Code blocks: what is in them, whose file it is, and what can be done with it. */
 import { candidates } from '../../shared/paths';
-import { type Branch, h } from '../dom';
+import { type Branch, h, type Tree } from '../dom';
 import { highlight } from '../highlight';
 import { texts } from '../texts';
-import { type IsFile, withControls, withFiles } from './text';
+import { type IsFile, withFiles } from './text';
 
 /** Longer blocks are as high as this many lines and scroll, until they are opened. */
 const LONG_LINES = 30;
@@ -18,6 +18,8 @@ const SHELLS = new Set([
   'bat',
   'cmd',
 ]);
+/** Classes of what may name a file. */
+const NAMING = /comment|string|addition|deletion|meta|link/;
 const PLAIN = new Set(['', 'text', 'txt', 'plain', 'plaintext', 'console', 'output', 'log']);
 
 /** ``info``: what stands behind the fence, e.g. "python src/a.py" or "ts title=\"a.ts\"". */
@@ -46,7 +48,7 @@ export function codeBlock(content: string, info: string, isFile: IsFile, final: 
       ...(final && shell ? [action('run', 'terminal', texts.runCode)] : []),
     ]),
     h('pre', { tabindex: '0', 'aria-label': texts.codeIn(language) }, [
-      h('code', {}, plain ? withFiles(code, isFile, true) : coloured(code, language)),
+      h('code', {}, plain ? withFiles(code, isFile, true) : coloured(code, language, isFile)),
     ]),
   ];
   if (lines > LONG_LINES) {
@@ -60,18 +62,22 @@ export function codeBlock(content: string, info: string, isFile: IsFile, final: 
   return h('div', attrs, kids);
 }
 
-function coloured(code: string, language: string): Branch['kids'] {
-  return highlight(code, language).flatMap((tree) => {
-    return typeof tree === 'string' ? withControls(tree, true) : [deep(tree)];
-  });
-}
-
-function deep(tree: Branch): Branch {
-  return h(
-    tree.tag,
-    tree.attrs,
-    tree.kids.flatMap((kid) => (typeof kid === 'string' ? withControls(kid, true) : [deep(kid)])),
-  );
+/** Files stand in comments, in texts and behind commands; elsewhere "a.b" is no file. */
+function coloured(code: string, language: string, isFile: IsFile): Branch['kids'] {
+  const named: IsFile = isFile && ((path) => /[./\\]/.test(path) && isFile(path));
+  const deep = (tree: Tree, own: IsFile): Tree[] => {
+    if (typeof tree === 'string') return withFiles(tree, own, true);
+    const within = NAMING.test(tree.attrs.class ?? '') ? named : own;
+    return [
+      h(
+        tree.tag,
+        tree.attrs,
+        tree.kids.flatMap((kid) => deep(kid, within)),
+      ),
+    ];
+  };
+  const all = SHELLS.has(language.toLowerCase()) ? named : null;
+  return highlight(code, language).flatMap((tree) => deep(tree, all));
 }
 
 function languageOf(info: string): string {

@@ -47,6 +47,8 @@ export class KnownPaths {
         this.wanted.delete(one);
         if (!this.known.has(one)) this.known.set(one, { exists: false, at: Date.now() });
       }
+      const [next] = this.wanted;
+      if (next !== undefined) this.want(next);
       this.ask(paths);
     }, WAIT_MS);
   }
