@@ -195,24 +195,35 @@ async def test_the_end_of_a_long_turn_is_told(start: Start, after: float, told: 
 
 
 async def test_compaction_goes_by_the_models_window_and_takes_the_users_words(
-    start: Start,
+    start: Start, workspace: Path
 ) -> None:
-    """The trigger is half of the window; the words reach the summariser; what left can be seen."""
+    """The trigger is half of the window, as the model's row has it; the words reach the summariser;
+    what left can be seen.
+    """
 
     def reply(body: Any) -> Any:
         return json.dumps(body)
 
+    mine = workspace / ".config" / "tierline" / "models.toml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text('[[model]]\nmatch = "*"\ncompaction_percent = 50\n', encoding="utf-8")
     notes = "Open: the names of the tests stay. src/pears.py parses apples and pears."
     with wire_server("openai", [says("openai", "Reply on apples in src/pears.py.")] * 5
                      + [says("openai", notes)]) as model:  # fmt: skip
         editor = await start(
             model,
             context={"maxInputTokens": 100_000, "mode": "off"},
-            compaction={"summariser": "model", "verbatimWindowTokens": 100},
+            compaction={
+                "summariser": "model",
+                "verbatimWindowTokens": 100,
+                "compactionTriggerPercent": 30,
+            },
             history={"stateAnchor": "off"},
         )
         status = await editor.ask("history/status")
-        assert status.compaction_trigger_tokens == 50_000
+        assert status.compaction_trigger_tokens == 50_000, (
+            "the model's own share before the setting's"
+        )
         for number in range(5):
             await editor.chat(f"Step {number}: parse apples in src/pears.py, " + "please " * 60)
         words = "Keep the names of all tests."

@@ -99,6 +99,8 @@ class ModelFacts:
     """
     retention: bool = False
     """Keeping its cache for a day costs nothing there."""
+    compaction_percent: float = 0.0
+    """History above this share of the window is compacted; 0 leaves it to the setting."""
     sure: bool = True
     """False if some figures are careful guesses; ``note`` says which."""
     note: str = ""
@@ -315,6 +317,11 @@ def _fraction(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) and value >= 0 else None
 
 
+def _share(value: Any) -> float | None:
+    found = _fraction(value)
+    return found if found is not None and found <= 100 else None
+
+
 def _one_of(allowed: Iterable[str]) -> Callable[[Any], str | None]:
     known = {str(word): word for word in allowed}
     return lambda value: known.get(str(value))
@@ -355,6 +362,7 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "breakpoints": _flag,
     "retention": _flag,
     "source": str,
+    "compaction_percent": _share,
     "sure": _flag,
     "note": str,
 }

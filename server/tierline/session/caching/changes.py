@@ -78,8 +78,8 @@ class ChangeService:
         return (await self._consents.ask(info)).allowed
 
     async def after(self, was: Settings) -> str:
-        """What settings that have just changed lose of the cache, before a request pays for it; empty
-        where that is little.
+        """What settings that have just changed lose of the cache, before a request pays for it;
+        empty where that is little.
         """
         now = self._preferences.settings
         if (was.provider, was.tools) == (now.provider, now.tools):

@@ -270,7 +270,7 @@ class Composer:
             compaction_trigger_tokens=trigger_tokens(
                 facts.max_input_tokens,
                 tokens=settings.compaction.compaction_trigger_tokens,
-                percent=settings.compaction.compaction_trigger_percent,
+                percent=facts.compaction_percent or settings.compaction.compaction_trigger_percent,
             ),
             compaction_enabled=settings.compaction.enabled,
         )
