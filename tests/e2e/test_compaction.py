@@ -124,6 +124,7 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     covered.locator("summary").first.click()
     expect(covered.get_by_text("absolute zero")).to_be_visible()
     covered.locator("summary").first.click()
+    vscode.page.set_viewport_size({"width": 1280, "height": 960})
     card.scroll_into_view_if_needed()
     keep(vscode, IMAGES / "compaction.png")
 

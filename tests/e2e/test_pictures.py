@@ -172,7 +172,7 @@ def prepared(bench: Workbench) -> FrameLocator:
     expect(item).to_be_visible()
     page.wait_for_timeout(400)
     item.hover()
-    keep(bench, STEPS / "pin.png", {"x": 0, "y": 36, "width": 820, "height": 600}, "css")
+    keep(bench, STEPS / "pin.png", {"x": 0, "y": 36, "width": 768, "height": 600}, "css")
     item.click()
     bench.context_menu("README.md", "Add to Tierline")
     bench.explorer_open("convert.py")
@@ -205,7 +205,7 @@ def test_pictures_of_a_session(vscode: Workbench, model: Model, settings: Settin
     page.locator(".quick-input-widget input").first.fill("absolute zero")
     rows = page.locator(".quick-input-list .monaco-list-row")
     expect(rows.nth(1)).to_be_visible(timeout=20_000)
-    page.wait_for_timeout(700)
+    away(vscode)
     keep(vscode, IMAGES / "sessions.png")
 
 
