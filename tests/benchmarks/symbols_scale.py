@@ -12,6 +12,7 @@ Java and C files of about 4 kB that refer to each other.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import subprocess
@@ -113,10 +114,11 @@ class Server:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.came = threading.Condition()
+        self._sending = threading.Lock()
         self.answers: dict[int, float] = {}
         self.results: dict[int, Any] = {}
         self.bodies: list[tuple[float, dict[str, Any]]] = []
-        self._number = 0
+        self._numbers = itertools.count(1)
         threading.Thread(target=self._read, daemon=True).start()
         settings = {"provider": {"name": "openai", "baseUrl": "http://127.0.0.1:9/v1",
                                  "maxRetries": 0}}  # fmt: skip
@@ -130,13 +132,13 @@ class Server:
     def send(self, method: str, params: Any, **more: Any) -> None:
         body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
         assert self.process.stdin is not None
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        self.process.stdin.flush()
+        with self._sending:
+            self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            self.process.stdin.flush()
 
     def ask(self, method: str, params: Any, seconds: float = 60) -> tuple[Any, float]:
         """The result and the milliseconds until it came."""
-        self._number += 1
-        number, began = self._number, time.perf_counter()
+        number, began = next(self._numbers), time.perf_counter()
         self.send(method, params, id=number)
         with self.came:
             assert self.came.wait_for(lambda: number in self.answers, seconds), method

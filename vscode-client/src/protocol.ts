@@ -755,15 +755,21 @@ export interface SessionInfo {
   current: boolean;
 }
 
-/** How many sessions; 0 for all. */
+/** How many sessions; 0 for the newest thousand. */
 export interface SessionListParams {
   limit?: number;
+  /** Only those in whose id, title or first words this is, in any case of letters. */
+  query?: string;
 }
 
 /** Sessions, and log files in the folder that are damaged or foreign (never changed). */
 export interface SessionListResult {
   sessions: SessionInfo[];
   damaged: string[];
+  /** There are more than were asked for. */
+  more: boolean;
+  /** The index is being built: some are missing, or counted in part. Ask again later. */
+  partial: boolean;
 }
 
 /** A session by id; the current one when empty. */

@@ -155,7 +155,8 @@ class TierlineAgent:
         folders = [_folder(cwd)] if cwd else list({chat.root for chat in self._chats.values()})
         found: list[schema.SessionInfo] = []
         for folder in folders:
-            found += [_listed(one, folder) for one in await _sessions(folder)]
+            listed = await _sessions(folder, first + PAGE + 1)
+            found += [_listed(one, folder) for one in listed]
         page = found[first : first + PAGE]
         more = str(first + PAGE) if len(found) > first + PAGE else None
         return schema.ListSessionsResponse(sessions=page, next_cursor=more)
@@ -261,8 +262,8 @@ def _folder(cwd: str) -> Path:
     return folder.resolve()
 
 
-async def _sessions(folder: Path) -> list[p.SessionInfo]:
-    """A workspace's conversations; nothing is written there for this."""
+async def _sessions(folder: Path, limit: int) -> list[p.SessionInfo]:
+    """A workspace's conversations, at most so many; nothing is written there for this."""
     from tierline.session.session import Session
 
     session = Session(
@@ -273,7 +274,8 @@ async def _sessions(folder: Path) -> list[p.SessionInfo]:
     )
     await session.start()
     try:
-        found = await HANDLERS["tierline/history/listSessions"](session, p.SessionListParams(0))
+        params = p.SessionListParams(limit)
+        found = await HANDLERS["tierline/history/listSessions"](session, params)
     finally:
         await session.close()
     return list(found.sessions)

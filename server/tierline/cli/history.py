@@ -22,6 +22,7 @@ from tierline.cli.common import (
     EXIT_USAGE,
     _Json,
     _Root,
+    bar,
     home_of,
     out,
     print_json,
@@ -108,7 +109,8 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
     if home.is_dir():  # looking must not leave a folder behind
         store = HistoryStore(home.parent, read_only=True)
         try:
-            listed = store.list_sessions(limit)
+            with bar("History") as step:
+                listed = store.list_sessions(limit, step)
         except (OSError, TierlineError) as error:
             _fail(error)
         finally:

@@ -27,9 +27,11 @@ class SessionInfo:
 
 @define
 class SessionListParams:
-    """How many sessions; 0 for all."""
+    """How many sessions; 0 for the newest thousand."""
 
     limit: int = 50
+    query: str = ""
+    """Only those in whose id, title or first words this is, in any case of letters."""
 
 
 @define
@@ -38,6 +40,10 @@ class SessionListResult:
 
     sessions: list[SessionInfo]
     damaged: list[str] = field(factory=list)
+    more: bool = False
+    """There are more than were asked for."""
+    partial: bool = False
+    """The index is being built: some are missing, or counted in part. Ask again later."""
 
 
 @define

@@ -426,6 +426,7 @@ class Session:
         if self._budget_task is not None:
             self._budget_task.cancel()
         self.keep_alive.stop()
+        self.history.close()
         self.edits.close()
         await self.churn.close()
         await self.compaction.close()

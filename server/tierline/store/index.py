@@ -32,6 +32,9 @@ Progress = Callable[[int, int], None]
 
 BULK_BYTES = 24 * 1024 * 1024
 """So much of the log goes into one transaction when there is much to catch up with."""
+_SUMMARY = (
+    "SELECT session_id, updated, message_count, preview, first_role, title, started FROM session"
+)
 _FINGERPRINT = 2048
 _MOST_PIECES = 1000
 """Each transaction adds one; FTS5 could not open more than 2,000."""
@@ -50,6 +53,11 @@ class SessionSummary:
     first_role: str
     title: str = ""
     started: str = ""
+
+    def holds(self, words: str) -> bool:
+        """Whether they are in its id, title or first words, in any case of letters."""
+        wanted = words.casefold()
+        return not wanted or wanted in f"{self.session_id} {self.title} {self.preview}".casefold()
 
 
 @frozen
@@ -190,18 +198,39 @@ class Index:
         except sqlite3.Error:
             return 0
 
-    def sessions(self, limit: int | None = None) -> list[SessionSummary]:
-        """Sessions with visible messages, the one used last first."""
+    def sessions(self, limit: int | None = None, containing: str = "") -> list[SessionSummary]:
+        """Sessions with visible messages, the one used last first; only those in whose id, title or
+        first words ``containing`` is, if it is given.
+        """
         if self.nothing:
             return []
+        found: list[SessionSummary] = []
         with self.connection() as db:
             rows = db.execute(
-                "SELECT session_id, updated, message_count, preview, first_role, title, started"
-                " FROM session WHERE deleted = 0 AND message_count > 0"
-                " ORDER BY last_seq DESC LIMIT ?",
-                (-1 if limit is None else max(limit, 0),),
-            ).fetchall()
-        return [SessionSummary(*row) for row in rows]
+                f"{_SUMMARY} WHERE deleted = 0 AND message_count > 0"
+                " AND (? = '' OR instr(lower(session_id || ' ' || title || ' ' || preview), ?))"
+                " ORDER BY last_seq DESC",
+                # SQLite knows no letters but ASCII's; the others are compared below.
+                2 * (containing.lower() if containing.isascii() else "",),
+            )
+            for row in rows:
+                if limit is not None and len(found) >= limit:
+                    break
+                one = SessionSummary(*row)
+                if one.holds(containing):
+                    found.append(one)
+        return found
+
+    def session(self, session_id: str) -> SessionSummary | None:
+        """One session with visible messages; None if there is none of this id."""
+        if self.nothing:
+            return None
+        with self.connection() as db:
+            row = db.execute(
+                f"{_SUMMARY} WHERE session_id = ? AND deleted = 0 AND message_count > 0",
+                (session_id,),
+            ).fetchone()
+        return None if row is None else SessionSummary(*row)
 
     def events(self, kind: str, session_id: str, limit: int) -> list[tuple[str, dict[str, Any]]]:
         """Events of one kind as (session id, data), newest first; of all sessions that are not

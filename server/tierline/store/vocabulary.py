@@ -8,6 +8,7 @@ of a word is looked up there, and the words that contain it are then looked up i
 from __future__ import annotations
 
 import functools
+import json
 import re
 import sqlite3
 import unicodedata
@@ -19,6 +20,7 @@ MAX_TERMS = 300
 """More words than these contain the part: it decides nothing, the text itself must."""
 LONGEST_TERM = 64
 _ROWS = 200
+_TERMS = 200
 _FULL_SHARE = 0.25
 
 _MARKS = re.compile("[\u0300-\u036f]")
@@ -27,14 +29,15 @@ _MARKS = re.compile("[\u0300-\u036f]")
 def extend(db: sqlite3.Connection, until: Callable[[], bool]) -> bool:
     """Take in the words of messages that are not in the vocabulary yet, until told to stop.
 
-    Returns True if all are in. When much is missing, the words are read from the word index itself,
-    at one go; otherwise from the new messages, a few at a time.
+    Returns True if all are in. When much is missing, the words are read from the word index itself;
+    otherwise from the new messages; a few at a time.
     """
     done = known(db)
     last = int(db.execute("SELECT coalesce(max(seq), 0) FROM message").fetchone()[0])
-    if last - done > max(_FULL_SHARE * last, 10 * _ROWS):
-        _in_transaction(db, lambda: _take_all(db, last))
-        return True
+    if _taking(db) is not None or last - done > max(_FULL_SHARE * last, 10 * _ROWS):
+        if not _take_all(db, last, until):
+            return False
+        done = known(db)
     while done < last and not until():
         rows = db.execute(
             "SELECT seq, content FROM message WHERE seq > ? ORDER BY seq LIMIT ?", (done, _ROWS)
@@ -97,15 +100,49 @@ def _ending(db: sqlite3.Connection, part: str) -> list[str] | None:
     return found if found is None else [t for t in found if t.endswith(part)]
 
 
-def _take_all(db: sqlite3.Connection, last: int) -> None:
-    db.execute("DELETE FROM term")
-    db.execute("DELETE FROM terms")
-    db.execute(
-        "INSERT INTO term SELECT term FROM vocabulary WHERE length(term) BETWEEN 3 AND ?",
-        (LONGEST_TERM,),
-    )
-    db.execute("INSERT INTO terms (term) SELECT term FROM term")
-    _remember(db, last)
+def _taking(db: sqlite3.Connection) -> tuple[str, int] | None:
+    """How far the word index has been read, and up to which message it was complete then."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'taking'").fetchone()
+    if row is None:
+        return None
+    term, last = json.loads(row[0])
+    return str(term), int(last)
+
+
+def _take_all(db: sqlite3.Connection, last: int, until: Callable[[], bool]) -> bool:
+    """Take the words of the word index until told to stop, going on where it was left. In a large
+    one each word takes a while, as SQLite counts where it occurs; nobody waits for all of them.
+    """
+    term, last = _taking(db) or ("", last)
+    while not until():
+        # In the order of words: that of the table.
+        found = [
+            row[0]
+            for row in db.execute(
+                "SELECT term FROM vocabulary WHERE term > ? LIMIT ?", (term, _TERMS)
+            )
+        ]
+        _in_transaction(db, functools.partial(_take_some, db, found, begins=not term, last=last))
+        if len(found) < _TERMS:
+            return True
+        term = found[-1]
+    return False
+
+
+def _take_some(db: sqlite3.Connection, found: list[str], *, begins: bool, last: int) -> None:
+    if begins:
+        for table in ("term", "terms"):
+            db.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        db.execute("DELETE FROM meta WHERE key = 'vocabulary'")
+    kept = [(term,) for term in found if 3 <= len(term) <= LONGEST_TERM]
+    db.executemany("INSERT OR IGNORE INTO term VALUES (?)", kept)
+    db.executemany("INSERT INTO terms (term) VALUES (?)", kept)
+    if len(found) < _TERMS:
+        db.execute("DELETE FROM meta WHERE key = 'taking'")
+        _remember(db, last)
+    else:
+        mark = json.dumps([found[-1], last])
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('taking', ?)", (mark,))
 
 
 def _take(db: sqlite3.Connection, found: Iterable[str], last: int) -> None:

@@ -247,9 +247,15 @@ export class Sessions {
 
   private async list(query: string): Promise<Item[]> {
     const { server } = this.session;
-    const { sessions, damaged } = await server.request('tierline/history/listSessions', {
+    const { sessions, damaged, more } = await server.request('tierline/history/listSessions', {
       limit: 0,
     });
+    const typed = query.trim();
+    if (more && typed.length >= 2) {
+      const older = await server.request('tierline/history/listSessions', { query: typed });
+      const known = new Set(sessions.map((one) => one.sessionId));
+      sessions.push(...older.sessions.filter((one) => !known.has(one.sessionId)));
+    }
     const items = sessions.map(sessionItem);
     for (const file of damaged) {
       items.push({
@@ -260,7 +266,7 @@ export class Sessions {
         file,
       });
     }
-    if (query.trim().length < 2) return items;
+    if (typed.length < 2) return items;
     const { hits } = await server.request('tierline/history/search', { query, limit: 50 });
     const titles = new Map(items.map((item) => [item.sessionId, item.title]));
     const found = hits.map((hit) => hitItem(hit, titles.get(hit.sessionId) ?? ''));

@@ -279,7 +279,9 @@ class CacheService:
 
     def _stats(self, session_id: str) -> p.Stats:
         history = self._conversation.store
-        titles = {s.session_id: s.title or s.preview for s in history.list_sessions()}
+        one = history.session(session_id) if session_id else None
+        listed = [one] if one else [] if session_id else history.sessions().sessions
+        titles = {s.session_id: s.title or s.preview for s in listed}
         table = self._counters.table
         found = stats(
             self.store.all(session_id), lambda name, kind: table.facts(name, provider=kind), titles

@@ -48,9 +48,7 @@ class Exchange:
     async def export(self, params: p.ExportParams) -> p.ExportResult:
         """A session as a text, with what went along with each prompt and what the replies took."""
         read = await self._history.read(p.SessionParams(params.session_id))
-        listed = await self._history.sessions(p.SessionListParams())
-        titles = {one.session_id: one.title for one in listed.sessions}
-        title = titles.get(read.session_id) or "Conversation"
+        title = await asyncio.to_thread(self._title, read.session_id) or "Conversation"
         kind = params.format
         writer = {"json": _json, "html": _html, "markdown": _markdown}[kind]
         prompts = [m.group_id for m in read.messages if m.role == "user"]
@@ -62,6 +60,10 @@ class Exchange:
         name = re.sub(r"[^\w-]+", "-", title)[:60].strip("-") or "conversation"
         ending = {"json": "json", "html": "html", "markdown": "md"}[kind]
         return p.ExportResult(f"{name}.{ending}", text)
+
+    def _title(self, session_id: str) -> str:
+        found = self._store.session(session_id)
+        return found.title if found is not None else ""
 
     async def take(self, params: p.ImportParams) -> p.ImportResult:
         """Conversations of another tool, each into a new session; the last one is opened.

@@ -33,6 +33,9 @@ from tierline.store.query_db import cell, query_db
 from tierline.store.query_worker import VIEWS
 
 _PREVIEW = 100
+_MOST_SESSIONS = 1000
+"""In one answer, unless more are asked for: a hundred thousand would take seconds."""
+_PIECES, _PIECE_SECONDS = 600, 0.1
 _PLANS = 1000
 """More than are kept."""
 
@@ -71,7 +74,12 @@ class HistoryService:
         self._compaction = compaction
         self._turns = turns
         self._whole_state = state
-        self._deepening: asyncio.Task[bool] | None = None
+        self._deepening: asyncio.Task[None] | None = None
+
+    def close(self) -> None:
+        """Leave the index as far as it has come."""
+        if self._deepening is not None:
+            self._deepening.cancel()
 
     # --- sessions --------------------------------------------------------------------------------
 
@@ -83,20 +91,24 @@ class HistoryService:
     @opens
     async def load(self, params: p.SessionParams) -> p.State:
         """Continue another session, with its files and pins."""
-        known = await asyncio.to_thread(self._store.list_sessions)
-        if params.session_id not in [summary.session_id for summary in known]:
+        if await asyncio.to_thread(self._store.session, params.session_id) is None:
             raise _unknown_session(params.session_id)
         return await self._open(params.session_id, "session loaded")
 
     async def sessions(self, params: p.SessionListParams) -> p.SessionListResult:
         """Sessions, the one used last first."""
-        found = await asyncio.to_thread(self._store.list_sessions, params.limit or None)
+        limit = params.limit or _MOST_SESSIONS
+        found = await asyncio.to_thread(self._store.sessions, limit + 1, params.query)
         others = await asyncio.to_thread(self._store.other_files)
+        if found.partial:
+            self._complete_soon()
         return p.SessionListResult(
-            sessions=[self._info(summary) for summary in found],
+            sessions=[self._info(summary) for summary in found.sessions[:limit]],
             damaged=[
                 report.path.name for report in others if report.health in ("damaged", "partly")
             ],
+            more=len(found.sessions) > limit,
+            partial=found.partial,
         )
 
     @in_order
@@ -150,9 +162,7 @@ class HistoryService:
             p.SearchHit(h.id, h.session_id, h.group_id, h.role, h.timestamp, h.snippet)
             for h in result.hits
         ]
-        if self._deepening is None or self._deepening.done():
-            # Who searches once searches again: meanwhile, parts of words are made quick to find.
-            self._deepening = asyncio.create_task(asyncio.to_thread(self._store.maintain))
+        self._complete_soon()  # who searches once searches again
         return p.SearchHits(hits=hits, partial=result.partial)
 
     async def status(self, _params: p.NoParams) -> p.HistoryStatus:
@@ -322,6 +332,18 @@ class HistoryService:
         )
 
     # --- helpers ---------------------------------------------------------------------------------
+
+    def _complete_soon(self) -> None:
+        """Complete the index in a thread, and make parts of words quick to find."""
+        if self._deepening is None or self._deepening.done():
+            self._deepening = asyncio.create_task(self._complete())
+
+    async def _complete(self) -> None:
+        """With pauses, in which others come to the index; what is left then waits for the next."""
+        for _ in range(_PIECES):
+            if await asyncio.to_thread(self._store.maintain, _PIECE_SECONDS):
+                return
+            await asyncio.sleep(_PIECE_SECONDS / 2)
 
     async def _open(self, session_id: str, reason: str, *, keep: bool = True) -> p.State:
         self._idle()

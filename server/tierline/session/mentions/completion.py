@@ -64,7 +64,7 @@ class CompletionService:
                 case "symbol":
                     items = await self._symbol(rest, most + 1)
                 case "session":
-                    items = await self._sessions(rest)
+                    items = await self._sessions(rest, most + 2)
                 case "memo":
                     items = await self._memo(rest)
                 case "problems":
@@ -135,15 +135,13 @@ class CompletionService:
             for name, where, count in await self._symbols.names(letters, most, seconds)
         ]
 
-    async def _sessions(self, rest: str) -> list[p.MentionInfo]:
+    async def _sessions(self, rest: str, most: int) -> list[p.MentionInfo]:
         store = self._conversation.store
-        known = await asyncio.to_thread(store.list_sessions)
-        wanted = rest.casefold()
+        found = await asyncio.to_thread(store.sessions, most, rest)
         return [
             _item(f"session:{s.session_id}", "session", clip(s.title or s.preview, 80), s.timestamp)
-            for s in known
+            for s in found.sessions
             if s.session_id != store.session_id
-            and wanted in f"{s.session_id} {s.title} {s.preview}".casefold()
         ]
 
     async def _memo(self, rest: str) -> list[p.MentionInfo]:

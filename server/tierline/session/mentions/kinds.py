@@ -275,13 +275,17 @@ class Kinds:
 
     async def _session(self, argument: str, text: str) -> Found:
         store = self._conversation.store
-        known = await asyncio.to_thread(store.list_sessions)
+        named = await asyncio.to_thread(store.session, argument)
         wanted = argument.casefold()
-        fits = [s for s in known if s.session_id == argument] or [
-            s
-            for s in known
-            if wanted in s.session_id or wanted in (s.title or s.preview or "").casefold()
-        ]
+        fits = (
+            [named]
+            if named
+            else [
+                s
+                for s in (await asyncio.to_thread(store.sessions, None, argument)).sessions
+                if wanted in s.session_id or wanted in (s.title or s.preview or "").casefold()
+            ]
+        )
         if not fits:
             return lacking(text, "session", f"No session is called {argument}.")
         if len(fits) > 1:
