@@ -114,59 +114,61 @@ export function Composer({ view, store }: { view: View; store: Store }): JSX.Ele
 
   return (
     <Drop store={store}>
-      {model !== null && <Queue prompts={model.queue} busy={busy} store={store} />}
-      {view.editing !== null && (
-        <div class="editing" data-testid="editing">
-          <Icon name="edit" />
-          <span>{texts.editing}</span>
-          <IconButton
-            icon="close"
-            label={texts.cancelEdit}
-            testId="cancel-edit"
-            onClick={() => store.cancelEdit()}
-          />
-        </div>
-      )}
-      {model !== null && <FileChips files={model.files} roots={view.place.roots} store={store} />}
-      <MentionChips
-        // What is being typed is not judged yet.
-        mentions={view.mentioned.filter(({ text }) => text !== `@${mention?.query ?? ''}`)}
-        given={view.given}
-        store={store}
-      />
-      {view.selection === null && view.active !== null && (
-        <ActiveEditorChip active={view.active} store={store} />
-      )}
-      {view.selection !== null && (
-        <div class="chip selection" data-testid="selection-chip">
-          <Icon name="selection" />
-          <span
-            class="chip-name"
-            title={texts.selection(view.selection.label, view.selection.characters)}
-          >
-            {view.selection.label}
-          </span>
-          <IconButton
-            icon="close"
-            label={texts.removeSelection}
-            onClick={() => store.post({ type: 'dropSelection' })}
-          />
-        </div>
-      )}
-      {images.length > 0 && (
-        <ul class="attached">
-          {images.map((source, index) => (
-            <li key={source.slice(-64)}>
-              <img src={source} alt={texts.attachedImage} />
-              <IconButton
-                icon="close"
-                label={texts.removeImage}
-                onClick={() => store.removeImage(index)}
-              />
-            </li>
-          ))}
-        </ul>
-      )}
+      <div class="above-input">
+        {model !== null && <Queue prompts={model.queue} busy={busy} store={store} />}
+        {view.editing !== null && (
+          <div class="editing" data-testid="editing">
+            <Icon name="edit" />
+            <span>{texts.editing}</span>
+            <IconButton
+              icon="close"
+              label={texts.cancelEdit}
+              testId="cancel-edit"
+              onClick={() => store.cancelEdit()}
+            />
+          </div>
+        )}
+        {model !== null && <FileChips files={model.files} roots={view.place.roots} store={store} />}
+        <MentionChips
+          // What is being typed is not judged yet.
+          mentions={view.mentioned.filter(({ text }) => text !== `@${mention?.query ?? ''}`)}
+          given={view.given}
+          store={store}
+        />
+        {view.selection === null && view.active !== null && (
+          <ActiveEditorChip active={view.active} store={store} />
+        )}
+        {view.selection !== null && (
+          <div class="chip selection" data-testid="selection-chip">
+            <Icon name="selection" />
+            <span
+              class="chip-name"
+              title={texts.selection(view.selection.label, view.selection.characters)}
+            >
+              {view.selection.label}
+            </span>
+            <IconButton
+              icon="close"
+              label={texts.removeSelection}
+              onClick={() => store.post({ type: 'dropSelection' })}
+            />
+          </div>
+        )}
+        {images.length > 0 && (
+          <ul class="attached">
+            {images.map((source, index) => (
+              <li key={source.slice(-64)}>
+                <img src={source} alt={texts.attachedImage} />
+                <IconButton
+                  icon="close"
+                  label={texts.removeImage}
+                  onClick={() => store.removeImage(index)}
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
       <div class="input-frame">
         {open && <MentionList items={completions} active={active} choose={choose} />}
         {/* A text of several lines may be no combobox in HTML: that there is a list is said. */}
