@@ -56,7 +56,8 @@ async def test_a_new_task_sends_the_old_one_as_a_summary_and_recalls_it(start: S
         assert "+1 recalled" in line
         await editor.chat("continue")
         assert "Recalled from" not in said(model.bodies[-1])
-        asked = p.PlanParams(prompt="what was wrong in split_row?")
+        # In words of that turn: what it means is looked for only as long as a prompt can wait.
+        asked = p.PlanParams(prompt="what was the cause in split_row?")
         assert "Recalled from" in (await editor.ask("plan/show", asked)).text
         assert (await editor.ask("memory/stats")).retrieved == [], "looking retrieves nothing"
 
