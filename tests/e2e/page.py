@@ -21,8 +21,11 @@ COLOURS = json.loads((Path(__file__).parent / "themes.json").read_text(encoding=
 READY = {"type": "connection", "connection": {"kind": "ready", "text": "", "advice": ""}}
 _HOST = """
 const kept = {};
+window.posted = [];
 window.acquireVsCodeApi = () => ({
-  postMessage() {}, getState: () => kept.it, setState(it) { kept.it = it; },
+  postMessage(it) { window.posted.push(it); },
+  getState: () => kept.it,
+  setState(it) { kept.it = it; },
 });
 """
 _STYLE = """
@@ -85,6 +88,13 @@ def tell(page: Page, *messages: dict[str, Any]) -> None:
         }""",
         messages,
     )
+
+
+def complete(page: Page, typed: str, items: list[dict[str, Any]]) -> None:
+    """Type what opens a list, and answer with what it offers."""
+    page.get_by_test_id("chat-input").fill(typed)
+    ticket = page.evaluate("() => posted.findLast(({type}) => type === 'complete').ticket")
+    tell(page, {"type": "completions", "ticket": ticket, "items": items})
 
 
 def state(value: p.State) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page
 
-from e2e.page import READY, open_page, state, tell, use_colours
+from e2e.page import READY, complete, open_page, state, tell, use_colours
 from e2e.views import CUT, RESULTS, THEMES, violations
 from tierline import protocol as p
 from tierline.context.accuracy import Accuracy
@@ -170,6 +170,22 @@ STATES: dict[str, list[dict[str, Any]]] = {
     "restricted": [READY, state(bare()), PLACE],
     "failed": [FAILED],
 }
+COMMANDS: list[dict[str, Any]] = [
+    {
+        "path": "/compact [words for the summary]",
+        "detail": "Summarise what is older, or say why not.",
+    },
+    {"path": "/export [markdown|html|json]", "detail": "Take the conversation along."},
+]
+FOUND: list[dict[str, Any]] = [
+    {"path": f"@{LONG}", "detail": "src/a/rather", "kind": "file", "label": LONG, "tokens": 12_345},
+    {"path": "@problems", "detail": "Problems of the open file", "kind": "problems"},
+]
+LISTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "commands": ("/co", COMMANDS),
+    "mentions": ("@con", FOUND),
+}
+"""Lists that open at what is typed."""
 WHOLE = """() => {
   const box = document.querySelector('.composer').getBoundingClientRect();
   return box.height > 40 && box.top >= 0 && box.bottom <= innerHeight + 1;
@@ -183,11 +199,13 @@ def page(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> It
     opened.close()
 
 
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", [*STATES, *LISTS])
 def test_nothing_sticks_out_and_all_can_be_read(page: Page, name: str) -> None:
     faults: list[str] = []
     use_colours(page, "light")
-    tell(page, *STATES[name])
+    tell(page, *STATES.get(name, STATES["conversation"]))
+    if name in LISTS:
+        complete(page, *LISTS[name])
     language = page.evaluate("() => document.documentElement.lang")
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})

@@ -94,14 +94,18 @@ async def test_the_reply_is_written_below_the_question(plain: Plain, model: Wire
     assert "## Tierline" not in str(model.bodies[-1]["messages"]), "only what was written is sent"
 
 
-async def test_an_error_is_written_where_the_reply_would_be(workspace: Path) -> None:
+async def test_an_error_is_written_where_the_reply_would_be_in_the_editors_language(
+    workspace: Path,
+) -> None:
     with wire_server("openai", [o_error("bad key", 401)]) as model:
         editor = Plain(workspace)
+        editor.locale = "de"
         await editor.start(env=environment(model))
         editor.begin("Hello?\n")
         await editor.ask_here()
         await editor.shows("## You\n\n")
-        assert "key" in editor.text
+        assert "hat den Schlüssel nicht angenommen" in editor.text
+        assert "Prüfen Sie den Schlüssel" in editor.text
         await editor.stop()
 
 

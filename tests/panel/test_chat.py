@@ -319,6 +319,22 @@ async def test_a_reply_that_was_cut_says_so_in_its_reason(panel: Open, workspace
         assert (await chat.say(session, "Write.")).stop_reason == "max_tokens"
 
 
+async def test_errors_and_commands_are_in_the_environments_language(
+    panel: Open, workspace: Path
+) -> None:
+    from wire.scripts import o_error
+
+    with wire_server("openai", [o_error("bad key", 401)]) as model:
+        chat = await panel(model, env={"LANGUAGE": "de"})
+        session = await new(chat, workspace)
+        with pytest.raises(RequestError, match="hat den Schlüssel nicht angenommen") as failed:
+            await chat.say(session, "Hello there")
+        assert "Prüfen Sie den Schlüssel" in str(failed.value)
+        await chat.say(session, "/files")
+        assert "Im Kontext sind keine Dateien." in chat.text()
+        assert "Schlüssel" not in sent(model)
+
+
 async def test_a_failed_turn_is_an_error_with_advice_and_the_next_one_works(
     panel: Open, workspace: Path
 ) -> None:

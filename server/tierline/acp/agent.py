@@ -19,6 +19,7 @@ from tierline.acp.workbench import Abilities
 from tierline.errors import TierlineError
 from tierline.mcpservers.definitions import ServerDefinition
 from tierline.session.handlers import HANDLERS
+from tierline.speech.translator import spoken
 
 log = logging.getLogger(__name__)
 
@@ -247,8 +248,8 @@ def _as_protocol_errors() -> Iterator[None]:
     try:
         yield
     except TierlineError as error:
-        data = {"code": error.code, "advice": error.advice}
-        sentence = f"{error.message} {error.advice}".strip()
+        data = {"code": error.code, "advice": spoken(error.advice)}
+        sentence = spoken(f"{error.message} {error.advice}".strip())
         code = _CODES.get(error.code, _INTERNAL)
         raise RequestError(code, sentence, data) from error
 

@@ -21,6 +21,7 @@ from tierline.context.text import clip
 from tierline.errors import TierlineError
 from tierline.mcpservers.definitions import ServerDefinition
 from tierline.session.handlers import HANDLERS
+from tierline.speech.translator import spoken, spoken_lines
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -154,14 +155,14 @@ class AcpChat:
     ) -> schema.PromptResponse:
         command = await unless_stopped(prompting, self._command(content))
         if command is not None and not command.prompt:
-            self._say(command.text or command.title)
+            self._say(_in_words(command))
             await self._outgoing.join()
             return schema.PromptResponse(stop_reason="end_turn")
         await unless_stopped(prompting, self._attach(content.files))
         text = command.prompt if command is not None else content.text
         sent = await self._sent(p.ChatSendParams(text, images=content.images), prompting)
         for notice in sent.notices:
-            self._say(_quote(notice))
+            self._say(_quote(spoken(notice)))
         prompting.turn_id = sent.turn_id
         if prompting.stopped.is_set():
             await self._stop(sent.turn_id)
@@ -365,9 +366,9 @@ class AcpChat:
         if notice.turn_id and notice.code in (*STOPS, "incomplete"):
             self._notice[notice.turn_id] = notice.code
         if notice.level == "info":
-            self._put(helpers.update_agent_thought_text(f"{notice.text}\n"))
+            self._put(helpers.update_agent_thought_text(f"{spoken(notice.text)}\n"))
         else:
-            self._say(_quote(notice.text))
+            self._say(_quote(spoken(notice.text)))
 
     async def _options_changed(self) -> None:
         self._put(
@@ -404,12 +405,13 @@ class AcpChat:
         """Ask the user what a tool wants to know."""
         kinds: dict[str, schema.ToolKind] = {"url": "fetch", "spending": "other"}
         kind = kinds.get(consent.kind, "execute")
+        question = spoken(f"{consent.title} {consent.detail}")
         call = schema.ToolCallUpdate(
             tool_call_id=self._rows.get(consent.call_id, f"consent/{consent.id}"),
             title=consent.text or consent.title,
             kind=kind,
             status="pending",
-            content=[helpers.tool_content(helpers.text_block(f"{consent.title} {consent.detail}"))],
+            content=[helpers.tool_content(helpers.text_block(question))],
         )
         choices: list[tuple[str, str, schema.PermissionOptionKind]] = [(ONCE, "Yes", "allow_once")]
         if consent.can_remember:
@@ -432,7 +434,7 @@ class AcpChat:
             preview: p.EditPreview = await self.ask("tierline/edit/preview", p.EditParams(edit_id))
             listed: p.EditListResult = await self.ask("tierline/edit/list", p.NoParams())
         except TierlineError as error:
-            self._say(_quote(f"{error.message} {error.advice}"))
+            self._say(_quote(spoken(f"{error.message} {error.advice}")))
             await self._reject(edit_id, "It could not be shown to the user.")
             return
         create = any(edit.id == edit_id and edit.create for edit in listed.edits)
@@ -460,7 +462,7 @@ class AcpChat:
                     self._edit_mode("apply")
                     await self._options_changed()
         except TierlineError as error:
-            self._say(_quote(f"{error.message} {error.advice}"))
+            self._say(_quote(spoken(f"{error.message} {error.advice}")))
         if chosen not in (ONCE, ALL):
             await self._reject(edit_id, "" if chosen == DENY else "The question was closed.")
 
@@ -491,6 +493,13 @@ class AcpChat:
         task = asyncio.ensure_future(work)
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
+
+
+def _in_words(command: p.CommandResult) -> str:
+    """What a command answers; a document holds what was said and sent, word for word."""
+    if command.document:
+        return command.text
+    return spoken_lines(command.text) or spoken(command.title)
 
 
 def _quote(text: str) -> str:

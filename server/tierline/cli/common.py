@@ -26,7 +26,7 @@ from typer.core import TyperGroup
 
 from tierline.context.showing import printable
 from tierline.errors import TierlineError
-from tierline.speech.translator import from_environment, translator
+from tierline.speech.translator import spoken
 
 if TYPE_CHECKING:
     from tierline.session.retrieval.symbols import Progress
@@ -119,12 +119,6 @@ def print_json(value: Any) -> None:
     text = json.dumps(make_converter().unstructure(value), ensure_ascii=False)
     # The same value, written so that no terminal carries anything out.
     write(_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
-
-
-def spoken(text: str) -> str:
-    """A sentence in the language that the environment names, if there is a catalogue."""
-    found = translator(from_environment(os.environ))
-    return text if found is None else found.say(text)
 
 
 class CommandGroup(TyperGroup):

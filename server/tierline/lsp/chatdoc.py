@@ -104,7 +104,8 @@ class ChatDocuments:
             self._asking.discard(uri)
             raise
         talk = self._talks[sent.turn_id] = _Talk(uri, [f"\n\n{REPLY}\n\n"])
-        talk.pending += [f"*{plain_markdown(notice)}*\n\n" for notice in sent.notices]
+        notices = map(self._server.speech.say, sent.notices)
+        talk.pending += [f"*{plain_markdown(notice)}*\n\n" for notice in notices]
         talk.arrived.set()
         self._writing[uri] = asyncio.ensure_future(self._write(sent.turn_id, talk))
         return sent
@@ -147,6 +148,7 @@ class ChatDocuments:
                 talk.unfold()
                 if body.outcome != "ok":
                     why = f"{body.error} {body.advice}".strip() or "Stopped."
+                    why = self._server.speech.say(why)
                     talk.pending.append(f"\n\n*{plain_markdown(why)}*")
                 talk.pending.append(f"\n\n{YOU}\n\n")
                 talk.ended = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gettext
+import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -120,6 +121,18 @@ def from_environment(environment: Mapping[str, str]) -> str:
         if value := environment.get(name):
             return value.split(":")[0]
     return ""
+
+
+def spoken(text: str) -> str:
+    """A sentence in the language that this process's environment names."""
+    found = translator(from_environment(os.environ))
+    return text if found is None else found.say(text)
+
+
+def spoken_lines(text: str) -> str:
+    """The same for lists and tables."""
+    found = translator(from_environment(os.environ))
+    return text if found is None else found.say_lines(text)
 
 
 def _names(locale: str) -> list[str]:

@@ -131,6 +131,12 @@ export const texts = {
   moreFiles: (count: number) => t('+{0} more', count),
   fewerFiles: t('Show fewer'),
   filesInside: (count: number) => (count === 1 ? t('1 file') : t('{0} files', count)),
+  held: {
+    sticky: t('pinned'),
+    leased: t('held while it is used'),
+    ephemeral: t('for this prompt'),
+    none: '',
+  },
   unsaved: t('unsaved changes are included'),
   selection: (label: string, characters: number) =>
     t('Selection {0} ({1} characters) goes with the next prompt', label, characters),

@@ -124,7 +124,7 @@ function FileChip(props: { file: FileInfo; name: string; store: Store }): JSX.El
 
 function tip(file: FileInfo): string {
   const parts = [file.path, texts.weight(tokens(file.tokens))];
-  if (file.pin !== 'none') parts.push(file.pin);
+  if (file.pin !== 'none') parts.push(texts.held[file.pin]);
   if (file.tier !== '') parts.push(tierWords(file.tier));
   if (file.dirty) parts.push(texts.unsaved);
   if (file.reason !== '') parts.push(file.reason);
