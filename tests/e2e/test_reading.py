@@ -119,7 +119,7 @@ def reading(bench: Workbench, chat: FrameLocator) -> None:
     expect(diagram).to_be_visible(timeout=30_000)
     shape = diagram.evaluate("img => [img.naturalWidth, img.complete, img.clientWidth]")
     assert shape[0] > 50 and shape[1] and shape[2] > 50, shape
-    expect(reply.locator("a.path")).to_have_count(2, timeout=20_000)
+    expect(reply.locator("a.path")).to_have_count(3, timeout=20_000)
     assert reply.locator("a.path").first.get_attribute("href") == "convert.py:3"
     expect(reply.locator(".task")).to_have_count(2)
     expect(reply.locator(".footnotes li")).to_contain_text("With an offset.")
