@@ -87,6 +87,8 @@ fuzz: setup ## property tests, fuzzing and the kill tests at full length
 	TIERLINE_FUZZ_SECONDS=120 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q -s tests/lsp/test_fuzz_messages.py tests/panel/test_fuzz.py
 	TIERLINE_HOSTILE=all TIERLINE_HOSTILE_EXAMPLES=300 $(PY) -m pytest -q -n 2 tests/lsp/test_hostile_workspaces.py
 	TIERLINE_FAULTS=300 TIERLINE_FUZZ_SEED=$$(date +%s) $(PY) -m pytest -q tests/lsp/test_faults_kill.py
+	TIERLINE_SEQUENCE_SECONDS=$${TIERLINE_SEQUENCE_SECONDS:-3600} TIERLINE_FUZZ_SEED=$$(date +%s) \
+		$(PY) -m pytest -q -s tests/lsp/test_faults_sequence.py
 	TIERLINE_SHARED=5,5,60 $(PY) -m pytest -q -s tests/lsp/test_shared.py
 
 mutants: setup ## put 60 faults each into context/, history/ and store/ and see which no test notices

@@ -67,9 +67,8 @@ async def hammer(
             *(_command(workspace, n, end, tally) for n in range(commands)),
         )
         await _check_told(editors, tally)
-        budgets = [await e.ask("budget/get") for e in editors]
-        said = {json.dumps([(s.name, s.tokens) for s in b.sections]) for b in budgets}
-        assert len(said) == 1, f"budgets differ: {said}"
+        shown = {await _would_send(editor) for editor in editors}
+        assert len(shown) == 1, "two windows would send different things"
     finally:
         await asyncio.gather(*(e.stop() for e in editors), return_exceptions=True)
     _check_kept(workspace, tally)
@@ -159,6 +158,26 @@ async def _check_told(editors: list[Editor], tally: Tally) -> None:
         assert once[text] == 1, f"{text!r} is told {once[text]} times"
     memos = {m.content for m in (await editors[-1].ask("memo/list")).memos}
     assert set(tally.memos) <= memos, "a memo was lost"
+
+
+async def _would_send(editor: Editor) -> tuple[Any, ...]:
+    """The conversation, the files and the instructions of the next request. What a window has sent
+    beside its prompts (files that came and went, memos) stands where it sent it, for its cache.
+    """
+    text = (await editor.ask("plan/show", p.PlanParams())).text
+    blocks = [block.partition("\n") for block in text.split("\n## ")]
+    said = [
+        (key, block.strip())
+        for key, _, block in blocks
+        if "+" not in key and ("· system:" in key or "· history:" in key)
+    ]
+    budget = await editor.ask("budget/get")
+    others = [
+        (one.name, one.tokens)
+        for one in budget.sections
+        if one.name not in ("system", "history", "memos")
+    ]
+    return (*said, *others)
 
 
 def _check_kept(workspace: Path, tally: Tally) -> None:
