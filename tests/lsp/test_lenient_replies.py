@@ -204,6 +204,50 @@ TEXTS: dict[str, tuple[Reply, str, str]] = {
         "```\n</think>\n```\nYes, it is.",
         "",
     ),
+    "harmony": (
+        Reply(
+            [
+                *chunks(
+                    "<|channel|>analysis<|mes",
+                    "sage|>hm<|end|><|start|>assistant",
+                    "<|channel|>final<|message|>Yes, it",
+                    " is.",
+                ),
+                *o_end(),
+            ]
+        ),
+        YES,
+        "hm",
+    ),
+    "harmony without its marks": (
+        Reply([*chunks("analysisWe look.assist", "antfinalYes, it is."), *o_end()]),
+        YES,
+        "analysisWe look.",
+    ),
+    "the chunks as an array": (
+        Reply(
+            [
+                dumps(
+                    [
+                        {"choices": [{"index": 0, "delta": {"content": "Yes, "}}]},
+                        {
+                            "choices": [
+                                {
+                                    "index": 0,
+                                    "delta": {"content": "it is."},
+                                    "finish_reason": "stop",
+                                }
+                            ]
+                        },
+                    ]
+                ).encode()
+            ],
+            200,
+            JSON,
+        ),
+        YES,
+        "",
+    ),
     "tags later on are text": (
         Reply([*chunks("Write <think>", "x</think>."), *o_end()]),
         "Write <think>x</think>.",

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from tierline.providers.think_tags import ThinkTags
 
 TAGS = ("<think>", "</think>", "<thi", "nk>", "</", "[THINK]", "[/THINK]", "◁/think▷")
+HARMONY = (
+    "<|channel|>", "analysis", "final", "<|message|>", "<|end|>", "<|start|>", "assistant",
+    "<|return|>", "<|channel>thought", "<channel|>", "<|", "assistantfinal",
+)  # fmt: skip
+END, FINAL = "<|end|>", "<|channel|>final<|message|>"
 WORDS = ("```", "a", "<", "[", "~~~", "\n", " ", "so it is", "```py\n", "~~~\n")
-PIECES = st.lists(st.sampled_from(TAGS + WORDS), max_size=14).map("".join)
+PIECES = st.lists(st.sampled_from(TAGS + WORDS + HARMONY), max_size=14).map("".join)
 
 
 def read(pieces: list[str]) -> tuple[str, str]:
@@ -43,7 +48,16 @@ def test_nothing_but_tags_and_white_space_is_lost(reply: str) -> None:
     def letters(said: str) -> list[str]:
         return re.findall(r"[a-z]", said)
 
-    assert set(letters(reply)) <= set(letters(text + thinking)) | set("think")
+    marks = set("thinkassistantfinal")
+    assert "<|" in reply or set(letters(reply)) <= set(letters(text + thinking)) | marks
+
+
+@given(st.lists(st.tuples(st.sampled_from(["analysis", "final"]), st.text("ab7 <|\n")), min_size=1))
+def test_of_harmony_each_message_goes_where_its_channel_says(said: list[tuple[str, str]]) -> None:
+    parts = [f"<|channel|>{channel}<|message|>{words}" for channel, words in said]
+    text, thinking = read([f"{END}<|start|>assistant".join(parts)])
+    assert text == "".join(words for channel, words in said if channel == "final").lstrip()
+    assert thinking == "".join(words for channel, words in said if channel == "analysis")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +70,15 @@ def test_nothing_but_tags_and_white_space_is_lost(reply: str) -> None:
         ("```\n</think>\n```\nSo.", "```\n</think>\n```\nSo.", ""),
         ("```\na\n```\nSo.\n</think>\nYes.", "Yes.", "```\na\n```\nSo.\n"),
         ("<think>hm</think>\nYes.\n</think>", "Yes.\n</think>", "hm"),
+        ("<|channel>thought\nhm<channel|>Yes.", "Yes.", "\nhm"),
+        ("It goes on.<channel|>Yes.", "Yes.", "It goes on."),
+        (f"<|channel|>analysis<|message|>hm{END}<|start|>assistant{FINAL}Yes.", "Yes.", "hm"),
+        (f"<|start|>assistant<|channel|>analysis<|message|>hm{END}Yes.<|return|>", "Yes.", "hm"),
+        (f"{FINAL}if a <|b|> c < d{END}", "if a <|b|> c < d", ""),
+        ('<|channel|>commentary<|message|>{"a": 1}<|end|>', '{"a": 1}', ""),
+        ("analysisWe look.assistantfinalYes.", "Yes.", "analysisWe look."),
+        ("analysis is what assistantfinal means.", "analysis is what assistantfinal means.", ""),
+        ("analysisX is a name.", "analysisX is a name.", ""),
     ],
 )
 def test_the_closing_tag_alone(reply: str, text: str, thinking: str) -> None:

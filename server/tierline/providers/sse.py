@@ -31,6 +31,8 @@ DONE = "[DONE]"
 _FIELD = re.compile(rb"\s*(data|event)\s*:(?:\s*data\s*:)*", re.IGNORECASE)
 """A gateway in front of another may say ``data:`` once more."""
 _BETWEEN = re.compile(r"\s*(?:data\s*:\s*)?", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[\s,]*")
+"""Between the objects of an array."""
 _DECODER = json.JSONDecoder(strict=False)
 _MARK = b"\xef\xbb\xbf"
 
@@ -38,8 +40,8 @@ _MARK = b"\xef\xbb\xbf"
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Parsed, None]:
     """Parse a byte stream. OpenAI's closing ``[DONE]`` is given as ``("[DONE]", {})``.
 
-    A body without any event, but with JSON objects (one, or one a line), gives those objects: some
-    servers answer so although a stream was asked for.
+    A body without any event, but with JSON objects (one, one a line or an array of them), gives
+    those objects: some servers answer so although a stream was asked for.
     """
     lines = _Lines()
     event = _Event()
@@ -89,8 +91,7 @@ class _Event:
         """The stream is over."""
         bare, self._bare = b"\n".join(self._bare), []
         found = self._ended(at_end=True)
-        value = _object(bare) if bare else None
-        return [*found, ("", value)] if value is not None else found
+        return [*found, *(("", value) for value in _objects(bare))]
 
     def _ended(self, *, at_end: bool = False) -> list[Parsed]:
         data, self._data, self.size = self._data, [], sum(map(len, self._bare))
@@ -155,9 +156,8 @@ def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parse
     """The events in the data lines that were collected: one, or several if lines were glued."""
     if not data:
         return []
-    whole = _object(b"\n".join(data))
-    if whole is not None:
-        return [(name, whole)]
+    if whole := _objects(b"\n".join(data)):
+        return [(name, value) for value in whole]
     if _is_done(b"".join(data)):
         return [(DONE, {})]
     if name == "error" and not at_end:
@@ -178,6 +178,26 @@ def _finish(name: str, data: list[bytes], *, at_end: bool = False) -> list[Parse
 
 def _is_done(data: bytes) -> bool:
     return data.strip().strip(b'"').upper() == DONE.encode()
+
+
+def _objects(data: bytes) -> list[dict[str, Any]]:
+    """The object, or the objects of an array: some servers send a stream's chunks as one. Of an
+    array that was cut off, those that came.
+    """
+    if not data.lstrip().startswith(b"["):
+        value = _object(data)
+        return [value] if value is not None else []
+    text = data.decode("utf-8", "replace")
+    place, found = text.index("[") + 1, list[dict[str, Any]]()
+    while True:
+        between = _SEPARATOR.match(text, place)
+        try:
+            value, place = _DECODER.raw_decode(text, between.end() if between else place)
+        except (ValueError, RecursionError):
+            return found
+        if not isinstance(value, dict):
+            return []
+        found.append(value)
 
 
 def _glued(line: bytes) -> list[Any]:

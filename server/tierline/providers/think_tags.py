@@ -13,7 +13,9 @@ from typing import Literal, TypeAlias
 
 from attrs import define, field
 
+from tierline.providers import harmony
 from tierline.providers.contents import Said
+from tierline.providers.harmony import Harmony
 
 _TAGS = {
     "<think>": "</think>",
@@ -23,11 +25,19 @@ _TAGS = {
     "◁think▷": "◁/think▷",
     "[THINK]": "[/THINK]",
     "<seed:think>": "</seed:think>",
+    "<|channel>thought": "<channel|>",
 }
-_LONGEST = max(map(len, _TAGS))
+_LONGEST = max(map(len, (*_TAGS, *harmony.BEGINNINGS)))
 _START = 80
 """Characters of a line that tell whether a tag or a fence begins it."""
-_ALONE = re.compile(rf"(?:^|(?<=\n))[ \t]*({'|'.join(map(re.escape, _TAGS.values()))})")
+_SPECIAL = "<channel|>"
+"""A closing tag that is one token of the model's: nobody writes it by chance."""
+_BARE, _BARE_END = re.compile(r"analysis\w"), "assistantfinal"
+"""What is left of harmony's marks where a server has dropped them, and not what stood in them."""
+_ALONE = re.compile(
+    rf"(?:^|(?<=\n))[ \t]*({'|'.join(map(re.escape, _TAGS.values()))})|({re.escape(_SPECIAL)})"
+)
+_ALONE_BARE = re.compile(rf"{_ALONE.pattern}|({_BARE_END})")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 Told: TypeAlias = Said | tuple[Literal["was thinking"], str]
@@ -53,15 +63,19 @@ class ThinkTags:
     """Fences in the answer before that line."""
     _ended: bool = False
     """True once a tag has ended the thinking: another one is text."""
+    _bare: bool = False
+    """True if the reply begins as one in harmony without its marks does."""
+    _harmony: Harmony | None = None
 
     def feed(self, text: str) -> Iterator[Told]:
         """What is certain after one more piece of text. ``was thinking``: all text before it."""
         self._held += text
-        if self._begun and not self._trim:
-            yield from self._answer()
-            return
-        if not self._close and not self._begun:
+        if not self._begun and not self._close and self._harmony is None:
             self._open()
+        if self._harmony is not None:
+            held, self._held = self._held, ""
+            yield from self._harmony.feed(held)
+            return
         if self._close:
             yield from self._inside()
         if self._begun:
@@ -71,6 +85,9 @@ class ThinkTags:
         """What was held back. Thinking that never ended is all that there is of the reply: it is
         given as text, so that it is not lost.
         """
+        if self._harmony is not None:
+            yield from self._harmony.rest()
+            return
         held, self._held = self._held, ""
         if self._close:
             self._thought.append(held)
@@ -85,8 +102,12 @@ class ThinkTags:
             if start.startswith(opening):
                 self._held, self._close = start[len(opening) :], closing
                 return
-        if start and not any(tag.startswith(start[:_LONGEST]) for tag in _TAGS):
-            self._begun = True
+        if start.startswith(harmony.BEGINNINGS):
+            self._harmony = Harmony()
+            return
+        known = (*_TAGS, *harmony.BEGINNINGS, "analysis")
+        if start and not any(tag.startswith(start[:_LONGEST]) for tag in known):
+            self._begun, self._bare = True, _BARE.match(start) is not None
 
     def _inside(self) -> Iterator[Said]:
         thought, end, after = self._held.partition(self._close)
@@ -113,15 +134,17 @@ class ThinkTags:
                 yield ("text", held)
             return
         seen = self._line + self._held
-        closing = next((c for c in _ALONE.finditer(seen) if self._in_text(seen[: c.start()])), None)
+        alone = _ALONE_BARE if self._bare else _ALONE
+        closing = next((c for c in alone.finditer(seen) if self._in_text(seen[: c.start()])), None)
         if closing is not None:
             self._held, self._ended, self._trim = seen[closing.end() :], True, True
-            if before := seen[len(self._line) : closing.start(1)]:
+            if before := seen[len(self._line) : closing.start(closing.lastindex or 0)]:
                 yield ("text", before)
             yield ("was thinking", "")
             yield from self._answer()
             return
-        keep = max(_overlap(self._held, tag) for tag in _TAGS.values())
+        ends = (*_TAGS.values(), *([_BARE_END] if self._bare else []))
+        keep = max(_overlap(self._held, tag) for tag in ends)
         cut = len(self._held) - keep
         text, self._held = self._held[:cut], self._held[cut:]
         if text:

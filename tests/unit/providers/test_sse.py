@@ -87,3 +87,20 @@ async def test_a_long_line_in_small_pieces_is_joined_once() -> None:
 async def test_an_event_nested_too_deeply_costs_itself_only() -> None:
     found = await parse([b"data: " + b"[" * 200_000 + b'\n\ndata: {"a": 1}\n\n'])
     assert [isinstance(event, sse.Damaged) for event in found] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("body", "want"),
+    [
+        (b'[{"a": 1},\n{"b": 2}]', [("", {"a": 1}), ("", {"b": 2})]),
+        (b'[\n  {"a": 1}\n,\n{"b": [2]}\n]\n', [("", {"a": 1}), ("", {"b": [2]})]),
+        (b'[{"a": 1},\n{"b": ', [("", {"a": 1})]),
+        (b'data: [{"a": 1}, {"b": 2}]\n\n', [("", {"a": 1}), ("", {"b": 2})]),
+        (b"[1, 2]", []),
+    ],
+)
+async def test_the_chunks_of_an_array_are_read_one_by_one(
+    body: bytes, want: list[sse.Parsed]
+) -> None:
+    assert await parse([body]) == want
+    assert await parse([body[n : n + 1] for n in range(len(body))]) == want
