@@ -95,7 +95,7 @@ class Counters:
     def _learn(self, facts: ModelFacts, calibration: Calibration) -> None:
         self.counter(facts).calibration = calibration
         self._calibrations[facts.name] = calibration
-        self._write()
+        self._write(facts.name)
 
     def _doubt(self, facts: ModelFacts, estimated: int, reported: int) -> None:
         """Say once for each model that its server seems not to read what it is sent."""
@@ -107,9 +107,12 @@ class Counters:
     def _say(self, text: str) -> None:
         self.warn(text)
 
-    def _write(self) -> None:
-        """Replace the state file whole; losing it costs only some accuracy."""
-        state = {name: value.to_json() for name, value in self._calibrations.items()}
+    def _write(self, name: str) -> None:
+        """Replace the state file whole, with what other windows have learnt of other models; losing
+        it costs only some accuracy.
+        """
+        ours = {known: value.to_json() for known, value in self._calibrations.items()}
+        state = {**ours, **_read(self._file), name: ours[name]}
         try:
             make(self._file.parent)
             disk.replace(self._file, json.dumps(state).encode(), mode=0o600, sync=False)

@@ -67,3 +67,15 @@ def test_small_and_growing_figures_are_judged_by_themselves() -> None:
         "odd",
         "plausible",
     ]
+
+
+def test_two_windows_learn_of_two_models_and_neither_undoes_the_other(
+    counters: Counters, tmp_path: Path
+) -> None:
+    other = Counters(ModelTable([]), tmp_path / "calibration.json")
+    counters.observe(FACTS, 1_000, 1_200)
+    other.observe(ModelFacts("another-model"), 1_000, 1_300)
+    counters.observe(FACTS, 1_100, 1_320)
+    both = Counters(ModelTable([]), tmp_path / "calibration.json")
+    for name in ("some-model", "another-model"):
+        assert both.counter(ModelFacts(name)).calibration.samples, name
