@@ -80,17 +80,19 @@ def weigh(
     ttl: Ttl,
     *,
     thinking: int = 0,
+    worth: float | None = None,
 ) -> Verdict:
     """Decide on one rewrite of bytes that were sent.
 
     ``keep`` is the request without it, ``rewritten`` with it. The rent is what the dead text costs
     per request when it is read from the cache: the difference in size without the ``thinking``
     (tokens) that becomes invalid, which is not dead. The price is what has to be written instead of
-    read, and the worth of that thinking. A rewrite that costs nothing, because what lies behind it
-    is new anyway or nothing is cached, happens at once.
+    read, and that thinking, counted as ``worth`` tokens (None: all of it). A rewrite that costs
+    nothing, because what lies behind it is new anyway or nothing is cached, happens at once.
     """
     rent = max(keep.total - rewritten.total - thinking, 0) * prices.read
-    price = rewritten.cost(prices, ttl) - keep.cost(prices, ttl) + thinking * prices.thinking
+    worth = thinking if worth is None else worth
+    price = rewritten.cost(prices, ttl) - keep.cost(prices, ttl) + worth * prices.thinking
     if price <= 0:
         return Verdict(True, "free", account.rent + rent, 0.0, Account())
     if rent > 0 and account.due(rent, price):

@@ -166,16 +166,23 @@ def _hazards(
 
 
 def _ends(request: Request, way: Way) -> tuple[LogEnd, ...]:
-    """Where requests ended whose bytes are all in this one, and this one's end. The entry that this
-    request reads is used again by it.
+    """Where requests ended whose bytes are all in this one, and this one's end. The entries that
+    this request's breakpoints stand at are used again by it.
     """
     now = request.clock.now
     before = request.state.ends
     if before and not request.goes_on:
         before = (*before[:-1], evolve(before[-1], turn=True))
+    place = request.checkpoint(way)
     ends = [
-        evolve(end, at=now) if end.length == way.ended else end
+        evolve(
+            end,
+            at=now if end.length in (way.ended, place) else end.at,
+            kept=end.length == place,
+        )
         for end in before
         if end.length <= way.kept
     ]
-    return (*ends, LogEnd(len(way.log), now))[-MAX_ENDS:]
+    ends.append(LogEnd(len(way.log), now, kept=len(way.log) == place))
+    kept = [end for end in ends[:-MAX_ENDS] if end.kept]
+    return (*kept, *ends[-MAX_ENDS:])

@@ -54,6 +54,8 @@ class LogEnd:
     at: float
     turn: bool = False
     """True if it was the last request of its turn."""
+    kept: bool = False
+    """True if a breakpoint keeps it in the cache: here the newest rewrite ended."""
 
 
 @frozen
@@ -81,7 +83,7 @@ class LogState:
                 [e.key, e.sha, e.tokens, e.kind, e.text, e.section, e.path, e.since]
                 for e in self.log
             ],
-            "ends": [[e.length, e.at, e.turn] for e in self.ends],
+            "ends": [[e.length, e.at, e.turn, e.kept] for e in self.ends],
             "head": self.head,
             "rents": dict(self.rents),
             "texts": dict(self.texts),
@@ -100,7 +102,9 @@ class LogState:
                     Logged(str(k), str(h), int(n), Kind(d), str(t), Section(s), str(p), int(i))
                     for k, h, n, d, t, s, p, i in value["log"]
                 ),
-                ends=tuple(LogEnd(int(n), float(at), bool(turn)) for n, at, turn in value["ends"]),
+                ends=tuple(
+                    LogEnd(int(n), float(at), *map(bool, flags)) for n, at, *flags in value["ends"]
+                ),
                 head=str(value["head"]),
                 rents={str(k): float(r) for k, r in value["rents"].items()},
                 texts={str(k): str(t) for k, t in value["texts"].items()},
@@ -119,8 +123,12 @@ class LogState:
         """The same after a keep-alive request read the newest entry."""
         if not self.ends:
             return self
-        last = self.ends[-1]
-        return evolve(self, ends=(*self.ends[:-1], evolve(last, at=max(last.at, at))))
+        newest = len(self.ends) - 1
+        used = (
+            evolve(end, at=max(end.at, at)) if end.kept or n == newest else end
+            for n, end in enumerate(self.ends)
+        )
+        return evolve(self, ends=tuple(used))
 
     def versions(self) -> dict[str, str]:
         """The version of every document that the model has, by key; see ``versions``."""

@@ -81,6 +81,7 @@ def choose(request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
             request.prices,
             ttl,
             thinking=max(way.thinking - keep.thinking, 0),
+            worth=max(way.worth - keep.worth, 0.0),
         )
         for cut, way in ways.items()
     }
@@ -126,7 +127,7 @@ def _best(
     """What is free goes before what has to be paid for; of that, what is due longest."""
 
     def cost(way: Way) -> tuple[float, int]:
-        thinking = max(way.thinking - keep.thinking, 0) * request.prices.thinking
+        thinking = max(way.worth - keep.worth, 0.0) * request.prices.thinking
         return way.layout.cost(request.prices, ttl) + thinking, way.layout.total
 
     free = [cut for cut, v in verdicts.items() if v.code == "free"]
@@ -146,7 +147,7 @@ def _least(request: Request, ttl: Ttl, ways: Mapping[Cut, Way]) -> Way | None:
     clean = [way for way in ways.values() if not request.too_much(way, 0.5)]
     worth = request.prices.thinking
     return min(
-        clean, key=lambda way: way.layout.cost(request.prices, ttl) + way.thinking * worth,
+        clean, key=lambda way: way.layout.cost(request.prices, ttl) + way.worth * worth,
         default=None,
     )  # fmt: skip
 
@@ -158,13 +159,14 @@ def _deferred(verdict: Verdict) -> Verdict:
 
 def _cuts(request: Request, keep: Way) -> tuple[Cut, ...]:
     """Where rewriting may begin. With breakpoints only what a breakpoint stands behind can still be
-    read; with automatic caching any place will do. In the log: where a turn ended.
+    read; with automatic caching any place will do. In the log: where a turn ended, and where the
+    newest rewrite did.
     """
     filled = {based.tier for based in request.state.base}
     inner = (Tier.L1,) if request.prices.explicit else BASE_TIERS[1:]
     tiers = [ALL, *(Cut(t) for t in inner if any(f >= t for f in filled)), Cut(Tier.LOG)]
     dead = _dead(request)
-    ends = (end.length for end in request.state.ends if end.turn)
+    ends = (end.length for end in request.state.ends if end.turn or end.kept)
     inside = dict.fromkeys(n for n in ends if 0 < n < keep.kept and n <= dead)
     return (*tiers, *(Cut(Tier.LOG, n) for n in inside))
 

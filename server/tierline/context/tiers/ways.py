@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from math import exp2
 
 from attrs import frozen
 
@@ -57,6 +58,9 @@ class Cut:
 
 ALL = Cut(Tier.L0)
 """Everything is written anew."""
+FRESH_TURNS, HALVED = 5, 4.0
+"""Thinking of so many newest turns is worth its whole price, and of so many more turns before that
+half as much, then a quarter, …: a model goes by what it thought last. Measured in docs/tiers.md."""
 KEPT_VERSIONS = 8
 """Older versions whose texts are kept, so that after an undo a difference can be given."""
 
@@ -81,6 +85,8 @@ class Way:
     layout: LayoutSize
     thinking: int
     """Tokens of thinking behind the first byte that changes."""
+    worth: float
+    """The same with less for the thinking of older turns (``thinking_weight``)."""
     changed: Mapping[str, Item | None]
     """Items that are written anew, as ``RequestContext.anew`` has them."""
 
@@ -163,10 +169,13 @@ class Request:
         earlier = [entry for i, entry in self.state.updates if i < len(kept)]
         said = len(kept) - len(earlier)
         head, rest = self.parts.talk[:said], self.parts.talk[said:]
-        thinking, changed = 0, {}
+        thinking, worth, changed = 0, 0.0, {}
         other = len(kept) < len(self.state.log) and not self.other_model
         if cut is not None or other:
-            thinking = sum(thinking_tokens(item, self.changes.count) for item in rest)
+            for item in rest:
+                if found := thinking_tokens(item, self.changes.count):
+                    thinking += found
+                    worth += found * self._weights.get(item.group, 1.0)
             anew = self.clock.anew
             changed = {item.key: anew[item.key] for item in rest if item.key in anew}
             rest = tuple(chain.from_iterable(rewritten(rest, changed)))
@@ -192,8 +201,15 @@ class Request:
             ended=ended,
             layout=LayoutSize(0, total) if self.cold else LayoutSize(read, total - read),
             thinking=thinking,
+            worth=worth,
             changed=changed,
         )
+
+    @cached_property
+    def _weights(self) -> dict[str, float]:
+        """By turn: the weight of its thinking."""
+        groups = list(dict.fromkeys(item.group for item in self.parts.talk if item.group))
+        return {group: thinking_weight(age) for age, group in enumerate(reversed(groups))}
 
     def _said(self, item: Item) -> Logged:
         return Logged(
@@ -222,15 +238,27 @@ class Request:
         """The texts that the next arrangement may need."""
         have = self._have()
         needed = {b.sha for b in chosen.base} | set(versions(chosen.base, chosen.updates).values())
+        if chosen.cut is None:
+            end = self.checkpoint(chosen)
+            there = (entry for place, entry in self.state.updates if place < end)
+            needed |= set(versions(chosen.base, there).values())
         written = [e.sha for e in chosen.updates if e.sha in have]
         return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
+
+    def checkpoint(self, chosen: Way) -> int:
+        """Entries of the log up to the end of the newest rewrite; 0 if there was none."""
+        if chosen.cut is not None and self.state.log:
+            return len(chosen.log)
+        kept = (end.length for end in self.state.ends if end.kept and end.length <= chosen.kept)
+        return next(kept, 0)
 
     def _have(self) -> dict[str, str]:
         return {**self.state.texts, **{doc.sha256: doc.text for doc in self.parts.docs}}
 
     def pieces(self, chosen: Way) -> tuple[list[Piece], tuple[int, ...]]:
         """The pieces of a way, and where breakpoints go, the most useful first: the end of this
-        request, of the one before, of the base, of tier L0.
+        request, of the base, of the newest rewrite, of tier L0, of the request before. If the last
+        is too far from the end of this one to be found from there, it comes second.
         """
         have = self._have()
         current = {doc.key: doc.sha256 for doc in self.parts.docs}
@@ -259,14 +287,24 @@ class Request:
             for e in chosen.log
         ]
         behind = len(head) + len(base)
-        ends = (
-            behind + len(log),
-            behind + chosen.ended if chosen.ended else 0,
-            behind,
-            len(head) + sum(b.tier is Tier.L0 for b in chosen.base),
-        )
+        stable = len(head) + sum(b.tier is Tier.L0 for b in chosen.base)
+        rest = (behind, behind + self.checkpoint(chosen), stable)
+        before = behind + chosen.ended if chosen.ended else 0
+        # The strict form may add a few blocks to these.
+        far = 0 < self.prices.lookback // 2 < sum(map(_blocks, log[chosen.ended :]))
+        ends = (behind + len(log), *((before, *rest) if far else (*rest, before)))
         marks = tuple(dict.fromkeys(end - 1 for end in ends if end))
         return [*head, *base, *log], marks
+
+
+def _blocks(piece: Piece) -> int:
+    """Blocks that a piece becomes."""
+    return sum(len(m.blocks) for m in piece.messages) or 1
+
+
+def thinking_weight(age: int) -> float:
+    """How much of its price thinking is worth that was made ``age`` turns ago."""
+    return exp2(-max(age - FRESH_TURNS + 1, 0) / HALVED)
 
 
 def thinking_tokens(item: Item, count: Callable[[str], int]) -> int:
