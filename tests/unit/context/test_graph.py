@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.context.retrieval.graph import DAMPING, pagerank, spread
+from tierline.context.retrieval.graph import DAMPING, Compact, pagerank, spread
 
 weights = st.floats(0.01, 10, allow_nan=False)
 
@@ -101,3 +101,15 @@ def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="probability"):
         pagerank([{}], damping=2)
     assert spread([{}], {}) == {}
+
+
+@given(graphs())
+def test_compact_edges_are_the_same_edges_in_twelve_bytes_each(
+    edges: list[dict[int, float]],
+) -> None:
+    compact = [Compact.of(out) for out in edges]
+    assert [dict(out.items()) for out in compact] == edges
+    assert [list(out) for out in compact] == [list(out) for out in edges]
+    assert pagerank(compact) == pagerank(edges)
+    assert spread(compact, {0: 1.0}) == spread(edges, {0: 1.0})
+    assert all(out.targets.itemsize + out.weights.itemsize == 12 for out in compact)

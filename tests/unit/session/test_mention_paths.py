@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,22 @@ async def test_a_slow_listing_answers_with_what_it_has_and_goes_on(
             break
         await asyncio.sleep(0.01)
     assert len(await listing.best("f", 99, frozenset())) == 40
+
+
+async def test_while_a_listing_grows_it_is_sorted_a_few_times_and_not_with_each_letter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sorted_: list[int] = []
+
+    def counted(paths: Iterable[str]) -> PathList:
+        made = PathList(paths)
+        sorted_.append(len(made))
+        return made
+
+    monkeypatch.setattr(module, "PathList", counted)
+    listing = Paths(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
+    monkeypatch.setattr(listing, "_fresh", lambda: asyncio.sleep(0))
+    for number in range(1000):
+        listing._found.append(f"f{number:04}.py")
+        await listing.best("f", 9, frozenset())
+    assert 5 < len(sorted_) < 20 and sum(sorted_[1:]) < 3000

@@ -17,6 +17,7 @@ from itertools import chain
 
 from attrs import define, field
 
+from tierline.context.retrieval.graph import Compact
 from tierline.context.retrieval.symbol import SourceFile, module_of
 from tierline.context.retrieval.words import STOP, terms, terms_of_names
 
@@ -80,14 +81,14 @@ class Corpus:
     entries: list[CorpusEntry] = field(factory=list)
     by_path: dict[str, int] = field(factory=dict)
     _names: dict[str, int] = field(factory=dict)
-    _definers: dict[int, set[int]] = field(factory=dict)
+    _definers: dict[int, array[int]] = field(factory=dict)
     _users: dict[int, array[int]] = field(factory=dict)
     _stems: dict[str, set[int]] = field(factory=dict)
     """Last part of a module path (or a file's name): the files that it may mean."""
     _postings: dict[str, tuple[array[int], array[float]]] = field(factory=dict)
     _dead: int = 0
     _length: float = 0.0
-    _edges: list[dict[int, float]] | None = None
+    _edges: list[Compact] | None = None
     _stale: bool = True
 
     def __len__(self) -> int:
@@ -116,7 +117,7 @@ class Corpus:
         self.by_path[file.path] = number
         self._length += entry.length
         for name in entry.defines:
-            self._definers.setdefault(name, set()).add(number)
+            self._definers.setdefault(name, array("I")).append(number)
         for name in entry.uses:
             self._users.setdefault(name, array("I")).append(number)
         for stem in _stems_of(file.path):
@@ -136,7 +137,7 @@ class Corpus:
         entry.alive = False
         self._length -= entry.length
         for name in entry.defines:
-            self._definers[name].discard(number)
+            self._definers[name].remove(number)
         for stem in _stems_of(path):
             self._stems[stem].discard(number)
         self._dead += 1
@@ -157,7 +158,7 @@ class Corpus:
         self.entries = [entry for entry in self.entries if entry.alive]
         self.by_path = {entry.path: place for place, entry in enumerate(self.entries)}
         self._definers = {
-            name: {new[n] for n in numbers} for name, numbers in self._definers.items()
+            name: array("I", (new[n] for n in numbers)) for name, numbers in self._definers.items()
         }
         self._stems = {stem: {new[n] for n in numbers} for stem, numbers in self._stems.items()}
         self._users = {
@@ -210,7 +211,7 @@ class Corpus:
     def definers(self, name: str) -> set[int]:
         """Files that define a name."""
         number = self._names.get(name)
-        return self._definers.get(number, set()) if number is not None else set()
+        return set(self._definers.get(number, ())) if number is not None else set()
 
     def names_like(self, letters: str, most: int) -> list[tuple[str, set[int]]]:
         """Defined names that hold these letters, with the files that define them. Names that begin
@@ -218,7 +219,7 @@ class Corpus:
         """
         wanted = letters.casefold()
         found = [
-            (name, files)
+            (name, set(files))
             for name, number in self._names.items()
             if wanted in name.casefold() and (files := self._definers.get(number))
         ]
@@ -245,7 +246,7 @@ class Corpus:
         """True if files have changed since the edges were computed."""
         return self._stale
 
-    def edges(self, *, fresh: bool = True) -> list[dict[int, float]]:
+    def edges(self, *, fresh: bool = True) -> list[Compact]:
         """Edges between files, by number: from use to definition, from import to module, and, with
         less weight, back. Without ``fresh`` those of before the last changes will do: they may lead
         to numbers of files that have another now (``living``).
@@ -253,7 +254,7 @@ class Corpus:
         if self._edges is None or (fresh and self._stale):
             self._edges = self._connected()
             self._stale = False
-        self._edges.extend({} for _ in range(len(self.entries) - len(self._edges)))
+        self._edges.extend(Compact() for _ in range(len(self.entries) - len(self._edges)))
         return self._edges
 
     def living(self, number: int) -> int | None:
@@ -279,20 +280,24 @@ class Corpus:
             out = dict(sorted(out.items(), key=lambda edge: -edge[1])[:MAX_EDGES])
         return out
 
-    def _connected(self) -> list[dict[int, float]]:
-        edges: list[dict[int, float]] = [
-            self.forward(number) if entry.alive else {} for number, entry in enumerate(self.entries)
+    def _connected(self) -> list[Compact]:
+        edges = [
+            Compact.of(self.forward(number)) if entry.alive else Compact()
+            for number, entry in enumerate(self.entries)
         ]
-        backward: list[list[tuple[int, float]]] = [[] for _ in self.entries]
+        backward = [Compact() for _ in self.entries]
         for number, out in enumerate(edges):
             for target, weight in out.items():
-                backward[target].append((number, weight))
-        for number, found in enumerate(backward):
+                backward[target].targets.append(number)
+                backward[target].weights.append(weight)
+        for number, back in enumerate(backward):
+            found = list(back.items())
             if len(found) > MAX_EDGES:
                 found.sort(key=lambda edge: -edge[1])
-            out = edges[number]
+            both = dict(edges[number].items())
             for source, weight in found[:MAX_EDGES]:
-                out[source] = out.get(source, 0.0) + BACKWARD * weight
+                both[source] = both.get(source, 0.0) + BACKWARD * weight
+            edges[number] = Compact.of(both)
         return edges
 
     def _imported(self, number: int) -> Iterable[int]:

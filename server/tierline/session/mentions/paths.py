@@ -104,7 +104,7 @@ class Paths:
         """What the letters can become; what has been listed so far, if there is much."""
         await self._fresh()
         known = self._known
-        if len(self._found) > len(known):  # the first listing goes on
+        if len(self._found) > 2 * len(known):  # the first listing goes on; each time sorts all
             known = self._known = await asyncio.to_thread(PathList, tuple(self._found))
         found = await asyncio.to_thread(known.best, letters, most, listed)
         if not found and letters and time.monotonic() - self._at > _KEPT_SECONDS:
