@@ -19,6 +19,7 @@ from tierline.disk.files import (
     rename,
     replace,
     resolved,
+    sync,
     sync_folder,
 )
 from tierline.disk.walk import UnfitError
@@ -39,5 +40,6 @@ __all__ = [
     "rename",
     "replace",
     "resolved",
+    "sync",
     "sync_folder",
 ]

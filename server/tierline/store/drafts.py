@@ -164,7 +164,7 @@ class Draft:
             if self._torn:
                 raise OSError("only a part of it fits on the disk")
             if now - self._synced >= SYNC_SECONDS:
-                os.fsync(fd)
+                disk.sync(fd)
                 self._synced = now
         finally:
             os.close(fd)

@@ -213,7 +213,7 @@ class HistoryLog:
             if written != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if durable:
-                os.fsync(fd)
+                disk.sync(fd)
                 if created:
                     disk.sync_folder(self.path.parent)
             self._existed = True
