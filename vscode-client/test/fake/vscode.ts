@@ -183,6 +183,7 @@ export const checkboxes = new EventEmitter<unknown>();
 export const shellExecutions = new EventEmitter<unknown>();
 
 export const window = {
+  state: { focused: true },
   activeTextEditor: undefined as unknown,
   activeTerminal: undefined as unknown,
   terminals: [] as unknown[],
@@ -220,6 +221,7 @@ export const window = {
 
 export const workspace = {
   isTrusted: true,
+  registerTextDocumentContentProvider: vi.fn(() => new Disposable(() => {})),
   workspaceFolders: [] as unknown[],
   onDidChangeConfiguration: configurationChanged.event,
   onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
