@@ -13,6 +13,11 @@ import { Box, Icon } from './parts';
 
 /** Messages drawn at first; older ones on demand. */
 const PAGE = 60;
+/**
+ * So many messages stand in one block. What is out of view is skipped by blocks: the browser looks at
+ * each of them in every frame that scrolls, and at 2,000 messages that took most of the frame.
+ */
+const BLOCK = 8;
 /** Nearer to the end than this counts as being at it, in pixels. */
 const NEAR = 32;
 /** The place is kept once scrolling has rested for so long. */
@@ -147,36 +152,45 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
   const retry = retryGroup(model);
   const messages = model.messages.slice(from);
   const last = model.messages.findLast(({ role }) => role !== 'system' && role !== 'tool');
-  const items: JSX.Element[] = [];
+  const blocks = new Map<number, JSX.Element[]>();
+  /** By its place in the conversation: what has been drawn never goes to another block. */
+  const put = (place: number, item: JSX.Element): void => {
+    const block = Math.floor(place / BLOCK);
+    const items = blocks.get(block);
+    if (items === undefined) blocks.set(block, [item]);
+    else items.push(item);
+  };
   const notices = new Map<string, ShownNotice[]>();
   for (const notice of model.notices) {
     notices.set(notice.after, [...(notices.get(notice.after) ?? []), notice]);
   }
-  const addNotices = (after: string): void => {
-    for (const notice of notices.get(after) ?? []) items.push(<Notice notice={notice} />);
+  const addNotices = (place: number, after: string): void => {
+    for (const notice of notices.get(after) ?? []) put(place, <Notice notice={notice} />);
   };
-  addNotices('');
+  addNotices(from, '');
   // Code that the user took out of a reply himself belongs to no call.
   const applied = new Set(
     model.edits.filter(({ callId }) => callId === '').map(({ messageId }) => messageId),
   );
   let folded: JSX.Element[] = [];
-  const unfold = (): void => {
+  const unfold = (place: number): void => {
     if (folded.length === 0) return;
     const covered = folded;
     folded = [];
-    items.push(
+    put(
+      place,
       <Covered key={`covered ${covered[0]?.key}`} count={covered.length}>
         {covered}
       </Covered>,
     );
   };
-  for (const message of messages) {
+  messages.forEach((message, index) => {
+    const place = from + index;
     if (message.compaction !== '') {
-      unfold();
-      items.push(<Compaction key={message.key} message={message} store={store} />);
-      addNotices(message.key);
-      continue;
+      unfold(place);
+      put(place, <Compaction key={message.key} message={message} store={store} />);
+      addNotices(place, message.key);
+      return;
     }
     const item = (
       <Message
@@ -191,21 +205,30 @@ function Messages(props: { model: Model; from: number; store: Store }): JSX.Elem
     );
     if (message.covered !== '') {
       if (message.role !== 'tool') folded.push(item);
-      continue;
+      return;
     }
-    unfold();
-    items.push(item);
-    addNotices(message.key);
-  }
-  unfold();
+    unfold(place);
+    put(place, item);
+    addNotices(place, message.key);
+  });
+  const end = from + messages.length;
+  unfold(end);
   if (model.turn !== null) {
     const key = turnKey(model.turn.id);
     const embedded = model.provider.origin === 'embedded';
-    items.push(<Streaming key={key} turn={model.turn} embedded={embedded} store={store} />);
-    addNotices(key);
+    put(end, <Streaming key={key} turn={model.turn} embedded={embedded} store={store} />);
+    addNotices(end, key);
   }
-  if (model.compacting) items.push(<Compacting key="compacting" />);
-  return <>{items}</>;
+  if (model.compacting) put(end, <Compacting key="compacting" />);
+  return (
+    <>
+      {[...blocks].map(([block, items]) => (
+        <div class="block" key={block}>
+          {items}
+        </div>
+      ))}
+    </>
+  );
 }
 
 function Notice({ notice }: { notice: ShownNotice }): JSX.Element {
