@@ -28,7 +28,7 @@ WHOLE = (
     *("context/retrieval/sets.py", "context/tiers/attribution.py", "context/tiers/lifetime.py"),
     *("providers/choose.py", "providers/errors.py", "providers/local.py", "providers/reaching.py"),
     *("session/caching/changes.py", "session/compaction/service.py", "session/consents.py"),
-    *("lsp/lenses.py", "lsp/proposals.py"),
+    *("lsp/lenses.py", "lsp/proposals.py", "session/doctor.py"),
     *("session/counting.py", "session/edits/apply.py", "session/files/instructions.py"),
     *("session/files/urls.py", "session/history/beginning.py", "session/mentions/kinds.py"),
     *("session/mentions/service.py", "session/models.py", "session/retrieval/service.py"),

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tierline.cli.common import _Json, _Root, out, print_json
 from tierline.context.showing import printable
+from tierline.speech.translator import spoken
 
 app = typer.Typer()
 MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"),
@@ -50,10 +51,11 @@ def doctor(
     area = ""
     for check in checks:
         mark, style = MARKS[check.status]
-        said = Text(printable(check.found))
+        said = Text(printable(spoken(check.found)))
         if check.advice:
             said.append(
-                f"\n{printable(check.advice)}", style="bold" if check.status != "note" else "dim"
+                f"\n{printable(spoken(check.advice))}",
+                style="bold" if check.status != "note" else "dim",
             )
         table.add_row(
             Text(mark, style=style), "" if check.area == area else check.area, check.name, said
@@ -61,11 +63,11 @@ def doctor(
         area = check.area
     out.print(table)
     notes = sum(check.status == "note" for check in checks)
-    beside = f" {notes} {'note' if notes == 1 else 'notes'} (·)." if notes else ""
+    more = "1 note, marked with a dot." if notes == 1 else f"{notes} notes, marked with a dot."
+    beside = f" {spoken(more)}" if notes else ""
+    things = "1 thing needs attention." if worst == 1 else f"{worst} things need attention."
     out.print(
-        f"Everything that a turn needs is there.{beside}"
-        if not worst
-        else f"{worst} {'thing needs' if worst == 1 else 'things need'} attention.{beside}",
+        spoken("Everything that a turn needs is there." if not worst else things) + beside,
         style="green" if not worst else "yellow",
     )
     raise typer.Exit(int(worst > 0))

@@ -66,6 +66,13 @@ def test_notes_alone_are_called_notes_and_end_with_0(root: Path) -> None:
     assert f"Everything that a turn needs is there. {notes} note" in result.output
 
 
+def test_it_speaks_the_environments_language(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGUAGE", "de")
+    said = CliRunner().invoke(app, ["doctor", "--root", str(root)]).output
+    assert "Alles, was eine Runde braucht, ist da." in said and "mit einem Punkt" in said
+    assert "noch keine Unterhaltung" in said and "kann geschrieben werden" in said
+
+
 def test_a_folder_without_a_conversation_is_left_as_it_was(root: Path) -> None:
     code, checks = run(root)
     assert code == 0
