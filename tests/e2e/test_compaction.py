@@ -101,7 +101,8 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     expect(box).to_be_enabled()
     box.fill("And lines with a comment?")
     box.press("Enter")
-    expect(chat.get_by_test_id("pending")).to_contain_text("And lines with a comment?")
+    # Taken by the server, it is listed at the input.
+    expect(chat.get_by_test_id("waiting")).to_contain_text("And lines with a comment?")
 
     card = chat.get_by_test_id("compaction")
     expect(card).to_be_visible(timeout=60_000)
