@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attrs import define, field
 from lsprotocol import types as lsp
@@ -17,9 +17,8 @@ from lsprotocol import types as lsp
 from tierline import protocol as p
 from tierline.context.showing import plain_markdown
 from tierline.errors import TierlineError
-
-if TYPE_CHECKING:
-    from tierline.lsp.server import TierlineServer
+from tierline.lsp.host import TierlineServer
+from tierline.lsp.workbench import LspWorkbench
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +57,8 @@ class _Talk:
 class ChatDocuments:
     """Sends what is written in chat documents and writes the replies there."""
 
-    def __init__(self, server: TierlineServer) -> None:
-        self._server = server
+    def __init__(self, server: TierlineServer, workbench: LspWorkbench) -> None:
+        self._server, self._workbench = server, workbench
         self._talks: dict[str, _Talk] = {}
         self._asking: set[str] = set()
         self._writing: dict[str, asyncio.Task[None]] = {}
@@ -117,7 +116,7 @@ class ChatDocuments:
         except TierlineError as error:
             if error.code != "unclear_mention":
                 raise
-            chosen = await self._server.workbench.ask(error.message, [WITH_IT, AS_TEXT])
+            chosen = await self._workbench.ask(error.message, [WITH_IT, AS_TEXT])
             if chosen not in (WITH_IT, AS_TEXT):
                 raise
             mentions: Literal["confirm", "text"] = "confirm" if chosen == WITH_IT else "text"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types as lsp
 
-if TYPE_CHECKING:
-    from tierline.lsp.server import TierlineServer
+from tierline.lsp.host import TierlineServer
+from tierline.lsp.proposals import Proposals
 
 WATCHED = "tierline-watched-files"
 
@@ -25,13 +25,13 @@ def notebook_documents(server: TierlineServer) -> Mapping[str, lsp.NotebookDocum
     return found
 
 
-def register(server: TierlineServer) -> None:
+def register(server: TierlineServer, proposals: Proposals) -> None:
     """Tell the session when a buffer, a file on disk, a name or the set of roots changes."""
 
     def changed(uri: str) -> None:
         if server.session is not None:
             server.session.documents_changed([uri])
-            server.proposals.changed(uri)
+            proposals.changed(uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenTextDocumentParams) -> None:

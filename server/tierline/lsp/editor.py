@@ -6,16 +6,14 @@ import asyncio
 import itertools
 import logging
 from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
 
 from tierline import protocol as p
 from tierline.providers.base import ProviderError
 from tierline.providers.editor_port import Answer, EditorModel, Finished, ReplyPiece
-
-if TYPE_CHECKING:
-    from tierline.lsp.server import TierlineServer
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +30,7 @@ _ADVICE = {
 class EditorModels:
     """Implements ``EditorPort`` on a language-server connection."""
 
-    def __init__(self, server: TierlineServer) -> None:
+    def __init__(self, server: LanguageServer) -> None:
         self._server = server
         self._numbers = itertools.count(1)
         self._waiting: dict[str, asyncio.Queue[p.EditorPartParams]] = {}

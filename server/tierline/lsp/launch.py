@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import linecache
 import logging
 import os
 import sys
@@ -14,7 +12,6 @@ from tierline.stdio import claim_stdout
 
 SWITCH_SECONDS = 0.001
 _LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-_M_ARENA_MAX = -8  # glibc, malloc.h
 
 
 def serve(tcp: tuple[str, int] | None = None) -> None:
@@ -23,7 +20,7 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     The log level comes from ``TIERLINE_LOG`` (default WARNING). Protocol traffic is never logged,
     because it holds the user's code.
     """
-    # Hundreds of classes are created at import, and an editor waits: see ``tidy``.
+    # Hundreds of classes are created at import, and an editor waits: see ``heap.tidy``.
     gc.disable()
     # A thread that plans gives the event loop its turn within a millisecond, not five.
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -39,32 +36,6 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
         serve_stdio(stream)
     elif tcp is not None:
         serve_tcp(*tcp)
-
-
-def tidy() -> None:
-    """Begin to collect garbage, once ``initialize`` has been answered.
-
-    The imports left megabytes behind, a first version of each value class and the source that attrs
-    generated for it; finding them takes longer than the start allows. What is then left stays for
-    good and need not be looked at again.
-    """
-    if gc.isenabled():
-        return
-    _one_heap()
-    linecache.clearcache()
-    gc.collect()
-    gc.freeze()
-    gc.enable()
-
-
-def _one_heap() -> None:
-    """Let all threads allocate from one heap (glibc's ``M_ARENA_MAX``; nothing elsewhere). Each
-    thread's own one keeps what it once had: 7 MB for the vocabulary alone.
-    """
-    with contextlib.suppress(Exception):
-        from ctypes import CDLL
-
-        CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def configure_logging() -> None:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from tierline import protocol as p
+from tierline.context.tierwords import TIER_WORDS
 from tierline.lsp import asking, proposals
-from tierline.session.slash.context import TIER_WORDS
+from tierline.lsp.chatdoc import ChatDocuments
+from tierline.lsp.host import TierlineServer
+from tierline.lsp.proposals import Proposals
+from tierline.lsp.workbench import LspWorkbench
 
 if TYPE_CHECKING:
-    from tierline.lsp.server import TierlineServer
     from tierline.session.session import Session
 
 ACTION = "source.tierline"
@@ -31,13 +34,15 @@ _STATES = {
 }
 
 
-def register(server: TierlineServer) -> None:
+def register(
+    server: TierlineServer, shown: Proposals, chats: ChatDocuments, workbench: LspWorkbench
+) -> None:
     """Answer ``textDocument/codeLens`` and ``textDocument/codeAction``."""
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
     async def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         session, uri = await server.ready(), params.text_document.uri
-        asked = await proposals.lenses(session, uri) if server.proposals.shown_here else []
+        asked = await proposals.lenses(session, uri) if shown.shown_here else []
         found = asked + (lenses(session, uri) if session.settings.symbols.lenses else [])
         for lens in found:
             if lens.command is not None:
@@ -53,14 +58,14 @@ def register(server: TierlineServer) -> None:
         uri, only = params.text_document.uri, params.context.only
         session = await server.ready()
         found: list[lsp.CodeAction] = []
-        if server.proposals.shown_here and _wanted(proposals.KIND, only):
+        if shown.shown_here and _wanted(proposals.KIND, only):
             found += await proposals.actions(session, uri, params.range, server.speech.say)
-        for kind, action in asking.actions(session, params, server.workbench.features):
+        for kind, action in asking.actions(session, params, workbench.features):
             if _wanted(kind, only):
                 found.append(action)
         if not _wanted(ACTION, only):
             return _said(server, found)
-        ask = server.chat_documents.action(uri)
+        ask = chats.action(uri)
         found += [ask] if ask is not None else []
         return _said(server, found + await actions(session, uri, params.range.start.line + 1))
 

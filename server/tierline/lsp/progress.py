@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
-
-if TYPE_CHECKING:
-    from tierline.lsp.server import TierlineServer
+from pygls.lsp.server import LanguageServer
 
 
 class ClientProgress:
     """One piece of work at a time. Silent for clients that do not show progress."""
 
-    def __init__(self, server: TierlineServer) -> None:
+    def __init__(self, server: LanguageServer) -> None:
         self._server = server
         self._token = ""
         self._begun: asyncio.Task[bool] | None = None

@@ -17,10 +17,11 @@ from tierline import protocol as p
 from tierline.context.edits.hunks import Hunk
 from tierline.context.edits.positions import length
 from tierline.context.text import clip
+from tierline.lsp.host import TierlineServer
+from tierline.lsp.workbench import LspWorkbench
 from tierline.session.workbench import EDITS
 
 if TYPE_CHECKING:
-    from tierline.lsp.server import TierlineServer
     from tierline.session.session import Session
 
 KIND = "quickfix.tierline"
@@ -57,15 +58,15 @@ class Part:
 class Proposals:
     """Keeps the diagnostics of open edits up to date."""
 
-    def __init__(self, server: TierlineServer) -> None:
-        self._server = server
+    def __init__(self, server: TierlineServer, workbench: LspWorkbench) -> None:
+        self._server, self._workbench = server, workbench
         self._marked: set[str] = set()
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
     def shown_here(self) -> bool:
         """False where the client shows edits itself."""
-        return EDITS not in self._server.workbench.features
+        return EDITS not in self._workbench.features
 
     def on_event(self, event: p.Event) -> None:
         """Take in an event."""

@@ -13,20 +13,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lsprotocol import types as lsp
 from pygls.io_ import run_async
-from pygls.lsp.server import LanguageServer
 
-from tierline import __version__, protocol
+from tierline import protocol
 from tierline.errors import TierlineError
 from tierline.lsp import documents, lenses, parent, tcp
 from tierline.lsp.chatdoc import COMMAND, ChatDocuments
-from tierline.lsp.codec import make_converter
 from tierline.lsp.editor import EditorModels
-from tierline.lsp.launch import tidy
+from tierline.lsp.host import CLOSE_SECONDS, TierlineServer
 from tierline.lsp.params import sanitize
 from tierline.lsp.progress import ClientProgress
 from tierline.lsp.proposals import Proposals
-from tierline.lsp.spoken import Speech
-from tierline.lsp.wire import MethodError, TierlineProtocol
+from tierline.lsp.wire import MethodError
 from tierline.lsp.workbench import LspWorkbench
 from tierline.stdio import ThreadedReader, UnbufferedWriter
 
@@ -35,112 +32,71 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLOSE_SECONDS = 1.5
-"""How long a goodbye may take; editors kill a server after two seconds."""
-
-
-class TierlineServer(LanguageServer):
-    """Holds the connection and the session, and nothing else."""
-
-    def __init__(self) -> None:
-        self.speech = Speech()
-        super().__init__(
-            name="tierline",
-            version=__version__,
-            protocol_cls=TierlineProtocol,
-            converter_factory=lambda: make_converter(self.speech),
-            notebook_document_sync=lsp.NotebookDocumentSyncOptions(
-                notebook_selector=[
-                    lsp.NotebookDocumentFilterWithNotebook(notebook="*", cells=None)
-                ],
-                save=True,
-            ),
-        )
-        self.session: Session | None = None
-        self.editor_models = EditorModels(self)
-        self.chat_documents = ChatDocuments(self)
-        self.workbench = LspWorkbench(self)
-        self.abandon: Callable[[], None] = lambda: None
-        """Ends by force what would outlive this process; for the moment before it leaves."""
-        self.proposals = Proposals(self)
-        self._opening: asyncio.Task[Session] | None = None
-        self._entering = asyncio.Lock()
-        self._editor_settings: Mapping[str, Any] = {}
-
-    def report_server_error(self, error: Exception, source: Any) -> None:
-        """Write to the log only: whoever asked has had an answer, and pop-ups help nobody."""
-        if not isinstance(error, MethodError):
-            log.error("%s: %s", getattr(source, "__name__", source), error)
-
-    def folders(self) -> list[tuple[str, str]]:
-        """The workspace folders as (name, URI); the root URI alone for older clients."""
-        found = [(folder.name, folder.uri) for folder in self.workspace.folders.values()]
-        if not found and self.workspace.root_uri:
-            found = [("", self.workspace.root_uri)]
-        return found
-
-    async def ready(self) -> Session:
-        """The session, opened on first use. Who waits for that goes on in the order of arrival, and
-        before those that come when it is open.
-        """
-        async with self._entering:
-            if self._opening is None:
-                self._opening = asyncio.ensure_future(self._open())
-            return await asyncio.shield(self._opening)
-
-    async def _open(self) -> Session:
-        tidy()
-        from tierline.session.session import Session
-
-        session = Session(
-            folders=self.folders(),
-            editor_settings=self._editor_settings,
-            publish=self._publish,
-            text_documents=lambda: documents.text_documents(self),
-            notebook_documents=lambda: documents.notebook_documents(self),
-            workbench=self.workbench,
-            editor=self.editor_models,
-            progress=ClientProgress(self),
-        )
-        self.abandon = session.abandon
-        await session.start()
-        self.session = session
-        self.proposals.opened()
-        return session
-
-    def _publish(self, event: protocol.Event) -> None:
-        self.protocol.notify(protocol.EVENT, event)
-        self.chat_documents.on_event(event)
-        self.proposals.on_event(event)
-        lenses.refresh(self, event)
-
-    async def close_session(self) -> None:
-        """Stop what runs and write down what is half done."""
-        if self._opening is None:
-            return
-        opening, self._opening = self._opening, None
-        try:
-            session = await asyncio.wait_for(asyncio.shield(opening), CLOSE_SECONDS)
-            await asyncio.wait_for(session.close(), CLOSE_SECONDS)
-        except Exception:
-            log.exception("The session did not close in time")
-        self.session = None
-
 
 def build() -> TierlineServer:
     """A server with all methods registered."""
     server = TierlineServer()
-    documents.register(server)
-    lenses.register(server)
+    models, workbench = EditorModels(server), LspWorkbench(server)
+    proposals = Proposals(server, workbench)
+    chats = ChatDocuments(server, workbench)
+    documents.register(server, proposals)
+    lenses.register(server, proposals, chats, workbench)
+
+    def publish(event: protocol.Event) -> None:
+        server.protocol.notify(protocol.EVENT, event)
+        chats.on_event(event)
+        proposals.on_event(event)
+        lenses.refresh(server, event)
+
+    def opens() -> Session:
+        from tierline.session.session import Session  # not needed to say hello
+
+        return Session(
+            folders=server.folders(),
+            editor_settings=server.editor_settings,
+            publish=publish,
+            text_documents=lambda: documents.text_documents(server),
+            notebook_documents=lambda: documents.notebook_documents(server),
+            workbench=workbench,
+            editor=models,
+            progress=ClientProgress(server),
+        )
+
+    server.opens, server.opened = opens, proposals.opened
+
+    _lifecycle(server, models, workbench)
+
+    @server.feature(protocol.EDITOR_PART)
+    def editor_part(params: protocol.EditorPartParams) -> None:
+        models.part(params)
+
+    @server.command(COMMAND)
+    async def ask_in_document(*arguments: Any) -> Any:
+        given = arguments[0] if arguments else None
+        uri = given.get("uri", "") if isinstance(given, Mapping) else str(given or "")
+        try:
+            return await chats.ask(uri)
+        except TierlineError as error:
+            raise MethodError(error) from error
+
+    for method in protocol.METHODS:
+        answer = _answer(server, method)
+        server.feature(method.name)(_as_request(answer))
+        server.command(method.command)(_as_command(server, method, answer))
+    return server
+
+
+def _lifecycle(server: TierlineServer, models: EditorModels, workbench: LspWorkbench) -> None:
+    """From hello to goodbye, and what the client sets in between."""
 
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
         server.speech.choose(params.locale)
-        server.editor_models.declared(params.capabilities)
-        server.workbench.declared(params.capabilities)
+        models.declared(params.capabilities)
+        workbench.declared(params.capabilities)
         options = params.initialization_options
         if isinstance(options, Mapping):
-            server._editor_settings = options.get("settings") or {}
+            server.editor_settings = options.get("settings") or {}
         if params.process_id:
             loop = asyncio.get_running_loop()
             parent.watch(params.process_id, lambda: _abandoned(server, loop))
@@ -167,27 +123,8 @@ def build() -> TierlineServer:
         settings = params.settings
         if isinstance(settings, Mapping):
             section = settings.get("tierline", settings)
-            server._editor_settings = section if isinstance(section, Mapping) else {}
-            (await server.ready()).configure(server._editor_settings)
-
-    @server.feature(protocol.EDITOR_PART)
-    def editor_part(params: protocol.EditorPartParams) -> None:
-        server.editor_models.part(params)
-
-    @server.command(COMMAND)
-    async def ask_in_document(*arguments: Any) -> Any:
-        given = arguments[0] if arguments else None
-        uri = given.get("uri", "") if isinstance(given, Mapping) else str(given or "")
-        try:
-            return await server.chat_documents.ask(uri)
-        except TierlineError as error:
-            raise MethodError(error) from error
-
-    for method in protocol.METHODS:
-        answer = _answer(server, method)
-        server.feature(method.name)(_as_request(answer))
-        server.command(method.command)(_as_command(server, method, answer))
-    return server
+            server.editor_settings = section if isinstance(section, Mapping) else {}
+            (await server.ready()).configure(server.editor_settings)
 
 
 def _answer(server: TierlineServer, method: protocol.Method) -> Callable[[Any], Awaitable[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -13,6 +13,7 @@ from pygls.exceptions import JsonRpcException
 from tierline import protocol
 from tierline.context.edits.positions import TextChange, Units
 from tierline.context.showing import unlinked
+from tierline.lsp.host import TierlineServer
 from tierline.session.workbench import (
     ASK,
     CONSENT,
@@ -26,9 +27,6 @@ from tierline.session.workbench import (
     TerminalCommand,
 )
 from tierline.tools.running import Ended
-
-if TYPE_CHECKING:
-    from tierline.lsp.server import TierlineServer
 
 log = logging.getLogger(__name__)
 

@@ -7,22 +7,11 @@ from typing import TYPE_CHECKING
 
 from tierline import protocol as p
 from tierline.context.effort import EFFORTS
+from tierline.context.tierwords import TIER_WORDS
 from tierline.errors import TierlineError
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
-
-TIER_WORDS = {
-    "head": "system prompt and tools",
-    "L0": "changes least",
-    "L1": "changes rarely",
-    "L2": "changes sometimes",
-    "L3": "settling",
-    "active": "changes often, sent anew each time",
-    "log": "in the conversation",
-    "tail": "this prompt alone",
-}
-"""What each tier holds, in words."""
 
 
 async def budget(session: Session, rest: str) -> p.CommandResult:

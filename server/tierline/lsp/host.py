@@ -1,0 +1,96 @@
+"""The connection and its session: what the parts of this edge see of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from tierline import __version__
+from tierline.lsp.codec import make_converter
+from tierline.lsp.heap import tidy
+from tierline.lsp.spoken import Speech
+from tierline.lsp.wire import MethodError, TierlineProtocol
+
+if TYPE_CHECKING:
+    from tierline.session.session import Session
+
+log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 1.5
+"""How long a goodbye may take; editors kill a server after two seconds."""
+
+
+class TierlineServer(LanguageServer):
+    """Holds the connection and the session, and nothing else."""
+
+    def __init__(self) -> None:
+        self.speech = Speech()
+        super().__init__(
+            name="tierline",
+            version=__version__,
+            protocol_cls=TierlineProtocol,
+            converter_factory=lambda: make_converter(self.speech),
+            notebook_document_sync=lsp.NotebookDocumentSyncOptions(
+                notebook_selector=[
+                    lsp.NotebookDocumentFilterWithNotebook(notebook="*", cells=None)
+                ],
+                save=True,
+            ),
+        )
+        self.session: Session | None = None
+        self.editor_settings: Mapping[str, Any] = {}
+        self.opens: Callable[[], Session]
+        """Makes the session; whoever builds the server says of what."""
+        self.opened: Callable[[], None] = lambda: None
+        """Called when the session is there."""
+        self.abandon: Callable[[], None] = lambda: None
+        """Ends by force what would outlive this process; for the moment before it leaves."""
+        self._opening: asyncio.Task[Session] | None = None
+        self._entering = asyncio.Lock()
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Write to the log only: whoever asked has had an answer, and pop-ups help nobody."""
+        if not isinstance(error, MethodError):
+            log.error("%s: %s", getattr(source, "__name__", source), error)
+
+    def folders(self) -> list[tuple[str, str]]:
+        """The workspace folders as (name, URI); the root URI alone for older clients."""
+        found = [(folder.name, folder.uri) for folder in self.workspace.folders.values()]
+        if not found and self.workspace.root_uri:
+            found = [("", self.workspace.root_uri)]
+        return found
+
+    async def ready(self) -> Session:
+        """The session, opened on first use. Who waits for that goes on in the order of arrival, and
+        before those that come when it is open.
+        """
+        async with self._entering:
+            if self._opening is None:
+                self._opening = asyncio.ensure_future(self._open())
+            return await asyncio.shield(self._opening)
+
+    async def _open(self) -> Session:
+        tidy()
+        session = self.opens()
+        self.abandon = session.abandon
+        await session.start()
+        self.session = session
+        self.opened()
+        return session
+
+    async def close_session(self) -> None:
+        """Stop what runs and write down what is half done."""
+        if self._opening is None:
+            return
+        opening, self._opening = self._opening, None
+        try:
+            session = await asyncio.wait_for(asyncio.shield(opening), CLOSE_SECONDS)
+            await asyncio.wait_for(session.close(), CLOSE_SECONDS)
+        except Exception:
+            log.exception("The session did not close in time")
+        self.session = None
