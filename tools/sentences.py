@@ -24,7 +24,8 @@ from tierline.speech.translator import DOMAIN, FOLDER
 SOURCE = FOLDER.parent
 WHOLE = (
     *("context/refusals.py", "context/enforce.py", "context/plan.py", "context/limits.py"),
-    *("context/filerender.py", "context/modelwords.py", "context/retrieval/rank.py"),
+    *("context/filerender.py", "context/modelwords.py", "context/tierwords.py"),
+    *("context/retrieval/rank.py",),
     *("context/retrieval/sets.py", "context/tiers/attribution.py", "context/tiers/lifetime.py"),
     *("providers/choose.py", "providers/errors.py", "providers/local.py", "providers/reaching.py"),
     *("session/caching/changes.py", "session/compaction/service.py", "session/consents.py"),
