@@ -9,15 +9,24 @@ import pytest
 from attrs import evolve
 
 from benchmarks.cache_simulator import CacheSimulator
-from support.tierworld import FACTS, World, blocks, prefix, text_item
+from support.tierworld import FACTS, World, blocks, marks_of, prefix, text_item
 from tierline.context.items import Section
 from tierline.context.models import ModelFacts
 from tierline.context.prompt import ToolSpec
-from tierline.context.tiers.base import Arrangement, Decision, Kind, Piece, Pricing, Signals, Tier
+from tierline.context.tiers.base import (
+    Arrangement,
+    Decision,
+    Kind,
+    Piece,
+    Pricing,
+    Signals,
+    Tier,
+)
 from tierline.context.tiers.cost import Account, Verdict
 from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.logstate import LogState
 from tierline.context.tiers.rewrites import rents
-from tierline.context.tiers.ways import ALL, Cut
+from tierline.context.tiers.ways import ALL, Cut, thinking_weight
 
 BIG = "".join(f"value_{i} = compute({i})\n" for i in range(250))
 OTHER = BIG.replace("value", "other")
@@ -378,3 +387,70 @@ def test_the_same_arguments_give_the_same_arrangement() -> None:
     made = changed()
     first: Any = made.arrange()
     assert made.arrange() == first
+
+
+# --- where the newest rewrite ended --------------------------------------------------------------
+
+
+def test_a_rewrite_begins_where_the_one_before_ended_and_reads_what_stands_before_it() -> None:
+    made, cache = world(a=BIG, b=OTHER), CacheSimulator()
+    made.now += 400  # the cache expires: everything is written anew
+    anew, _ = turn(made, cache)
+    began = made.now
+    body, read = until_rewritten(made, cache)
+    assert made.now - began > 300, "the breakpoint kept it"
+    stays = prefix(anew)
+    assert prefix(body)[: len(stays)] == stays
+    assert read >= CacheSimulator().send(anew, 0.0).written
+    assert marks_of(body) <= 4
+
+
+def test_a_version_that_stands_before_that_place_is_known_when_the_rest_is_written_anew() -> None:
+    """So that a difference to it is given, not the file in full."""
+    made, cache = world(a=BIG), CacheSimulator()
+    until_rewritten(made, cache)
+    assert made.arranged is not None
+    assert updates_of(made.arranged) == [("file:a.py", Kind.DELTA)]
+    until_rewritten(made, cache)
+    assert updates_of(made.arranged) == [("file:a.py", Kind.DELTA)] * 2
+
+
+def test_the_state_of_an_older_release_is_read() -> None:
+    made = world()
+    value = json.loads(json.dumps(dict(made.sent.state)))
+    value["ends"] = [end[:3] for end in value["ends"]]
+    assert LogState.from_json(value) == LogState.from_json(made.sent.state)
+
+
+def test_thinking_of_older_turns_weighs_less() -> None:
+    weights = [thinking_weight(age) for age in range(14)]
+    assert weights[:5] == [1.0] * 5
+    assert weights[5:] == sorted(weights[5:], reverse=True)
+    assert (weights[8], weights[12]) == (0.5, 0.25)
+
+
+def until_rewritten(made: World, cache: CacheSimulator) -> tuple[dict[str, Any], float]:
+    """Turns before each of which a file changes, until one brings a rewrite: its first body, and
+    what of it was read.
+    """
+    for _ in range(60):
+        found = turn(made, cache)
+        if made.arranged is not None and made.arranged.rewrite is not None:
+            assert made.arranged.rewrite.code == "consolidate"
+            return found
+    raise AssertionError("nothing was rewritten")
+
+
+def turn(made: World, cache: CacheSimulator) -> tuple[dict[str, Any], float]:
+    """A turn in which the model looks something up; its first body, and what of it was read."""
+    made.now += 100
+    made.files["a.py"] = BIG.replace("compute(9)", f"compute({made.now})")
+    made.ask("And now?")
+    body = made.request()
+    arranged = made.arranged
+    read = cache.send(body, made.now).read
+    made.look("x = compute(y)\n" * 30, "I have to see what it is. " * 10)
+    cache.send(made.request(), made.now)
+    made.arranged = arranged
+    made.reply("So it is. " * 10, "Now I know. " * 10)
+    return body, read
