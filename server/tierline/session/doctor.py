@@ -33,6 +33,7 @@ from tierline.providers.registry import with_keys
 from tierline.session.counting import make_counters
 from tierline.store.files import inspect
 from tierline.store.profiles import ProfileStore
+from tierline.store.sessions import COPIED_BYTES
 from tierline.store.unseen import Unseen
 from tierline.tokenizers import encoder
 
@@ -308,6 +309,11 @@ def databases(home: Path) -> Iterator[Check]:
         file = home / name
         if not file.is_file():
             yield Check(area, name, "ok", "not made yet")
+            continue
+        if (size := file.stat().st_size) > COPIED_BYTES:
+            yield Check(
+                area, name, "ok", f"{size / 1e6:,.0f} MB, too large to be read through here"
+            )
             continue
         try:
             with (

@@ -57,6 +57,16 @@ def test_a_healthy_workspace_needs_nothing(root: Path) -> None:
     assert not list(home.parent.glob(".tierline-probe-*")), "the probe is removed"
 
 
+def test_a_large_index_is_not_copied_to_be_checked(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation(root)
+    monkeypatch.setattr("tierline.session.doctor.COPIED_BYTES", 1000)
+    monkeypatch.setattr("tierline.session.doctor.Unseen", lambda: pytest.fail("it is copied"))
+    code, checks = run(root)
+    assert code == 0 and "too large" in checks["index index.sqlite3"]["found"]
+
+
 def test_notes_alone_are_called_notes_and_end_with_0(root: Path) -> None:
     _, checks = run(root)
     notes = sum(check["status"] == "note" for check in checks.values())
