@@ -8,17 +8,13 @@ versions of a line may go by the wrong one. So there is a limit, whatever a rewr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, field
 
 from tierline.context.items import Item
 from tierline.context.tiers.base import Kind
 from tierline.context.tiers.logstate import Based, Logged
-
-if TYPE_CHECKING:
-    from tierline.context.tiers.ways import Way
 
 LIMIT = 0.10
 """Share of a request that may be outdated where a turn begins. Within a turn nothing is rewritten,
@@ -28,17 +24,25 @@ MOST_DIFFERENCES = 8
 
 
 def too_much(
-    way: Way, docs: Iterable[Item], texts: Mapping[str, str], limit: float, part: float = 1.0
+    base: Iterable[Based],
+    updates: Sequence[Logged],
+    docs: Iterable[Item],
+    texts: Mapping[str, str],
+    *,
+    total: int,
+    limit: float,
+    part: float = 1.0,
 ) -> bool:
-    """True if a request sent this way would hold more outdated text than ``part`` of what the
-    limits allow. ``limit`` is the share; from 1 on there is none, of differences neither.
+    """True if a request of ``total`` tokens with this base and these updates would hold more
+    outdated text than ``part`` of what the limits allow. ``limit`` is the share; from 1 on there is
+    none, of differences neither.
     """
     if limit >= 1:
         return False
-    differences = Counter(entry.key for entry in way.updates if entry.kind is Kind.DELTA)
+    differences = Counter(entry.key for entry in updates if entry.kind is Kind.DELTA)
     if max(differences.values(), default=0) > part * MOST_DIFFERENCES:
         return True
-    return outdated(way.base, way.updates, docs, texts) > part * limit * way.layout.total
+    return outdated(base, updates, docs, texts) > part * limit * total
 
 
 def outdated(

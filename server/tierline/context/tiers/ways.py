@@ -230,7 +230,15 @@ class Request:
 
     def too_much(self, way: Way, part: float = 1.0) -> bool:
         """True if the request would hold more outdated text than this part of what is allowed."""
-        return outdated.too_much(way, self.parts.docs, self._have(), self.limit, part)
+        return outdated.too_much(
+            way.base,
+            way.updates,
+            self.parts.docs,
+            self._have(),
+            total=way.layout.total,
+            limit=self.limit,
+            part=part,
+        )
 
     # --- the result ------------------------------------------------------------------------------
 
