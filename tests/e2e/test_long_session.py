@@ -90,9 +90,10 @@ SCROLL = """async ([step, limit]) => {
 TOP = """() => {
   const view = document.querySelector('.transcript');
   const edge = view.getBoundingClientRect().top;
-  for (const one of view.querySelectorAll('[data-id]')) {
-    const box = one.getBoundingClientRect();
-    if (box.bottom > edge) return [one.dataset.id, Math.round(edge - box.top)];
+  const below = (one) => one.getBoundingClientRect().bottom > edge;
+  const block = [...view.querySelectorAll('.block')].find(below);
+  for (const one of block?.querySelectorAll('[data-id]') ?? []) {
+    if (below(one)) return [one.dataset.id, Math.round(edge - one.getBoundingClientRect().top)];
   }
   return null;
 }"""

@@ -363,10 +363,14 @@ function scrollTo(element: HTMLElement, target: HTMLElement, above: number): voi
 /** The first message that is in view, and how much of it is not. */
 function topmost(element: HTMLElement): Omit<ScrollPlace, 'session'> | null {
   const top = element.getBoundingClientRect().top;
-  for (const message of element.querySelectorAll<HTMLElement>('[data-id]')) {
-    const box = message.getBoundingClientRect();
-    if (box.bottom > top) {
-      return { message: message.dataset.id ?? '', above: Math.round(top - box.top) };
+  // By blocks first: asking for a message in one that is skipped would lay all of it out.
+  for (const block of element.querySelectorAll('.block')) {
+    if (block.getBoundingClientRect().bottom <= top) continue;
+    for (const message of block.querySelectorAll<HTMLElement>('[data-id]')) {
+      const box = message.getBoundingClientRect();
+      if (box.bottom > top) {
+        return { message: message.dataset.id ?? '', above: Math.round(top - box.top) };
+      }
     }
   }
   return null;
