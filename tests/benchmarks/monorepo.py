@@ -137,7 +137,7 @@ def measured(server: Server, root: Path, files: int, began: float) -> dict[str, 
         "server_peak_mb": round(memory[0]),
         "all_peak_mb": round(sum(memory)),
         "database_mb": round(
-            sum(p.stat().st_size for p in root.parent.rglob(".tierline/symbols.sqlite3")) / 1e6
+            sum(p.stat().st_size for p in root.parent.rglob(".tierline/symbols.sqlite3*")) / 1e6
         ),
         "limits": {"answer_ms": ANSWER_MS, "memory_mb": MEMORY_MB},
     }

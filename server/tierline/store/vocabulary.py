@@ -20,7 +20,7 @@ MAX_TERMS = 300
 """More words than these contain the part: it decides nothing, the text itself must."""
 LONGEST_TERM = 64
 _ROWS = 200
-_TERMS = 200
+_TERMS = 50
 _FULL_SHARE = 0.25
 
 _MARKS = re.compile("[\u0300-\u036f]")

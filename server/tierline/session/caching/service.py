@@ -35,6 +35,8 @@ from tierline.store.usage import KEEP_ALIVE, Spent, StoredRequest, UsageStore
 
 log = logging.getLogger(__name__)
 
+_LOOKED_UP = 100
+"""Titles of more sessions are taken from the list of all."""
 MAX_SESSIONS = 4
 """Sessions whose newest request is remembered."""
 MAX_REPORTS = 16
@@ -279,13 +281,15 @@ class CacheService:
 
     def _stats(self, session_id: str) -> p.Stats:
         history = self._conversation.store
-        one = history.session(session_id) if session_id else None
-        listed = [one] if one else [] if session_id else history.sessions().sessions
+        rows = self.store.all(session_id)
+        names = {session_id} if session_id else {row.session_id for row in rows}
+        if len(names) > _LOOKED_UP:
+            listed = list(history.sessions().sessions)
+        else:
+            listed = [one for name in names if (one := history.session(name)) is not None]
         titles = {s.session_id: s.title or s.preview for s in listed}
         table = self._counters.table
-        found = stats(
-            self.store.all(session_id), lambda name, kind: table.facts(name, provider=kind), titles
-        )
+        found = stats(rows, lambda name, kind: table.facts(name, provider=kind), titles)
         if session_id and not found.sessions:
             title = titles.get(session_id, "")
             found.sessions.append(p.SessionStats(session_id=session_id, title=title))

@@ -343,7 +343,7 @@ class HistoryService:
         for _ in range(_PIECES):
             if await asyncio.to_thread(self._store.maintain, _PIECE_SECONDS):
                 return
-            await asyncio.sleep(_PIECE_SECONDS / 2)
+            await asyncio.sleep(2 * _PIECE_SECONDS)
 
     async def _open(self, session_id: str, reason: str, *, keep: bool = True) -> p.State:
         self._idle()

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 MAX_BYTES = 600_000
 """Larger files are generated or data; their symbols would drown the others."""
 MAX_FILES = 200_000
-MAX_MEMORY = 320_000_000
+MAX_MEMORY = 300_000_000
 """Resident bytes of the process from which no more files are taken: with the server, 500 MB."""
 BEYOND = "more than the index's memory holds"
 _WALK_SECONDS = 300.0
