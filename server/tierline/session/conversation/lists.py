@@ -16,7 +16,7 @@ from tierline.session.conversation.service import Conversation
 
 
 class SharedList:
-    """What of the list was written by whom. Used from the event loop's thread."""
+    """What of the list was written by whom. One caller at a time."""
 
     def __init__(
         self,
@@ -30,15 +30,20 @@ class SharedList:
         """
         self._conversation = conversation
         self._read, self._action, self._key = read, action, key
-        self._line: tuple[str, str] | None = None
+        self._session = ""
         self._seen: Sequence[Any] = ()
 
+    def took(self, listed: Sequence[Any]) -> None:
+        """This list, which was in the log, is the one that is held here now."""
+        self._session, self._seen = self._conversation.session_id, tuple(listed)
+
     def news(self) -> Sequence[Any] | None:
-        """The list, if somebody else has changed it since it was looked at last."""
+        """The list, if somebody else has changed it since this window wrote or ``took`` it."""
         now = self._conversation.timeline()
-        line, before = (now.session_id, now.branch), self._seen
-        known, self._line, self._seen = self._line, line, self._read(now)
-        return self._seen if known == line and self._seen != before else None
+        listed = tuple(self._read(now))
+        if now.session_id != self._session:
+            self._session, self._seen = now.session_id, listed
+        return listed if listed != self._seen else None
 
     async def write(self, ours: Sequence[Any]) -> tuple[Sequence[Any], str]:
         """Write down what has become of the list here, together with what others did to it since
@@ -49,7 +54,7 @@ class SharedList:
 
         def made(now: Timeline) -> Action:
             nonlocal result
-            if self._line == (now.session_id, now.branch):
+            if self._session == now.session_id:
                 result = merged(self._seen, ours, self._read(now), self._key)
             return self._action(result)
 
@@ -57,6 +62,6 @@ class SharedList:
         if event is None:
             return ours, problem
         # Not what the log has by now: that may hold a newer change, which nobody here has seen.
-        self._line = (event.session_id, event.branch_id)
+        self._session = event.session_id
         self._seen = tuple(event.data[event.kind])  # an event names its list after its kind
         return result, problem

@@ -271,12 +271,17 @@ class FileService:
 
     def restore(self, snapshot: Sequence[object]) -> None:
         """Take up selection and pins of an earlier run; blocking, for start-up only."""
+        self._shared.took(snapshot)
         self.context.restore(snapshot, self._loader.restore_text)
 
     async def take_up(self, snapshot: Sequence[object]) -> None:
         """Make another session's selection and pins the present ones, all at once: texts are read
         beside the loop, where requests go on. For callers that hold ``order``.
         """
+        await self._hold(snapshot)
+        self._shared.took(snapshot)
+
+    async def _hold(self, snapshot: Sequence[object]) -> None:
         texts: dict[str, FileText | Refusal] = {}
 
         def read(key: str, confirmed: bool) -> FileText | Refusal:
@@ -334,7 +339,11 @@ class FileService:
         ours undoes it nor two windows count differently.
         """
         news = self._shared.news()
-        if news is not None and list(news) != self.context.snapshot():
+        if news is None:
+            return
+        if list(news) == self.context.snapshot():
+            self._shared.took(news)
+        else:
             await self.take_up(news)
             self._bus.publish(p.FilesChanged(files=await self.shown()))
 
@@ -342,7 +351,7 @@ class FileService:
         ours = self.context.snapshot()
         listed, _problem = await self._shared.write(ours)
         if listed != ours:
-            await self.take_up(listed)
+            await self._hold(listed)
         infos = await self.shown()
         self._bus.publish(p.FilesChanged(files=infos))
         self._bus.context_changed()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from attrs import evolve
@@ -111,8 +111,12 @@ class UrlService:
 
     # --- for the session -------------------------------------------------------------------------
 
-    def restore(self, addresses: Iterable[str]) -> None:
+    def restore(self, addresses: Sequence[str]) -> None:
         """Take up the pages of an earlier run from the cache; blocking. Nothing is read anew."""
+        self._hold(addresses)
+        self._shared.took(addresses)
+
+    def _hold(self, addresses: Iterable[str]) -> None:
         found = {url: self._cache.get(url) for url in addresses}
         self._pages = {url: page for url, page in found.items() if page is not None}
         self._lost = tuple(url for url, page in found.items() if page is None)
@@ -120,7 +124,7 @@ class UrlService:
     async def settled(self) -> None:
         """Take up what another window has made of the session's pages."""
         news = self._shared.news()
-        if news is not None and list(news) != list(self._pages):
+        if news is not None:
             await asyncio.to_thread(self.restore, news)
             self._bus.publish(p.UrlsChanged(self.infos()))
 
@@ -273,7 +277,7 @@ class UrlService:
         ours = list(self._pages)
         listed, problem = await self._shared.write(ours)
         if listed != ours:
-            await asyncio.to_thread(self.restore, listed)
+            await asyncio.to_thread(self._hold, listed)
         infos = self.infos()
         self._bus.publish(p.UrlsChanged(infos))
         self._bus.context_changed()
