@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
 
 from attrs import define
 
-BEGINNINGS = ("<|channel|>", "<|start|>")
-_MARK = re.compile(r"<\|(start|channel|constrain|message|end|return|call)\|>")
-_LONGEST = len("<|constrain|>")
+from tierline.providers.contents import Said
 
-Told: TypeAlias = tuple[Literal["text", "thinking"], str]
+BEGINNINGS = ("<|channel|>", "<|start|>")
+_MARKS = (*BEGINNINGS, "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>")
+_MARK = re.compile("|".join(map(re.escape, _MARKS)))
 
 
 @define
@@ -31,20 +30,19 @@ class Harmony:
     _answered: bool = False
     """True once the answer has begun: white space in it is the model's own."""
 
-    def feed(self, text: str, *, last: bool = False) -> Iterator[Told]:
+    def feed(self, text: str, *, last: bool = False) -> Iterator[Said]:
         """What is certain after one more piece of text; all of it after the ``last``."""
         self._held += text
         while mark := _MARK.search(self._held):
             yield from self._part(self._held[: mark.start()])
             self._held = self._held[mark.end() :]
-            self._meet(mark[1])
-        start = self._held.rfind("<", max(len(self._held) - _LONGEST, 0))
-        may_be_mark = start >= 0 and not last and _may_be_mark(self._held[start:])
-        end = start if may_be_mark else len(self._held)
-        text, self._held = self._held[:end], self._held[end:]
+            self._meet(mark[0])
+        keep = 0 if last else max(overlap(self._held, known) for known in _MARKS)
+        cut = len(self._held) - keep
+        text, self._held = self._held[:cut], self._held[cut:]
         yield from self._part(text)
 
-    def rest(self) -> Iterator[Told]:
+    def rest(self) -> Iterator[Said]:
         """What was held back. A head that no message followed is text like any other."""
         yield from self.feed("", last=True)
         if self._head and self._head.strip() != "assistant":
@@ -52,14 +50,14 @@ class Harmony:
 
     def _meet(self, mark: str) -> None:
         match mark:
-            case "start" | "channel" | "constrain":
+            case "<|start|>" | "<|channel|>" | "<|constrain|>":
                 self._head = f"{self._head or ''} "
-            case "message":
+            case "<|message|>":
                 self._thinks, self._head = "analysis" in (self._head or "").split(), None
             case _:
                 self._thinks, self._head = False, None
 
-    def _part(self, text: str) -> Iterator[Told]:
+    def _part(self, text: str) -> Iterator[Said]:
         if self._head is not None:
             self._head += text
         elif text and self._thinks:
@@ -69,8 +67,6 @@ class Harmony:
             yield "text", text
 
 
-def _may_be_mark(text: str) -> bool:
-    return any(
-        f"<|{name}|>".startswith(text)
-        for name in ("start", "channel", "constrain", "message", "end", "return", "call")
-    )
+def overlap(text: str, tag: str) -> int:
+    """Characters at the end of a text that may be the beginning of a tag."""
+    return next((n for n in range(len(tag) - 1, 0, -1) if text.endswith(tag[:n])), 0)

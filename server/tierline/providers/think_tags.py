@@ -15,7 +15,7 @@ from attrs import define, field
 
 from tierline.providers import harmony
 from tierline.providers.contents import Said
-from tierline.providers.harmony import Harmony
+from tierline.providers.harmony import Harmony, overlap
 
 _TAGS = {
     "<think>": "</think>",
@@ -115,7 +115,7 @@ class ThinkTags:
             self._held, self._close, self._begun, self._trim = after, "", True, True
             self._ended = True
         else:
-            keep = _overlap(thought, self._close)
+            keep = overlap(thought, self._close)
             self._held = thought[len(thought) - keep :]
             thought = thought[: len(thought) - keep]
         if thought:
@@ -144,7 +144,7 @@ class ThinkTags:
             yield from self._answer()
             return
         ends = (*_TAGS.values(), *([_BARE_END] if self._bare else []))
-        keep = max(_overlap(self._held, tag) for tag in ends)
+        keep = max(overlap(self._held, tag) for tag in ends)
         cut = len(self._held) - keep
         text, self._held = self._held[:cut], self._held[cut:]
         if text:
@@ -155,8 +155,3 @@ class ThinkTags:
 
     def _in_text(self, lines: str) -> bool:
         return (self._fences + len(_FENCE.findall(lines))) % 2 == 0
-
-
-def _overlap(text: str, tag: str) -> int:
-    """Characters at the end of a text that may be the beginning of a tag."""
-    return next((n for n in range(len(tag) - 1, 0, -1) if text.endswith(tag[:n])), 0)

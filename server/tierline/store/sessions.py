@@ -326,10 +326,9 @@ class HistoryStore:
         if not session_id:
             return None
         with contextlib.suppress(sqlite3.Error):
+            behind = self.index.catch_up(max_bytes=BULK_BYTES).behind
             found = self.index.session(session_id)
-            if not self.index.catch_up(max_bytes=BULK_BYTES).behind:
-                return self.index.session(session_id)
-            if found is not None:
+            if found is not None or not behind:
                 return found
         now = self.timeline(session_id)
         return None if now.deleted else records.summary(now)
