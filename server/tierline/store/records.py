@@ -18,12 +18,6 @@ from tierline.store.log import HistoryLog
 _TAIL_BYTES = 16 * 1024 * 1024
 
 
-def summaries(log: HistoryLog, limit: int | None) -> list[SessionSummary]:
-    """Sessions by reading the whole log; used while the index is locked."""
-    found = tail(log, 0)[0]
-    return found if limit is None else found[: max(limit, 0)]
-
-
 def tail(log: HistoryLog, start: int) -> tuple[list[SessionSummary], frozenset[str]]:
     """Sessions by reading the log from a byte on, the one used last first, and those that were
     deleted there. Counts are of what was read.
