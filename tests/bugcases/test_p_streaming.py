@@ -19,7 +19,7 @@ from tierline.context.prompt import Prompt, ToolSpec
 from tierline.context.strict import strict
 from tierline.providers import render_anthropic, render_openai
 from tierline.providers.anthropic import AnthropicProvider
-from tierline.providers.base import Malformed, TextDelta
+from tierline.providers.base import Malformed, TextChunk
 from tierline.providers.canonical import dumps
 from tierline.providers.openai import OpenAIProvider
 from tierline.providers.retry import RetryPolicy
@@ -46,7 +46,7 @@ async def test_br173_the_text_before_a_stop_is_there_and_the_request_ends() -> N
         heard = ""
         async with aclosing(provider.stream(provider.render(prompt()))) as stream:
             async for event in stream:
-                if isinstance(event, TextDelta):
+                if isinstance(event, TextChunk):
                     heard += event.text
                     if heard == want["stored_text"]:
                         break
@@ -133,7 +133,7 @@ async def test_br185_closing_in_the_middle_is_quiet(caplog: pytest.LogCaptureFix
             async with aclosing(provider.stream(provider.render(prompt()))) as stream:
                 seen = 0
                 async for event in stream:
-                    seen += isinstance(event, TextDelta)
+                    seen += isinstance(event, TextChunk)
                     if seen == 3:
                         break
             assert await asyncio.to_thread(server.hung_up.wait, 1)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from property.strategies import json_values, odd_text
 from tierline.context.edits.blocks import Block, Proposal, apply, propose
-from tierline.providers.base import ProviderError, Stop, StreamEvent, TextDelta, ToolCall
+from tierline.providers.base import ProviderError, Stop, StreamEvent, TextChunk, ToolCall
 from tierline.providers.completion import CompletionReader
 from tierline.providers.messages import MessageReader
 from tierline.providers.sse import DONE, Damaged, events
@@ -61,7 +61,7 @@ def read(kind: Kind, pieces: list[bytes]) -> list[StreamEvent]:
 
 
 def text_of(heard: list[StreamEvent]) -> str:
-    return "".join(event.text for event in heard if isinstance(event, TextDelta))
+    return "".join(event.text for event in heard if isinstance(event, TextChunk))
 
 
 @both

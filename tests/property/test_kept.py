@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support.histories import event, msg
 from tierline.history.codec import encode
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.kept import Kept
 from tierline.history.messages import Message
 from tierline.history.timeline import timeline
@@ -42,11 +42,11 @@ DATA: dict[str, Any] = {
 
 
 @st.composite
-def entries(draw: st.DrawFn) -> Message | Event:
+def entries(draw: st.DrawFn) -> Message | LogEvent:
     """Ids repeat, also between messages and events; so do branches that nobody made."""
     number = draw(st.integers(0, 25))
     if draw(st.integers(0, 3)) == 0:
-        made: Message | Event = msg(number, "user", "text", group=f"g{number % 3}")
+        made: Message | LogEvent = msg(number, "user", "text", group=f"g{number % 3}")
     else:
         kind = draw(st.sampled_from(sorted(DATA)))
         made = event(number, kind, **draw(DATA[kind]))
@@ -55,7 +55,7 @@ def entries(draw: st.DrawFn) -> Message | Event:
 
 @settings(max_examples=400)
 @given(st.lists(entries(), max_size=40))
-def test_the_timeline_is_that_of_the_whole_log(log: list[Message | Event]) -> None:
+def test_the_timeline_is_that_of_the_whole_log(log: list[Message | LogEvent]) -> None:
     kept = Kept()
     for entry in log:
         kept.add(entry)
@@ -80,13 +80,13 @@ def test_ten_thousand_toggles_of_a_pin_are_one_entry() -> None:
 
 
 def test_a_setting_is_overtaken_unless_its_branch_is_there_because_of_it() -> None:
-    def left(*log: Message | Event) -> list[str]:
+    def left(*log: Message | LogEvent) -> list[str]:
         kept = Kept()
         for entry in log:
             kept.add(entry)
         return [entry.id for entry in kept.entries]
 
-    def files(number: int, branch: str) -> Event:
+    def files(number: int, branch: str) -> LogEvent:
         return event(number, EventKind.FILES, on=branch, files=[number])
 
     assert left(files(1, "main"), files(2, "main")) == ["e2"]
@@ -109,4 +109,4 @@ def test_packed_data_reads_like_what_it_was_made_of() -> None:
     kept = Kept()
     kept.add(event(1, EventKind.REFLECTION, **data))
     (only,) = kept.entries
-    assert isinstance(only, Event) and isinstance(only.data, Packed) and only.data == data
+    assert isinstance(only, LogEvent) and isinstance(only.data, Packed) and only.data == data

@@ -9,7 +9,7 @@ from tierline.context.blocks import Text
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
 from tierline.session.history.back import BackService
-from tierline.session.snapshots.content import Content
+from tierline.session.snapshots.content import FileContent
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
@@ -56,7 +56,7 @@ class World:
 
     async def tool(self, group: str, name: str, data: bytes | None) -> None:
         """The model changes a file."""
-        after = Content(data)
+        after = FileContent(data)
         change = await self.snapshots.changing(group, name, after)
         self.user(name, data)
         await self.snapshots.changed(change, name, after)

@@ -10,7 +10,7 @@ from tierline.context.prompt import PromptMessage
 from tierline.history.actions import summarise
 from tierline.history.codec import decode
 from tierline.history.compaction import Outline
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.timeline import timeline
 from tierline.store.sessions import HistoryStore
@@ -36,9 +36,9 @@ def msg(
     return Message(id=f"m{number}", group_id=group, role=role, content=blocks, **fields)
 
 
-def event(number: int, kind: str, *, on: str = "main", **data: Any) -> Event:
+def event(number: int, kind: str, *, on: str = "main", **data: Any) -> LogEvent:
     """An event with the id ``e<number>`` on the branch ``on``."""
-    return Event(f"e{number}", SESSION, f"2024-01-01T01:00:{number:02d}Z", kind, on, data)
+    return LogEvent(f"e{number}", SESSION, f"2024-01-01T01:00:{number:02d}Z", kind, on, data)
 
 
 def turn(number: int, prompt: str = "", reply: str = "") -> tuple[Message, Message]:
@@ -50,7 +50,7 @@ def turn(number: int, prompt: str = "", reply: str = "") -> tuple[Message, Messa
     )
 
 
-def decoded(records: Iterable[Mapping[str, Any]]) -> tuple[Message | Event, ...]:
+def decoded(records: Iterable[Mapping[str, Any]]) -> tuple[Message | LogEvent, ...]:
     """The messages and events among a log's records."""
     return tuple(entry for record in records if (entry := decode(record)) is not None)
 
@@ -58,7 +58,7 @@ def decoded(records: Iterable[Mapping[str, Any]]) -> tuple[Message | Event, ...]
 def compacted(messages: Sequence[Message], done: Outline, text: str = "") -> tuple[Message, ...]:
     """What may be sent of a conversation after this compaction; empty text for a truncation."""
     action = summarise(text, done.covers, done.case, done.keeps)
-    made = Event("compaction", SESSION, "2024-01-02T00:00:00Z", action.kind, "main", action.data)
+    made = LogEvent("compaction", SESSION, "2024-01-02T00:00:00Z", action.kind, "main", action.data)
     return timeline([*messages, made]).context()
 
 

@@ -18,7 +18,7 @@ from tierline.context.blocks import Block, Text, ToolResult, ToolUse
 from tierline.history import actions
 from tierline.history.actions import Action
 from tierline.history.codec import encode
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import HistoryRole, Message
 from tierline.store.log import encode_line
 
@@ -134,7 +134,7 @@ def _endings(maker: _Maker, session: str, when: int, number: int) -> Iterator[by
         yield maker.line("delete", session, "", when + 900_002)
 
 
-def _entry(kind: str) -> Message | Event:
+def _entry(kind: str) -> Message | LogEvent:
     identifier, session, group, stamp, text = _MARKS
     events: dict[str, Action] = {
         "rename": actions.rename(text),
@@ -143,7 +143,7 @@ def _entry(kind: str) -> Message | Event:
     }
     if kind in events:
         action = events[kind]
-        return Event(identifier, session, stamp, action.kind, "main", dict(action.data))
+        return LogEvent(identifier, session, stamp, action.kind, "main", dict(action.data))
     contents: dict[str, tuple[HistoryRole, tuple[Block, ...]]] = {
         "prompt": ("user", (Text(text),)),
         "call": ("assistant", (Text(text), ToolUse("call1", "read_file", {"path": "src/a.py"}))),

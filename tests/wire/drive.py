@@ -21,7 +21,7 @@ from tierline.providers.base import (
     Retrying,
     Stop,
     StreamEvent,
-    TextDelta,
+    TextChunk,
     Usage,
 )
 from tierline.providers.openai import OpenAIProvider
@@ -72,7 +72,7 @@ class Heard:
 
     @property
     def text(self) -> str:
-        return "".join(event.text for event in self.of(TextDelta))
+        return "".join(event.text for event in self.of(TextChunk))
 
     @property
     def stop(self) -> Stop:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.messages import Message
 from tierline.history.timeline import MAIN, Timeline, timeline
 
@@ -37,7 +37,9 @@ def fork_name(existing: Iterable[str], wanted: str = "") -> str:
     return f"{stem}-{number}"
 
 
-def compare(entries: Iterable[Message | Event], a: str, b: str, *, session_id: str) -> Comparison:
+def compare(
+    entries: Iterable[Message | LogEvent], a: str, b: str, *, session_id: str
+) -> Comparison:
     """What two branches of a session have in common and what each has alone, as visible there."""
     known = list(entries)
     left = timeline(known, session_id=session_id, branch=a)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.parser import MessageParser
 
@@ -67,7 +67,7 @@ _FIELDS = frozenset(
 )
 
 
-def decode(record: Mapping[str, Any]) -> Message | Event | None:
+def decode(record: Mapping[str, Any]) -> Message | LogEvent | None:
     """A record as a message or an event; None if it is neither (a foreign line). Never raises."""
     kind = record.get("type")
     session, identifier = record.get("session_id"), record.get("id")
@@ -84,9 +84,9 @@ def decode(record: Mapping[str, Any]) -> Message | Event | None:
     return None if role is None else _message(record, role)
 
 
-def encode(entry: Message | Event) -> dict[str, Any]:
+def encode(entry: Message | LogEvent) -> dict[str, Any]:
     """A message or an event as a record; fields with their default value are left out."""
-    if isinstance(entry, Event):
+    if isinstance(entry, LogEvent):
         return {
             "v": VERSION,
             "type": "event",
@@ -204,11 +204,11 @@ def _message(record: Mapping[str, Any], role: HistoryRole) -> Message:
     )
 
 
-def _event(record: Mapping[str, Any]) -> Event | None:
+def _event(record: Mapping[str, Any]) -> LogEvent | None:
     kind, data = record.get("kind"), record.get("data")
     if not isinstance(kind, str):
         return None
-    return Event(
+    return LogEvent(
         id=str(record["id"]),
         session_id=_text(record, "session_id"),
         timestamp=_text(record, "timestamp"),
@@ -218,10 +218,10 @@ def _event(record: Mapping[str, Any]) -> Event | None:
     )
 
 
-def _legacy_summary(record: Mapping[str, Any]) -> Event:
+def _legacy_summary(record: Mapping[str, Any]) -> LogEvent:
     """A compaction record as older tools write it: a message with the role ``summary``."""
     text = MessageParser("text").text(record)
-    return Event(
+    return LogEvent(
         id=str(record["id"]),
         session_id=_text(record, "session_id"),
         timestamp=_text(record, "timestamp"),

@@ -68,7 +68,7 @@ class EventKind(StrEnum):
 
 
 @frozen
-class Event:
+class LogEvent:
     """One event. ``kind`` is one of :class:`EventKind` or a later version's word, which is kept."""
 
     id: str

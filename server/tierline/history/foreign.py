@@ -26,7 +26,7 @@ Role = Literal["user", "assistant"]
 
 
 @frozen
-class Said:
+class ForeignMessage:
     """One message. ``timestamp`` is ISO 8601 or empty."""
 
     role: Role
@@ -40,7 +40,7 @@ class Foreign:
 
     source: str
     title: str = ""
-    said: list[Said] = Factory(list)
+    said: list[ForeignMessage] = Factory(list)
     left_out: dict[str, int] = Factory(dict)
     """What kind of thing, and how many."""
 
@@ -54,7 +54,7 @@ class Foreign:
             if len(text) > MOST_CHARACTERS:
                 self.skip("ends of very long messages")
             when = timestamp if isinstance(timestamp, str) else ""
-            self.said.append(Said(role, text[:MOST_CHARACTERS].strip(), when))
+            self.said.append(ForeignMessage(role, text[:MOST_CHARACTERS].strip(), when))
 
     def skip(self, what: str) -> None:
         """Something of this kind was left out."""

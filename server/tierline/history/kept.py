@@ -14,7 +14,7 @@ from collections import deque
 import attrs
 from attrs import define, field
 
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import Message
 from tierline.history.timeline import MAIN
 from tierline.history.usage import Packed
@@ -31,21 +31,21 @@ REMEMBERED = 1_000
 class Kept:
     """A session's entries in the order of its log, without those that have been overtaken."""
 
-    entries: list[Message | Event] = field(factory=list)
+    entries: list[Message | LogEvent] = field(factory=list)
     _ids: set[str] = field(factory=set)
-    _newest: dict[str, Event] = field(factory=dict)
+    _newest: dict[str, LogEvent] = field(factory=dict)
     """Kind to its event among the entries, if that may be left out once another one comes."""
     _branches: set[str] = field(factory=lambda: {MAIN})
     _gone: deque[str] = field(factory=lambda: deque(maxlen=REMEMBERED))
 
-    def add(self, entry: Message | Event) -> None:
+    def add(self, entry: Message | LogEvent) -> None:
         """The log's next entry."""
         if entry.id in self._ids or entry.id in self._gone:
             return  # of the same id the first one counts
         self._ids.add(entry.id)
         self.entries.append(self._taken_in(entry))
 
-    def _taken_in(self, entry: Message | Event) -> Message | Event:
+    def _taken_in(self, entry: Message | LogEvent) -> Message | LogEvent:
         known = entry.branch_id in self._branches
         self._branches.add(entry.branch_id)
         if isinstance(entry, Message):

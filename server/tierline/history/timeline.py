@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 
 from tierline.context.blocks import Text
 from tierline.history import usage
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.groups import Group, groups, link_results, with_groups
 from tierline.history.messages import Message, Status
 from tierline.history.usage import TurnUsage
@@ -161,7 +161,7 @@ def summary_message(session: str, summary: Summary) -> Message:
 
 
 def timeline(
-    entries: Iterable[Message | Event], *, session_id: str = "", branch: str = ""
+    entries: Iterable[Message | LogEvent], *, session_id: str = "", branch: str = ""
 ) -> Timeline:
     """Replay a session's entries in log order.
 
@@ -195,7 +195,7 @@ class _Replay:
         self.newest: dict[str, str] = {}
         self.usages: dict[str, TurnUsage] = {}
 
-    def add(self, entry: Message | Event) -> None:
+    def add(self, entry: Message | LogEvent) -> None:
         self.session = self.session or entry.session_id
         if entry.id in self.seen:
             self.duplicates += 1
@@ -212,7 +212,7 @@ class _Replay:
         else:
             self._event(entry, line)
 
-    def _event(self, event: Event, line: _Line) -> None:  # noqa: PLR0912 - one per kind
+    def _event(self, event: LogEvent, line: _Line) -> None:  # noqa: PLR0912 - one per kind
         data = event.data
         match event.kind:
             case EventKind.UNDO | EventKind.DROP:
@@ -255,7 +255,7 @@ class _Replay:
             case _:
                 self._setting(event)
 
-    def _setting(self, event: Event) -> None:
+    def _setting(self, event: LogEvent) -> None:
         data = event.data
         match event.kind:
             case EventKind.SESSION | EventKind.RENAME:

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.groups import Group
 from tierline.history.messages import Message, Status
 
@@ -115,14 +115,14 @@ def add(usages: dict[str, TurnUsage], data: Mapping[str, Any], message: str = ""
 
 
 def with_events(
-    known: Mapping[str, TurnUsage], entries: Sequence[Message | Event]
+    known: Mapping[str, TurnUsage], entries: Sequence[Message | LogEvent]
 ) -> Mapping[str, TurnUsage]:
     """``known``, and what the reflections among these entries say."""
     if not entries:
         return known
     found = dict(known)
     for entry in entries:
-        if isinstance(entry, Event) and entry.kind == EventKind.REFLECTION:
+        if isinstance(entry, LogEvent) and entry.kind == EventKind.REFLECTION:
             add(found, entry.data)
     return found
 

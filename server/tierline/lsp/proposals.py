@@ -32,7 +32,7 @@ _LINES = 12
 
 
 @frozen
-class Part:
+class OpenHunk:
     """One part of an open edit, where it is now."""
 
     edit: p.EditInfo
@@ -108,7 +108,7 @@ class Proposals:
             self._server.workspace_code_lens_refresh(None)
 
 
-async def parts(session: Session, uri: str) -> list[Part]:
+async def parts(session: Session, uri: str) -> list[OpenHunk]:
     """The parts of a document's open edits that fit it as it is now."""
     if not session.edits.any_open:
         return []
@@ -120,7 +120,7 @@ async def parts(session: Session, uri: str) -> list[Part]:
             last = first + max(0, hunk.before.count("\n") - hunk.before.endswith("\n"))
             lines = hunk.before.split("\n")
             end = length(lines[last - first], session.workbench.units)
-            found.append(Part(info, hunk, first, last, end))
+            found.append(OpenHunk(info, hunk, first, last, end))
     return found
 
 
@@ -189,7 +189,7 @@ async def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
     return found
 
 
-def _choose(part: Part, take: bool) -> tuple[str, dict[str, Any]]:
+def _choose(part: OpenHunk, take: bool) -> tuple[str, dict[str, Any]]:
     argument = {"id": part.edit.id, "hunk": part.hunk.index, "take": take}
     return "tierline.edit.choose", argument
 
@@ -204,7 +204,7 @@ def _action(
     return lsp.CodeAction(title, kind=KIND, diagnostics=marks, command=run)
 
 
-def _diagnostic(part: Part, say: Callable[[str], str]) -> lsp.Diagnostic:
+def _diagnostic(part: OpenHunk, say: Callable[[str], str]) -> lsp.Diagnostic:
     match part.choice:
         case "take":
             head = f"Tierline proposes, {part.name} (taken):"

@@ -133,7 +133,7 @@ def look(group: Group, count: Count, before: float = 0.0) -> MemoryTurn:
 
 
 @define
-class Looked:
+class TurnCache:
     """Turns of one conversation, looked at once. Not thread-safe."""
 
     _known: dict[str, MemoryTurn] = field(factory=dict)

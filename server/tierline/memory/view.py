@@ -11,7 +11,7 @@ from tierline.history.messages import Message
 from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.metrics import MemoryReport
 from tierline.memory.state import Memory
-from tierline.memory.turns import Count, Looked, MemoryTurn, spoken_only
+from tierline.memory.turns import Count, MemoryTurn, TurnCache, spoken_only
 
 NOTE = (
     "Parts of this conversation were shortened to save room. What follows in brackets stands for "
@@ -95,7 +95,7 @@ class Keeper:
     count: Count
     _done: list[str] = field(factory=list)
     _memory: Memory | None = None
-    _looked: Looked = field(factory=Looked)
+    _looked: TurnCache = field(factory=TurnCache)
 
     def memory(
         self,

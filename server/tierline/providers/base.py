@@ -35,14 +35,14 @@ class RenderedRequest:
 
 
 @frozen
-class TextDelta:
+class TextChunk:
     """More visible text of the reply."""
 
     text: str
 
 
 @frozen
-class ReasoningDelta:
+class ReasoningChunk:
     """More of the model's thinking, for display only."""
 
     text: str
@@ -139,8 +139,8 @@ class Stop:
 
 
 StreamEvent: TypeAlias = (
-    TextDelta
-    | ReasoningDelta
+    TextChunk
+    | ReasoningChunk
     | ReasoningDone
     | WasThinking
     | ToolCall

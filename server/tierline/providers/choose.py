@@ -48,7 +48,7 @@ class ProviderSettings:
 
 
 @frozen
-class Found:
+class LocalServer:
     """A model server that runs on this machine."""
 
     name: str
@@ -60,7 +60,7 @@ def choose(  # noqa: PLR0911 - one line per way
     settings: ProviderSettings,
     env: Mapping[str, str],
     secrets: Mapping[str, str],
-    found: Sequence[Found],
+    found: Sequence[LocalServer],
     offered: Sequence[EditorModel] = (),
 ) -> Choice:
     """The first that can be used: the explicit setting, else a key in the environment or in the
@@ -140,7 +140,7 @@ def make(choice: Choice, editor: EditorPort | None = None) -> Provider:
 
 async def probe_loopback(
     servers: Sequence[tuple[str, int]] = LOOPBACK_SERVERS, seconds: float = _PROBE_SECONDS
-) -> list[Found]:
+) -> list[LocalServer]:
     """Model servers that answer on 127.0.0.1 within ``seconds``, in the order of ``servers``.
 
     Asks only for the list of models, directly: no proxy, no prompt, no key.
@@ -151,7 +151,7 @@ async def probe_loopback(
     return [found for found in answers if found is not None]
 
 
-def _ask(name: str, port: int, seconds: float) -> Found | None:
+def _ask(name: str, port: int, seconds: float) -> LocalServer | None:
     import http.client
 
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
@@ -169,7 +169,7 @@ def _ask(name: str, port: int, seconds: float) -> Found | None:
     names = [row.get("id") for row in rows or () if isinstance(row, dict)]
     # Embedding models are in the same list and cannot chat.
     models = tuple(n for n in names if isinstance(n, str) and n and "embed" not in n.lower())
-    return Found(name, f"http://127.0.0.1:{port}/v1", models)
+    return LocalServer(name, f"http://127.0.0.1:{port}/v1", models)
 
 
 def _key(row: ProviderSpec, env: Mapping[str, str], secrets: Mapping[str, str]) -> tuple[str, str]:
@@ -205,7 +205,7 @@ def _explicit(
     settings: ProviderSettings,
     env: Mapping[str, str],
     secrets: Mapping[str, str],
-    found: Sequence[Found],
+    found: Sequence[LocalServer],
 ) -> Choice:
     url = _address(row, settings, env)
     if url and row.adapter == COMPATIBLE.adapter:
@@ -254,7 +254,7 @@ def _remote(
     return Choice(row, model, url, why, endpoint=endpoint)
 
 
-def _on_loopback(server: Found, settings: ProviderSettings, why: str) -> Choice:
+def _on_loopback(server: LocalServer, settings: ProviderSettings, why: str) -> Choice:
     """A server found here never sees a key: it asks for none."""
     first = server.models[0] if server.models else "default"
     model = settings.model if settings.model in server.models or not server.models else first

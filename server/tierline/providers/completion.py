@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define, field
 
-from tierline.providers.base import ReasoningDelta, Stop, StreamEvent, TextDelta, Usage
+from tierline.providers.base import ReasoningChunk, Stop, StreamEvent, TextChunk, Usage
 from tierline.providers.calls import Calls
 from tierline.providers.contents import called, said
 from tierline.providers.errors import error_in, from_event
@@ -139,9 +139,9 @@ class CompletionReader:
             if kind == "text":
                 yield from self._thoughts.done()
                 self._text.append(words)
-                yield TextDelta(words)
+                yield TextChunk(words)
             else:
-                yield ReasoningDelta(words)
+                yield ReasoningChunk(words)
 
     def _call(self, place: Mapping[str, Any], *, whole: bool) -> None:
         for piece in rows(place.get("tool_calls")):

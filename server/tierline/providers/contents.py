@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from tierline.providers.values import first, mapping, string
 
-Said: TypeAlias = tuple[Literal["text", "thinking"], str]
+Piece: TypeAlias = tuple[Literal["text", "thinking"], str]
 
 _TEXTS = ("text", "content", "value", "refusal", "output_text", "summary")
 _THINKING = (
@@ -25,7 +25,7 @@ _THINKING = (
 _DEEPEST = 6
 
 
-def said(place: Mapping[str, Any]) -> Iterator[Said]:
+def said(place: Mapping[str, Any]) -> Iterator[Piece]:
     """Thinking and text of a message, a delta or whatever else holds them, in that order."""
     for name in _THINKING:
         # The same thinking under two names is said once.
@@ -40,7 +40,7 @@ def said(place: Mapping[str, Any]) -> Iterator[Said]:
         yield ("text", found)
 
 
-def parts(content: object, depth: int = 0) -> Iterator[Said]:
+def parts(content: object, depth: int = 0) -> Iterator[Piece]:
     """The parts of a ``content``, in order."""
     if isinstance(content, str):
         if content:

@@ -16,11 +16,11 @@ from tierline.providers import render_openai
 from tierline.providers.base import (
     Offered,
     ProviderError,
-    ReasoningDelta,
+    ReasoningChunk,
     RenderedRequest,
     Stop,
     StreamEvent,
-    TextDelta,
+    TextChunk,
     Usage,
 )
 from tierline.providers.calls import tool_call
@@ -97,9 +97,9 @@ class EditorProvider:
                     calls += 1
                     yield tool_call(answer.call_id, answer.call_name, answer.call_arguments)
                 elif answer.thinking:
-                    yield ReasoningDelta(answer.thinking)
+                    yield ReasoningChunk(answer.thinking)
                 elif answer.text:
-                    yield TextDelta(answer.text)
+                    yield TextChunk(answer.text)
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:  # noqa: ARG002
         """None: the API counts single texts only, not requests."""

@@ -15,7 +15,7 @@ from typing import Any
 from tierline.network import Network
 from tierline.providers.base import ProviderError
 from tierline.providers.overflows import Overflow, overflow
-from tierline.providers.refusals import Said
+from tierline.providers.refusals import ErrorReply
 from tierline.providers.thinking_refusals import about_thinking
 from tierline.providers.values import figure, mapping, rows
 
@@ -51,7 +51,7 @@ class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
         retry_after: float | None = None,
     ) -> None:
         super().__init__(code, message, advice, http_status=http_status)
-        self.said: Said | None = None
+        self.said: ErrorReply | None = None
         """What the server said in its own words."""
         self.overflow: Overflow | None = None
         """By how much the request was too large, if that is what failed."""
@@ -73,7 +73,7 @@ def from_status(
     """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is blotted out."""
     failed = _from_status(service, status, body, headers, secret=secret, now=now)
     _, code, text = describe(body)
-    failed.said = Said(status, code, text, subject(body))
+    failed.said = ErrorReply(status, code, text, subject(body))
     return failed
 
 

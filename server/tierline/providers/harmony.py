@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import define
 
-from tierline.providers.contents import Said
+from tierline.providers.contents import Piece
 
 BEGINNINGS = ("<|channel|>", "<|start|>")
 _MARKS = (*BEGINNINGS, "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>")
@@ -30,7 +30,7 @@ class Harmony:
     _answered: bool = False
     """True once the answer has begun: white space in it is the model's own."""
 
-    def feed(self, text: str, *, last: bool = False) -> Iterator[Said]:
+    def feed(self, text: str, *, last: bool = False) -> Iterator[Piece]:
         """What is certain after one more piece of text; all of it after the ``last``."""
         self._held += text
         while mark := _MARK.search(self._held):
@@ -42,7 +42,7 @@ class Harmony:
         text, self._held = self._held[:cut], self._held[cut:]
         yield from self._part(text)
 
-    def rest(self) -> Iterator[Said]:
+    def rest(self) -> Iterator[Piece]:
         """What was held back. A head that no message followed is text like any other."""
         yield from self.feed("", last=True)
         if self._head and self._head.strip() != "assistant":
@@ -57,7 +57,7 @@ class Harmony:
             case _:
                 self._thinks, self._head = False, None
 
-    def _part(self, text: str) -> Iterator[Said]:
+    def _part(self, text: str) -> Iterator[Piece]:
         if self._head is not None:
             self._head += text
         elif text and self._thinks:

@@ -12,11 +12,11 @@ from typing import Any
 from attrs import define, evolve, field
 
 from tierline.providers.base import (
-    ReasoningDelta,
+    ReasoningChunk,
     ReasoningDone,
     Stop,
     StreamEvent,
-    TextDelta,
+    TextChunk,
 )
 from tierline.providers.calls import tool_call
 from tierline.providers.contents import parts
@@ -129,7 +129,7 @@ class MessageReader:
             start = {"type": "text", "text": block} if isinstance(block, str) else mapping(block)
             yield from self._start(number, start)
             if start.get("type") == "thinking" and (text := string(start.get("thinking"))):
-                yield ReasoningDelta(text)
+                yield ReasoningChunk(text)
             yield from self._close(number)
 
     def _start(self, index: int, start: Mapping[str, Any]) -> Iterator[StreamEvent]:
@@ -151,7 +151,7 @@ class MessageReader:
             case "thinking_delta":
                 if text := string(delta.get("thinking")):
                     block.pieces.append(text)
-                    yield ReasoningDelta(text)
+                    yield ReasoningChunk(text)
             case "signature_delta":
                 block.signature += string(delta.get("signature"))
             case "input_json_delta":
@@ -211,7 +211,7 @@ def _kind(delta: Mapping[str, Any]) -> str:
 
 def _text(value: object) -> Iterator[StreamEvent]:
     for kind, words in parts(value):
-        yield TextDelta(words) if kind == "text" else ReasoningDelta(words)
+        yield TextChunk(words) if kind == "text" else ReasoningChunk(words)
 
 
 def _reason(place: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 @frozen
-class Said:
+class ErrorReply:
     """An error as a server told it."""
 
     status: int
@@ -126,7 +126,7 @@ _LEAST = 16
 """No service limits replies to less; smaller numbers are the lower end of a range."""
 
 
-def refusal(said: Said, sent: Mapping[str, Any]) -> ServerRefusal | None:  # noqa: PLR0911 (one per kind)
+def refusal(said: ErrorReply, sent: Mapping[str, Any]) -> ServerRefusal | None:  # noqa: PLR0911 (one per kind)
     """What of the body ``sent`` was refused; None if the error is about something else."""
     if said.status not in _STATUSES:
         return None
@@ -192,7 +192,7 @@ def _has_system(sent: Mapping[str, Any]) -> bool:
 # --- fields --------------------------------------------------------------------------------------
 
 
-def _field(said: Said, sent: Mapping[str, Any]) -> str:
+def _field(said: ErrorReply, sent: Mapping[str, Any]) -> str:
     """The field of the body that an error names, in the form of ``Refusal.field``."""
     droppable = [name for name in sent if name not in _NEVER]
     deep = {
@@ -261,7 +261,7 @@ def _within(value: object) -> set[str]:
 # --- limits --------------------------------------------------------------------------------------
 
 
-def _limit(said: Said, text: str, sent: Mapping[str, Any]) -> int | None:
+def _limit(said: ErrorReply, text: str, sent: Mapping[str, Any]) -> int | None:
     """The longest reply that is taken, if the one that was asked for is too long."""
     asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
     if asked is None or not (_REPLY.search(text) or said.param in LIMITS):

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
-from tierline.providers.base import ReasoningDelta, ReasoningDone, Stop, StreamEvent, TextDelta
+from tierline.providers.base import ReasoningChunk, ReasoningDone, Stop, StreamEvent, TextChunk
 from tierline.providers.calls import tool_call
 from tierline.providers.errors import from_event
 from tierline.providers.usage import completion_usage
@@ -46,14 +46,14 @@ class ResponseReader:
             self._spoken.add(string(data.get("item_id")))
             if text := string(data.get("delta")):
                 self._pieces.append(text)
-                yield TextDelta(text)
+                yield TextChunk(text)
         elif kind in _THINKING:
             self._spoken.add(string(data.get("item_id")))
             if text := string(data.get("delta")):
-                yield ReasoningDelta(text)
+                yield ReasoningChunk(text)
         elif kind == "response.reasoning_summary_part.added":
             if data.get("summary_index"):
-                yield ReasoningDelta("\n\n")
+                yield ReasoningChunk("\n\n")
         elif kind == "response.output_item.done":
             yield from self._item(mapping(data.get("item")))
         elif kind in _ENDS:
@@ -86,7 +86,7 @@ class ResponseReader:
                     text = string(part.get("text")) or string(part.get("refusal"))
                     if text and text not in told:
                         self._pieces += [] if names else [text]
-                        yield TextDelta(text)
+                        yield TextChunk(text)
             case "function_call":
                 self._calls += 1
                 yield tool_call(
@@ -99,7 +99,7 @@ class ResponseReader:
                     parts = [*rows(item.get("summary")), *rows(item.get("content"))]
                     texts = [string(mapping(part).get("text")) for part in parts]
                     if text := "\n\n".join(filter(None, texts)):
-                        yield ReasoningDelta(text)
+                        yield ReasoningChunk(text)
                 if item.get("encrypted_content"):
                     kept = ("type", "id", "summary", "encrypted_content")
                     yield ReasoningDone({"summary": []} | {k: item[k] for k in kept if k in item})

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from attrs import define, field
 
 from tierline.providers import harmony
-from tierline.providers.contents import Said
+from tierline.providers.contents import Piece
 from tierline.providers.harmony import Harmony, overlap
 
 _TAGS = {
@@ -40,7 +40,7 @@ _ALONE = re.compile(
 _ALONE_BARE = re.compile(rf"{_ALONE.pattern}|({_BARE_END})")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
-Told: TypeAlias = Said | tuple[Literal["was thinking"], str]
+Told: TypeAlias = Piece | tuple[Literal["was thinking"], str]
 
 
 @define
@@ -109,7 +109,7 @@ class ThinkTags:
         if start and not any(tag.startswith(start[:_LONGEST]) for tag in known):
             self._begun, self._bare = True, _BARE.match(start) is not None
 
-    def _inside(self) -> Iterator[Said]:
+    def _inside(self) -> Iterator[Piece]:
         thought, end, after = self._held.partition(self._close)
         if end:
             self._held, self._close, self._begun, self._trim = after, "", True, True

@@ -20,10 +20,10 @@ from tierline.network import options as network_options
 from tierline.providers import sse
 from tierline.providers.base import (
     Malformed,
-    ReasoningDelta,
+    ReasoningChunk,
     Stop,
     StreamEvent,
-    TextDelta,
+    TextChunk,
     Usage,
     WasThinking,
 )
@@ -144,7 +144,7 @@ async def send(
     async with aclosing(_events(client, path, payload, reader, service, endpoint)) as events:
         async for event in events:
             shown = shown or not isinstance(event, Usage | Malformed | Stop)
-            if isinstance(event, TextDelta):
+            if isinstance(event, TextChunk):
                 for told in tags.feed(halves.feed(event.text)):
                     yield _delta(told)
             else:
@@ -166,7 +166,7 @@ def _delta(told: Told) -> StreamEvent:
     kind, words = told
     if kind == "was thinking":
         return WasThinking()
-    return TextDelta(words) if kind == "text" else ReasoningDelta(words)
+    return TextChunk(words) if kind == "text" else ReasoningChunk(words)
 
 
 def _named(name: str, data: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from tierline.disk import ownership, sqlite
 from tierline.errors import TierlineError
 from tierline.network import Network, NetworkError, named_by_environment, tls_context
 from tierline.providers.base import ProviderError
-from tierline.providers.choose import Found, ProviderSettings, choose, probe_loopback
+from tierline.providers.choose import LocalServer, ProviderSettings, choose, probe_loopback
 from tierline.providers.gguf import find_model
 from tierline.providers.registry import with_keys
 from tierline.session.counting import make_counters
@@ -174,7 +174,7 @@ def _network(network: Network, env: Mapping[str, str]) -> Iterator[Check]:
         yield Check("network", "certificates", "failure", error.message, error.advice)
 
 
-def providers(home: Path, env: Mapping[str, str], found: list[Found]) -> Iterator[Check]:
+def providers(home: Path, env: Mapping[str, str], found: list[LocalServer]) -> Iterator[Check]:
     """Which language model would answer, what else there is, and what stands in between."""
     for row in with_keys():
         there = bool(env.get(row.key_variable, "").strip())

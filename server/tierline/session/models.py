@@ -23,7 +23,7 @@ from tierline.errors import TierlineError
 from tierline.providers.base import Provider, ProviderError, RenderedRequest
 from tierline.providers.choice import Choice
 from tierline.providers.choose import (
-    Found,
+    LocalServer,
     ProviderSettings,
     choose,
     make,
@@ -74,7 +74,7 @@ class ModelService:
         self._secrets: dict[str, str] = {}
         self._override: p.ProviderSelectParams | None = None
         self._consent = preferences.settings.provider.use_local_server
-        self._found: tuple[Found, ...] | None = None
+        self._found: tuple[LocalServer, ...] | None = None
         self._provider: Provider | None = None
         self._other: tuple[Choice, Provider] | None = None
         """A provider for another model than the chat's (compaction)."""

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from attrs import frozen
 
 from tierline.history.codec import decode
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import Message
 from tierline.store.log import HistoryLog
 
@@ -76,7 +76,7 @@ def inspect(path: Path) -> LogReport:
     return LogReport(path, health, len(seen), skipped, duplicates, tuple(sessions))
 
 
-def entries(path: Path) -> Iterator[Message | Event]:
+def entries(path: Path) -> Iterator[Message | LogEvent]:
     """The good records of a file, each id once, in order; at most a million."""
     seen: set[str] = set()
     for line in HistoryLog(path).read():
@@ -88,7 +88,7 @@ def entries(path: Path) -> Iterator[Message | Event]:
                 return
 
 
-def said_only(entry: Message | Event) -> bool:
+def said_only(entry: Message | LogEvent) -> bool:
     """True for what was said and how it was ordered; false for what has an effect beyond that:
     files and pages in the context, edits, notes, settings of the session.
     """

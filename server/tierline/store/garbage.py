@@ -52,7 +52,7 @@ _PARTS = {
 
 
 @frozen
-class Part:
+class KeptKind:
     """One kind of what is kept. Sizes in bytes."""
 
     name: str
@@ -76,7 +76,7 @@ class Waste:
 class Survey:
     """What is there, the largest first, and what can go."""
 
-    parts: list[Part] = field(factory=list)
+    parts: list[KeptKind] = field(factory=list)
     waste: list[Waste] = field(factory=list)
 
     @property
@@ -123,7 +123,7 @@ def survey(home: Path, *, now: float | None = None) -> Survey:
         for name in _named(home, set(pictures)):
             pictures.pop(name, None)
     waste += [Waste(path, size, "a picture of no message") for path, size in pictures.values()]
-    parts = [Part(*each) for each in sorted(sums.values(), key=lambda one: -one[3])]
+    parts = [KeptKind(*each) for each in sorted(sums.values(), key=lambda one: -one[3])]
     return Survey(parts, sorted(waste, key=lambda one: -one.size))
 
 

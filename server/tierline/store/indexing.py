@@ -12,7 +12,7 @@ from attrs import define, frozen
 
 from tierline.context.text import well_formed
 from tierline.history.codec import decode
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.groups import is_prompt
 from tierline.history.messages import Message, Status
 from tierline.history.parser import full_text
@@ -39,7 +39,7 @@ class Entry:
 
     start: int
     end: int
-    entry: Message | Event
+    entry: Message | LogEvent
     text: str = ""
     words: str = ""
     """What the word index is given."""
@@ -235,7 +235,7 @@ class Batch:
         session.refold = session.refold or session.has_events or other_branch
         return True
 
-    def _event(self, event: Event, session: _Session) -> bool:
+    def _event(self, event: LogEvent, session: _Session) -> bool:
         inserted = self.db.execute(
             "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -254,7 +254,7 @@ class Batch:
 
     def _refold(self, session_id: str, row: dict[str, Any]) -> None:
         """Replay the session (without its texts) and mark what is hidden now."""
-        entries: list[tuple[int, Message | Event]] = []
+        entries: list[tuple[int, Message | LogEvent]] = []
         for seq, *values in self.db.execute(
             "SELECT seq, id, group_id, created_at, role, branch_id, status FROM message"
             " WHERE session_id = ?",
@@ -269,7 +269,7 @@ class Batch:
             (session_id,),
         ):
             name, when, kind, branch, data = values
-            entries.append((seq, Event(name, session_id, when, kind, branch, json.loads(data))))
+            entries.append((seq, LogEvent(name, session_id, when, kind, branch, json.loads(data))))
         entries.sort(key=lambda e: e[0])
         replayed = [e for _, e in entries]
         now = timeline(replayed, session_id=session_id)

@@ -7,7 +7,7 @@ import attrs
 from tierline.context.blocks import Text
 from tierline.context.text import well_formed
 from tierline.history.codec import decode
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.history.timeline import Timeline, timeline
@@ -22,7 +22,7 @@ def tail(log: HistoryLog, start: int) -> tuple[list[SessionSummary], frozenset[s
     """Sessions by reading the log from a byte on, the one used last first, and those that were
     deleted there. Counts are of what was read.
     """
-    entries: dict[str, list[Message | Event]] = {}
+    entries: dict[str, list[Message | LogEvent]] = {}
     last: dict[str, int] = {}
     for line in log.read(start):
         entry = decode(line.record) if line.record is not None else None

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from tierline.context.blocks import Block, Reasoning, Text, ToolResult, ToolUse
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.messages import Message
 
 Redact = Callable[[str], str]
@@ -30,7 +30,7 @@ def redact_blocks(blocks: Sequence[Block], redact: Redact | None) -> tuple[Block
     return tuple(clean for block in blocks if (clean := _block(block, redact)) is not None)
 
 
-def redact_event(event: Event, redact: Redact) -> Event:
+def redact_event(event: LogEvent, redact: Redact) -> LogEvent:
     """The event with all texts of its data redacted."""
     return attrs.evolve(event, data=_value(event.data, redact))
 

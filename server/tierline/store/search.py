@@ -19,7 +19,7 @@ from attrs import field, frozen
 
 from tierline.context.text import well_formed
 from tierline.history.codec import decode
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.messages import Message
 from tierline.history.parser import full_text
 from tierline.history.timeline import timeline
@@ -210,7 +210,7 @@ class _Scan:
         self.complete = True
         self._hidden: set[tuple[str, str]] = set()
         self._deleted: set[str] = set()
-        entries: dict[str, list[Message | Event]] = {}
+        entries: dict[str, list[Message | LogEvent]] = {}
         found: list[Message] = []
         for line in log.read(offset):
             if time.monotonic() > deadline:

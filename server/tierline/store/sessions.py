@@ -26,7 +26,7 @@ from tierline.history import actions, ids
 from tierline.history.actions import Action
 from tierline.history.branches import Comparison, compare
 from tierline.history.codec import decode, encode
-from tierline.history.events import Event, EventKind
+from tierline.history.events import EventKind, LogEvent
 from tierline.history.kept import Kept
 from tierline.history.messages import HistoryRole, Message, Status
 from tierline.history.timeline import Timeline, timeline
@@ -84,7 +84,7 @@ class _Known:
     timeline: Timeline | None = None
 
     @property
-    def entries(self) -> list[Message | Event]:
+    def entries(self) -> list[Message | LogEvent]:
         """What the timeline is made of."""
         return self.kept.entries
 
@@ -206,7 +206,7 @@ class HistoryStore:
         return self.append_all([message], durable=durable)[0]
 
     def append_all(
-        self, entries: Iterable[Message | Event], *, durable: bool = False
+        self, entries: Iterable[Message | LogEvent], *, durable: bool = False
     ) -> list[Message]:
         """Write several messages (and events) at once: with one ``write``, so all or a prefix of
         them. Returns the messages as they were written.
@@ -215,14 +215,14 @@ class HistoryStore:
         self._write(stored, durable)
         return [m for m in stored if isinstance(m, Message)]
 
-    def record(self, action: Action, *, session_id: str = "", durable: bool = True) -> Event:
+    def record(self, action: Action, *, session_id: str = "", durable: bool = True) -> LogEvent:
         """Append an action (see :mod:`tierline.history.actions`) as an event."""
         event = self.event(action, session_id=session_id)
         ready = self._prepared(event)
         self._write([ready], durable)
-        return ready if isinstance(ready, Event) else event
+        return ready if isinstance(ready, LogEvent) else event
 
-    def revise(self, make: Callable[[Timeline], Action]) -> Event:
+    def revise(self, make: Callable[[Timeline], Action]) -> LogEvent:
         """Append the action that follows from the present state; no other process can change that
         state between the two.
         """
@@ -230,9 +230,9 @@ class HistoryStore:
         with contextlib.nullcontext() if self.read_only else self.log.held():
             return self.record(make(self.timeline()))
 
-    def event(self, action: Action, *, session_id: str = "") -> Event:
+    def event(self, action: Action, *, session_id: str = "") -> LogEvent:
         """An action as an event of the current session and branch, not written yet."""
-        return Event(
+        return LogEvent(
             id=self.new_id(),
             session_id=session_id or self.session_id,
             timestamp=self.timestamp(),
@@ -446,14 +446,14 @@ class HistoryStore:
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)
 
-    def _prepared(self, entry: Message | Event) -> Message | Event:
-        if isinstance(entry, Event):
+    def _prepared(self, entry: Message | LogEvent) -> Message | LogEvent:
+        if isinstance(entry, LogEvent):
             return entry if self._redact is None else redact_event(entry, self._redact)
         if self._redact is not None:
             entry = redact_message(entry, self._redact)
         return self.images.save_all(entry)
 
-    def _write(self, entries: Iterable[Message | Event], durable: bool) -> None:
+    def _write(self, entries: Iterable[Message | LogEvent], durable: bool) -> None:
         if self.read_only:
             raise StorageError(
                 "The conversation was opened to look at it only.", "Nothing was written."
@@ -534,7 +534,7 @@ class HistoryStore:
                 known.timeline = None
         return offset
 
-    def _stream(self, session_id: str) -> Iterator[Message | Event]:
+    def _stream(self, session_id: str) -> Iterator[Message | LogEvent]:
         places: Iterable[tuple[int, int | None]] = [(0, None)]
         if self.index.behind() <= BULK_BYTES and not self.index.catch_up().behind:
             with contextlib.suppress(sqlite3.Error):

@@ -14,7 +14,7 @@ from tierline.workspace.reading import Signature, signature
 
 
 @frozen
-class Looked:
+class ProgramIdentity:
     """A folder by its identity; the program in it by its real path, identity, size and times."""
 
     folder: str
@@ -32,15 +32,15 @@ class Looked:
         return ""
 
 
-def look(folder: str, command: Sequence[str] | str) -> Looked:
+def look(folder: str, command: Sequence[str] | str) -> ProgramIdentity:
     """Take down the folder and, if an argument list names a file as its program, that file; what is
     found on the system's search path is not a workspace's. Blocking.
     """
     program = "" if isinstance(command, str) or not command else command[0]
     if os.path.dirname(program) == "":
-        return Looked(folder, _identity(folder))
+        return ProgramIdentity(folder, _identity(folder))
     real = os.path.realpath(os.path.join(folder, program))
-    return Looked(folder, _identity(folder), program, real, signature(real))
+    return ProgramIdentity(folder, _identity(folder), program, real, signature(real))
 
 
 def _identity(folder: str) -> tuple[int, int] | None:

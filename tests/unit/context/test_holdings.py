@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tierline.context.items import Pin
-from tierline.context.retrieval.holdings import FADE, MAX_LEASED, WEIGHTS, Change, Holdings
+from tierline.context.retrieval.holdings import FADE, MAX_LEASED, WEIGHTS, HoldingChange, Holdings
 
 
 def begun(task: str = "") -> Holdings:
@@ -32,17 +32,17 @@ def test_first_use_leases_for_a_turn_and_the_second_for_the_task() -> None:
     holdings = begun("t1")
     holdings.offer(["a"])
     (change,) = holdings.observe(quoted=["a"])
-    assert change == Change("a", "leased for the next turn", "the model used it (1 use)")
+    assert change == HoldingChange("a", "leased for the next turn", "the model used it (1 use)")
     assert holdings.end_turn() == [] and pins(holdings)["a"] == (Pin.LEASED, "turn:2")
     holdings.begin_turn("t1")
     (change,) = holdings.observe(named=["a"])
-    assert change == Change("a", "leased for the task", "you named it (2 uses)")
+    assert change == HoldingChange("a", "leased for the task", "you named it (2 uses)")
     assert holdings.changes == [change]
     assert holdings.end_turn() == [] and pins(holdings)["a"] == (Pin.LEASED, "task:t1")
     assert holdings.observe(quoted=["a"]) == [], "more is not to be had"
     holdings.begin_turn("t2")
     assert pins(holdings)["a"] == (Pin.NONE, "")
-    assert holdings.changes == [Change("a", "lease ended", "its scope task:t1 ended")]
+    assert holdings.changes == [HoldingChange("a", "lease ended", "its scope task:t1 ended")]
 
 
 def test_without_a_task_a_lease_never_outlives_the_next_turn() -> None:

@@ -13,7 +13,7 @@ from property.strategies import images, odd_text, reasonings, results, texts, us
 from support.histories import event, msg
 from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.history.codec import decode, encode
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.messages import Message, Status
 from tierline.store.log import encode_line
 
@@ -99,7 +99,7 @@ def test_event_comes_back_as_it_was_written() -> None:
 
 def test_event_of_a_later_version_is_kept() -> None:
     made = decode({**SEED, "type": "event", "kind": "telepathy", "data": {"x": 1}})
-    assert isinstance(made, Event) and made.kind == "telepathy"
+    assert isinstance(made, LogEvent) and made.kind == "telepathy"
 
 
 def test_plain_text_stays_a_string_on_disk() -> None:
@@ -242,7 +242,7 @@ def test_the_size_of_a_picture_is_whole_or_not_said(width: int | None, height: i
 
 def test_a_summary_record_of_older_tools_is_a_compaction() -> None:
     old = decode({**SEED, "role": "summary", "content": "SUM", "covers": ["g1", 3]})
-    assert isinstance(old, Event) and old.kind == "summary" and old.branch_id == "main"
+    assert isinstance(old, LogEvent) and old.kind == "summary" and old.branch_id == "main"
     assert old.data == {"text": "SUM", "covers": ["g1"], "case": "summarize"}
 
 
@@ -250,7 +250,7 @@ def test_an_event_without_a_kind_is_foreign_and_one_without_data_has_none() -> N
     record = {**SEED, "type": "event"}
     assert decode(record) is None and decode({**record, "kind": 3}) is None
     bare = decode({**record, "kind": "drop", "data": [1], "branch_id": "b"})
-    assert isinstance(bare, Event) and (bare.data, bare.branch_id) == ({}, "b")
+    assert isinstance(bare, LogEvent) and (bare.data, bare.branch_id) == ({}, "b")
 
 
 def test_plain_is_what_holds_nothing_but_text() -> None:

@@ -7,11 +7,11 @@ import attrs
 from support.histories import SESSION, decoded, event, msg, texts, tool_turn, turn
 from tierline.history.branches import compare, fork_name
 from tierline.history.codec import encode
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.messages import Message, Status
 from tierline.history.timeline import Timeline, timeline
 
-Entry = Message | Event
+Entry = Message | LogEvent
 THREE: tuple[Entry, ...] = (*turn(1), *turn(2), *turn(3))
 
 
@@ -206,7 +206,7 @@ def test_branches_are_compared() -> None:
 
 def test_a_fork_begins_at_its_parent_or_else_where_it_was_made() -> None:
     on_b = [attrs.evolve(m, branch_id="b") for m in turn(4)]
-    entries: tuple[Message | Event, ...] = (
+    entries: tuple[Message | LogEvent, ...] = (
         *turn(1),
         *turn(2),
         event(1, "fork", branch="b", at="m11"),

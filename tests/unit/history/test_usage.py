@@ -9,7 +9,7 @@ import pytest
 
 from support.histories import event, msg, tool_turn, turn
 from tierline.history.codec import decode, encode
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.kept import Kept
 from tierline.history.messages import Message, Status
 from tierline.history.timeline import timeline
@@ -31,11 +31,11 @@ def request(number: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def reflection(number: int, *requests: Any, **data: Any) -> Event:
+def reflection(number: int, *requests: Any, **data: Any) -> LogEvent:
     return event(number, "reflection", requests=list(requests), **data)
 
 
-def shown(*entries: Message | Event) -> dict[str, TurnUsage]:
+def shown(*entries: Message | LogEvent) -> dict[str, TurnUsage]:
     """What clients are shown, by message, after a restart."""
     kept = Kept()
     for entry in entries:
@@ -91,7 +91,7 @@ def test_attempts_without_a_reply_add_up_at_the_prompt() -> None:
 
 def test_a_branch_inherits_the_figures_of_whole_turns_only() -> None:
     one = tool_turn(1, ["a"])
-    log: tuple[Message | Event, ...] = (
+    log: tuple[Message | LogEvent, ...] = (
         *one,
         reflection(1, request(1), request(2), group="g1"),
         *turn(2),

@@ -6,7 +6,7 @@ from support.memories import count, said
 from tierline.memory.levels import Budgets
 from tierline.memory.recall import excerpt, of_summarised
 from tierline.memory.state import Memory
-from tierline.memory.turns import Looked
+from tierline.memory.turns import TurnCache
 from tierline.memory.words import terms
 
 FILLER = "".join(f"Line {n} says nothing of note, as lines do.\n" for n in range(300))
@@ -18,7 +18,7 @@ TALK = [
 
 
 def recalled(prompt: str, shown: set[str]) -> list[str]:
-    turns = Looked().turns(TALK, count)
+    turns = TurnCache().turns(TALK, count)
     found = of_summarised(turns, shown, prompt, Memory(Budgets(), count))
     return [piece.text for piece in found]
 
@@ -66,7 +66,7 @@ def test_of_many_turns_about_a_topic_the_one_that_says_it_together_comes_first()
         for n, reply in enumerate([*replies, "You are welcome."], 1)
         for m in said(n, 5 * n, f"Paste, step {n}?", reply)
     ]
-    turns = Looked().turns(talk, count)
+    turns = TurnCache().turns(talk, count)
     asked = "What was to capture the events of a paste?"
     found = of_summarised(turns, {"g10"}, asked, Memory(Budgets(), count))
     assert "KeyBindings" in found[0].text

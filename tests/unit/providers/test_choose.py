@@ -22,7 +22,7 @@ from attrs import evolve
 from tierline.providers import choose as module
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import ProviderError
-from tierline.providers.choose import Found, ProviderSettings, choose, make, probe_loopback
+from tierline.providers.choose import LocalServer, ProviderSettings, choose, make, probe_loopback
 from tierline.providers.gguf import LocalModel, context_length, find_model, model_name
 from tierline.providers.local import LocalProvider
 from tierline.providers.openai import OpenAIProvider
@@ -30,8 +30,8 @@ from tierline.providers.openai import OpenAIProvider
 NONE: dict[str, str] = {}
 ANTHROPIC = {"ANTHROPIC_API_KEY": "sk-a"}
 OPENAI = {"OPENAI_API_KEY": "sk-o"}
-OLLAMA = Found("Ollama", "http://127.0.0.1:11434/v1", ("llama3", "qwen"))
-EMPTY = Found("LM Studio", "http://127.0.0.1:1234/v1", ())
+OLLAMA = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ("llama3", "qwen"))
+EMPTY = LocalServer("LM Studio", "http://127.0.0.1:1234/v1", ())
 AUTO = ProviderSettings()
 AGREED = ProviderSettings(consent_loopback=True)
 MODEL = LocalModel("/models/Tiny-1B.Q4_K_M.gguf", "Tiny-1B")
@@ -232,7 +232,7 @@ async def test_the_probe_lists_models_that_can_chat(monkeypatch: pytest.MonkeyPa
     rows = [{"id": "llama3"}, {"id": "nomic-embed-text"}, {"x": 1}, 5]
     with server(200, json.dumps({"object": "list", "data": rows}).encode()) as port:
         found = await probe_loopback([("Ollama", port)])
-    assert found == [Found("Ollama", f"http://127.0.0.1:{port}/v1", ("llama3",))]
+    assert found == [LocalServer("Ollama", f"http://127.0.0.1:{port}/v1", ("llama3",))]
 
 
 async def test_a_server_without_models_is_found_with_none() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tierline.providers.base import ProviderError, Stop, StreamEvent, TextDelta, ToolCall, Usage
+from tierline.providers.base import ProviderError, Stop, StreamEvent, TextChunk, ToolCall, Usage
 from tierline.providers.completion import CompletionReader
 from tierline.providers.messages import MessageReader
 from tierline.providers.response_reader import ResponseReader
@@ -135,7 +135,7 @@ def heard(kind: str, events: list[Any]) -> list[StreamEvent]:
 
 
 def said(events: list[StreamEvent]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
+    return "".join(event.text for event in events if isinstance(event, TextChunk))
 
 
 @pytest.mark.parametrize("kind", STREAMS)

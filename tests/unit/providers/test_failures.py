@@ -15,7 +15,7 @@ import pytest
 from tierline.providers.anthropic import AnthropicProvider
 from tierline.providers.base import (
     Stop,
-    TextDelta,
+    TextChunk,
     ToolCall,
 )
 from tierline.providers.openai import OpenAIProvider
@@ -265,7 +265,7 @@ async def test_closing_the_stream_hangs_up_at_once(kind: Kind) -> None:
         provider = adapter(server)
         async with aclosing(provider.stream(provider.render(prompt()))) as stream:
             async for event in stream:
-                if isinstance(event, TextDelta):
+                if isinstance(event, TextChunk):
                     break
         assert await asyncio.to_thread(server.hung_up.wait, 1.0)
         await provider.close()

@@ -21,7 +21,7 @@ import pytest
 from tierline.context.blocks import Text
 from tierline.lsp.parent import alive
 from tierline.providers.anthropic import AnthropicProvider
-from tierline.providers.base import ProviderError, Stop, TextDelta, Usage
+from tierline.providers.base import ProviderError, Stop, TextChunk, Usage
 from tierline.providers.gguf import LocalModel, find_model
 from tierline.providers.local import Child, LocalProvider
 from tierline.providers.transport import Endpoint
@@ -66,7 +66,7 @@ async def test_real_tokens_stream_and_the_prefix_is_reused(provider: LocalProvid
     assert provider.child.pid is None, "nothing is started before the first prompt"
     assert provider.child.address == ""
     first = await listen(provider)
-    assert first.of(TextDelta)
+    assert first.of(TextChunk)
     assert first.stop.reason in ("output_limit", "end")
     again = await listen(provider)
     assert again.usage is not None
@@ -97,7 +97,7 @@ async def test_a_stopped_reply_leaves_the_model_ready(provider: LocalProvider) -
     request = provider.render(prompt(max_output_tokens=1000))
     async with aclosing(provider.stream(request)) as stream:
         async for event in stream:
-            if isinstance(event, TextDelta):
+            if isinstance(event, TextChunk):
                 break
     async with asyncio.timeout(20):
         assert (await listen(provider, 1)).of(Stop)

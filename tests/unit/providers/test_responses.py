@@ -14,11 +14,11 @@ from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Thinking
 from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.lifetime import choose_ttl
 from tierline.providers.base import (
-    ReasoningDelta,
+    ReasoningChunk,
     ReasoningDone,
     Stop,
     StreamEvent,
-    TextDelta,
+    TextChunk,
     ToolCall,
     Usage,
 )
@@ -145,7 +145,7 @@ def test_a_stream_and_a_whole_answer_say_the_same() -> None:
         {"type": "response.completed", "response": DONE},
     )
     assert streamed == [
-        ReasoningDelta("Hm."), ReasoningDone(reasoning), TextDelta("Hi."),
+        ReasoningChunk("Hm."), ReasoningDone(reasoning), TextChunk("Hi."),
         ToolCall("c1", "look", {}), Usage(90, 7, 60, 20), Stop("tool_use", "completed"),
     ]  # fmt: skip
     assert read({"object": "response", **DONE}) == streamed

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.providers.base import ProviderError, Retrying, Stop, StreamEvent, TextDelta, Usage
+from tierline.providers.base import ProviderError, Retrying, Stop, StreamEvent, TextChunk, Usage
 from tierline.providers.errors import RequestFailed
 from tierline.providers.retry import RetryPolicy, with_retries
 
@@ -44,7 +44,7 @@ async def run(
 
 
 async def test_waits_grow_and_are_announced() -> None:
-    done: list[StreamEvent | RequestFailed] = [TextDelta("x"), Stop("end")]
+    done: list[StreamEvent | RequestFailed] = [TextChunk("x"), Stop("end")]
     events, waits, error = await run([[BUSY], [BUSY], [BUSY], done], RetryPolicy())
     assert error is None
     assert waits == [0.75, 1.5, 3.0]
@@ -68,8 +68,8 @@ async def test_no_retries_when_none_are_allowed() -> None:
 
 
 async def test_nothing_is_sent_again_once_text_was_shown() -> None:
-    events, waits, error = await run([[TextDelta("half"), BUSY], []], RetryPolicy())
-    assert (events, waits, error) == ([TextDelta("half")], [], BUSY)
+    events, waits, error = await run([[TextChunk("half"), BUSY], []], RetryPolicy())
+    assert (events, waits, error) == ([TextChunk("half")], [], BUSY)
 
 
 async def test_figures_alone_do_not_stand_in_the_way() -> None:

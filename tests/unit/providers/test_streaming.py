@@ -14,10 +14,10 @@ import pytest
 
 from tierline.providers.base import (
     Malformed,
-    ReasoningDelta,
+    ReasoningChunk,
     ReasoningDone,
     Stop,
-    TextDelta,
+    TextChunk,
     ToolCall,
     Usage,
 )
@@ -53,7 +53,7 @@ async def test_text_streams_and_ends(kind: Kind) -> None:
     async with wire_server(kind, reply(kind, "Grü", "ße ", "😀")) as server:
         heard = await ask(server)
     assert heard.error is None
-    assert [event.text for event in heard.of(TextDelta)] == ["Grü", "ße ", "😀"]
+    assert [event.text for event in heard.of(TextChunk)] == ["Grü", "ße ", "😀"]
     assert heard.stop.reason == "end"
 
 
@@ -121,7 +121,7 @@ async def test_anthropic_thinking_is_shown_and_kept_whole() -> None:
     )
     async with wire_server("anthropic", script) as server:
         heard = await ask(server)
-    assert [event.text for event in heard.of(ReasoningDelta)] == ["hm", " well", "unsigned"]
+    assert [event.text for event in heard.of(ReasoningChunk)] == ["hm", " well", "unsigned"]
     assert [event.data for event in heard.of(ReasoningDone)] == [
         {"type": "thinking", "thinking": "hm well", "signature": "c2ln"},
         {"type": "redacted_thinking", "data": "x"},
@@ -133,7 +133,7 @@ async def test_openai_compatible_thinking_is_shown() -> None:
     pieces = [o_chunk({"reasoning_content": "hm"}), o_chunk({"reasoning": " well"})]
     async with wire_server("openai", Reply([*pieces, *o_texts("so"), *o_end()])) as server:
         heard = await ask(server)
-    assert [event.text for event in heard.of(ReasoningDelta)] == ["hm", " well"]
+    assert [event.text for event in heard.of(ReasoningChunk)] == ["hm", " well"]
     assert heard.text == "so"
 
 
@@ -270,7 +270,7 @@ async def test_one_provider_serves_many_turns(kind: Kind) -> None:
         for _ in range(2):
             async with aclosing(provider.stream(request)) as stream:
                 events = [event async for event in stream]
-            texts.append("".join(e.text for e in events if isinstance(e, TextDelta)))
+            texts.append("".join(e.text for e in events if isinstance(e, TextChunk)))
         await provider.close()
         await provider.close()
     assert texts == ["one", "two"]

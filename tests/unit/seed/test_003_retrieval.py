@@ -32,7 +32,7 @@ from tierline.context.retrieval.maps import (
 )
 from tierline.context.retrieval.mentioned import MAX_SUGGESTED, mentioned, suggested_pins
 from tierline.context.retrieval.rank import RankQuery, rank_files, rank_symbols
-from tierline.context.retrieval.sets import SENTENCES, Candidate, Out, RetrievalSet
+from tierline.context.retrieval.sets import SENTENCES, Candidate, Exclusion, RetrievalSet
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.session.requests.contextline import context_line
 from tierline.session.retrieval.touchpoints import CardReader, gather, locate
@@ -66,7 +66,7 @@ def project(extra: dict[str, str] | None = None) -> tuple[Corpus, dict[str, Sour
 # --- RetrievalSet (59-66), Candidate Item (105-113), Feedback (197-204) ---------------------------
 
 
-def a_set(*outs: Out | None, turn: str = "g1") -> RetrievalSet:
+def a_set(*outs: Exclusion | None, turn: str = "g1") -> RetrievalSet:
     return RetrievalSet(
         turn=turn,
         query="q",
@@ -81,7 +81,7 @@ def a_set(*outs: Out | None, turn: str = "g1") -> RetrievalSet:
 
 def test_003_63_a_set_has_a_stable_id() -> None:
     assert a_set(None).set_id == a_set(None).set_id
-    assert a_set(None).set_id != a_set(Out.WEAK).set_id
+    assert a_set(None).set_id != a_set(Exclusion.WEAK).set_id
     assert a_set(None).set_id != a_set(None, turn="g2").set_id
 
 
@@ -95,9 +95,12 @@ def test_003_64_each_item_has_its_provenance() -> None:
 
 
 def test_003_202_what_was_excluded_is_kept_with_reasons() -> None:
-    found = a_set(None, Out.WEAK, Out.LIMIT)
+    found = a_set(None, Exclusion.WEAK, Exclusion.LIMIT)
     assert [c.card.symbol for c in found.included] == ["f0"]
-    assert [c.reason for c in found.excluded] == [SENTENCES[Out.WEAK], SENTENCES[Out.LIMIT]]
+    assert [c.reason for c in found.excluded] == [
+        SENTENCES[Exclusion.WEAK],
+        SENTENCES[Exclusion.LIMIT],
+    ]
     assert RetrievalSet.from_json(found.to_json()) == found
 
 
@@ -105,11 +108,11 @@ def test_003_201_what_the_plan_had_no_room_for_says_so_under_the_same_id() -> No
     found = a_set(None, None)
     less = found.without(frozenset({"card:m0.py#f0"}))
     assert less.set_id == found.set_id
-    assert [c.out for c in less.candidates] == [Out.BUDGET, None]
+    assert [c.out for c in less.candidates] == [Exclusion.BUDGET, None]
 
 
-@pytest.mark.parametrize("out", list(Out))
-def test_003_199_every_reason_has_a_sentence(out: Out) -> None:
+@pytest.mark.parametrize("out", list(Exclusion))
+def test_003_199_every_reason_has_a_sentence(out: Exclusion) -> None:
     assert SENTENCES[out].endswith(".")
 
 
@@ -294,8 +297,8 @@ def test_limits_of_tokens_and_files_in_context_are_reasons(tmp_path: Path) -> No
     )  # fmt: skip
     assert items == []
     outs = {c.card.path: c.out for c in candidates}
-    assert outs["core/grammar.py"] is Out.IN_CONTEXT
-    assert Out.LIMIT in {c.out for c in candidates}
+    assert outs["core/grammar.py"] is Exclusion.IN_CONTEXT
+    assert Exclusion.LIMIT in {c.out for c in candidates}
 
 
 def test_another_file_comes_before_a_further_symbol_of_one_that_has_a_card(
@@ -324,7 +327,7 @@ def test_another_file_comes_before_a_further_symbol_of_one_that_has_a_card(
     order = [f"{c.card.path} {c.card.symbol}" for c in candidates if c.out is None]
     assert order == ["a.py one", "b.py one", "a.py two", "c.py one", "b.py two"]
     assert len(items) == 5
-    assert [c.out for c in candidates if c.card.symbol == "three"] == [Out.SAME_FILE]
+    assert [c.out for c in candidates if c.card.symbol == "three"] == [Exclusion.SAME_FILE]
 
 
 # --- ranking --------------------------------------------------------------------------------------

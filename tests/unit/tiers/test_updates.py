@@ -13,7 +13,7 @@ from tierline.context.tiers.base import Kind
 LONG = "".join(f"value_{i} = {i}\n" for i in range(50))
 
 
-def content(path: str, text: str) -> updates.Content:
+def content(path: str, text: str) -> updates.ItemContent:
     return updates.of_item(file_item(path, text))
 
 
@@ -59,7 +59,7 @@ def test_a_confirmation_is_one_line_with_the_new_hash() -> None:
 )
 @pytest.mark.parametrize("text", ["", "```\n", "````", "no end", "Update: a is no longer\n"])
 def test_any_name_and_any_text_can_be_read_back(name: str, text: str) -> None:
-    now = updates.Content(name, text, True)
+    now = updates.ItemContent(name, text, True)
     full = updates.read(updates.full(now))
     assert full is not None
     assert (full.name, full.text, full.after) == (name, text, now.version)

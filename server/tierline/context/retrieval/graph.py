@@ -18,7 +18,7 @@ TOLERANCE = 1e-7
 MAX_ITERATIONS = 60
 
 
-class Out(Protocol):
+class NodeEdges(Protocol):
     """The edges of a node: weights by target."""
 
     def __iter__(self) -> Iterator[int]: ...
@@ -53,7 +53,7 @@ class Compact:
         return self.weights
 
 
-Edges = Sequence[Out]
+Edges = Sequence[NodeEdges]
 """For each node its edges."""
 
 

@@ -49,7 +49,7 @@ class Held:
 
 
 @frozen
-class Change:
+class HoldingChange:
     """What happened to an item, for the reflection: promoted, leased on, ended."""
 
     key: str
@@ -64,7 +64,7 @@ class Holdings:
     items: dict[str, Held] = field(factory=dict)
     turn: int = 0
     task: str = ""
-    changes: list[Change] = field(factory=list)
+    changes: list[HoldingChange] = field(factory=list)
     """Since the turn began."""
 
     def copy(self) -> Holdings:
@@ -103,13 +103,13 @@ class Holdings:
         named: Iterable[str] = (),
         hops: Iterable[str] = (),
         cluster: Iterable[str] = (),
-    ) -> list[Change]:
+    ) -> list[HoldingChange]:
         """The turn is over: scores change, used cards are promoted. Returns the promotions."""
         signals = {
             "planned": set(planned), "quoted": set(quoted), "named": set(named),
             "hop": set(hops), "cluster": set(cluster),
         }  # fmt: skip
-        promoted: list[Change] = []
+        promoted: list[HoldingChange] = []
         for key in sorted(set(self.items).union(*signals.values())):
             held = self.items.get(key) or Held(key)
             gain = sum(WEIGHTS[name] for name, keys in signals.items() if key in keys)
@@ -192,7 +192,7 @@ class Holdings:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    def _promoted(self, held: Held, by_user: bool) -> tuple[Held, Change | None]:
+    def _promoted(self, held: Held, by_user: bool) -> tuple[Held, HoldingChange | None]:
         """Ephemeral becomes leased; a lease grows from the next turn to the task."""
         if held.pin not in (Pin.EPHEMERAL, Pin.LEASED):
             return held, None
@@ -204,13 +204,15 @@ class Holdings:
         what = "leased for the task" if long else "leased for the next turn"
         return (
             evolve(held, pin=Pin.LEASED, scope=scope, why=why),
-            Change(held.key, what, f"{why} ({held.uses} {'use' if held.uses == 1 else 'uses'})"),
+            HoldingChange(
+                held.key, what, f"{why} ({held.uses} {'use' if held.uses == 1 else 'uses'})"
+            ),
         )
 
     def _drop(self, held: Held, why: str) -> str:
         self.items[held.key] = evolve(held, pin=Pin.NONE, scope="", why="")
         if held.pin is Pin.LEASED:
-            self.changes.append(Change(held.key, "lease ended", why))
+            self.changes.append(HoldingChange(held.key, "lease ended", why))
         return held.key
 
 

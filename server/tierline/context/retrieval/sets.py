@@ -12,7 +12,7 @@ from attrs import asdict, evolve, field, frozen
 from tierline.context.retrieval.cards import Card
 
 
-class Out(StrEnum):
+class Exclusion(StrEnum):
     """Why a candidate is not in the request. Stable: clients and stored sets hold them."""
 
     MODE = "mode"
@@ -27,15 +27,15 @@ class Out(StrEnum):
 
 
 SENTENCES = {
-    Out.MODE: "Context mode off retrieves nothing.",
-    Out.LIMIT: "Better matches filled what the context mode allows.",
-    Out.WEAK: "Too little of the prompt occurs in it.",
-    Out.IN_CONTEXT: "The whole file is in the context.",
-    Out.SAME_FILE: "Other symbols of this file fit better.",
-    Out.UNREADABLE: "The file cannot be read, or may not be sent.",
-    Out.CHANGED: "The symbol is no longer in the text.",
-    Out.HELD: "It is pinned and in the request already.",
-    Out.BUDGET: "The request was too large for it.",
+    Exclusion.MODE: "Context mode off retrieves nothing.",
+    Exclusion.LIMIT: "Better matches filled what the context mode allows.",
+    Exclusion.WEAK: "Too little of the prompt occurs in it.",
+    Exclusion.IN_CONTEXT: "The whole file is in the context.",
+    Exclusion.SAME_FILE: "Other symbols of this file fit better.",
+    Exclusion.UNREADABLE: "The file cannot be read, or may not be sent.",
+    Exclusion.CHANGED: "The symbol is no longer in the text.",
+    Exclusion.HELD: "It is pinned and in the request already.",
+    Exclusion.BUDGET: "The request was too large for it.",
 }
 
 
@@ -51,7 +51,7 @@ class Candidate:
     hop: bool = False
     """Reached through the graph, not by the prompt's words."""
     tokens: int = 0
-    out: Out | None = None
+    out: Exclusion | None = None
     """Why it is not in the request; None if it is."""
 
     @property
@@ -98,7 +98,7 @@ class RetrievalSet:
     def without(self, keys: frozenset[str]) -> RetrievalSet:
         """The set once a plan had no room for some of its cards. The id stays."""
         changed = tuple(
-            evolve(c, out=Out.BUDGET) if c.out is None and c.card.key in keys else c
+            evolve(c, out=Exclusion.BUDGET) if c.out is None and c.card.key in keys else c
             for c in self.candidates
         )
         made = evolve(self, candidates=changed)
@@ -123,7 +123,7 @@ class RetrievalSet:
                 node=str(c["node"]),
                 hop=bool(c["hop"]),
                 tokens=int(c["tokens"]),
-                out=Out(c["out"]) if c["out"] else None,
+                out=Exclusion(c["out"]) if c["out"] else None,
             )
             for c in value["candidates"]
         )

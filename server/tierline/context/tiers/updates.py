@@ -39,7 +39,7 @@ _LINE = re.compile(
 
 
 @frozen
-class Content:
+class ItemContent:
     """What an item says, without its wrapper. ``plain`` is true for the exact text of a file."""
 
     name: str
@@ -69,27 +69,27 @@ def version(text: str) -> str:
     return sha256(text)[:_HASH]
 
 
-def content_of(key: str, path: str, text: str) -> Content:
+def content_of(key: str, path: str, text: str) -> ItemContent:
     """The content of a rendered item: of a whole file its exact text, else the rendering itself."""
     if path:
         found = parse_fenced(text)
         if found and render_file(path, found[0].text) == text:
-            return Content(path, found[0].text, True)
-    return Content(path or key, text, False)
+            return ItemContent(path, found[0].text, True)
+    return ItemContent(path or key, text, False)
 
 
-def of_item(item: Item) -> Content:
+def of_item(item: Item) -> ItemContent:
     """The content of an item."""
     return content_of(item.key, item.path, item.text)
 
 
-def full(now: Content) -> str:
+def full(now: ItemContent) -> str:
     """The whole text: an addition, or shorter than the difference."""
     info = "" if now.plain else "as-given"
     return f"{_START}{_written(now.name)} ({now.version}, in full):\n{fence(now.text, info)}"
 
 
-def change(before: Content, now: Content) -> tuple[Kind, str]:
+def change(before: ItemContent, now: ItemContent) -> tuple[Kind, str]:
     """The shorter one of difference and whole text."""
     whole = full(now)
     if before.plain is not now.plain or before.name != now.name:
@@ -106,7 +106,7 @@ def gone(name: str) -> str:
     return f"{_START}{_written(name)} is no longer part of the context.\n"
 
 
-def confirmed(before: Content, now: Content, edit: str) -> str:
+def confirmed(before: ItemContent, now: ItemContent, edit: str) -> str:
     """The model's own edit made the change, exactly as it proposed it."""
     return (
         f"{_START}{_written(now.name)} was {before.version} and is {now.version} since your edit"

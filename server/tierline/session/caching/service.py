@@ -23,7 +23,7 @@ from tierline.context.tiers.shape import Shape, lifetime, shape
 from tierline.context.tiers.tiermap import TierRow, rows_to_json, tier_rows
 from tierline.context.tiers.toprows import TOOLS_KEY, with_top
 from tierline.errors import TierlineError
-from tierline.providers.base import Adapted, Provider, Retrying, StreamEvent, TextDelta, Usage
+from tierline.providers.base import Adapted, Provider, Retrying, StreamEvent, TextChunk, Usage
 from tierline.session.caching import views
 from tierline.session.caching.usage_stats import requests, stats
 from tierline.session.conversation import Conversation
@@ -93,7 +93,7 @@ class CacheService:
                     known = known or not isinstance(event, Retrying | Adapted)
                     if isinstance(event, Usage):
                         usage = event
-                    elif isinstance(event, TextDelta):
+                    elif isinstance(event, TextChunk):
                         said.append(event.text)
                     yield event
         finally:

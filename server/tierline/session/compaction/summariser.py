@@ -25,7 +25,7 @@ from tierline.history.summarise import (
     request_text,
     transcript,
 )
-from tierline.providers.base import ProviderError, Stop, TextDelta, Usage, WasThinking
+from tierline.providers.base import ProviderError, Stop, TextChunk, Usage, WasThinking
 from tierline.session.asking import Asker
 from tierline.session.models import ModelService
 
@@ -148,7 +148,7 @@ class Summariser:
         usage = Usage()
         async with aclosing(provider.stream(request)) as events:
             async for event in events:
-                if isinstance(event, TextDelta):
+                if isinstance(event, TextChunk):
                     answer.append(event.text)
                     size += len(event.text)
                     if size > limit:

@@ -14,7 +14,7 @@ from tierline.context.thinking import readable
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.history.actions import Action
-from tierline.history.events import Event
+from tierline.history.events import LogEvent
 from tierline.history.groups import groups, snapshot_tokens
 from tierline.history.messages import Message, Status
 from tierline.history.parser import text_of
@@ -47,7 +47,7 @@ class Conversation:
         self.opening = 0
         """Requests that open another session, or wait for one that does."""
         self._notes: dict[str, str] = {}
-        self._unsaved: list[Message | Event] = []
+        self._unsaved: list[Message | LogEvent] = []
         self._described: dict[str, tuple[str, Sequence[p.SentGroup]]] = {}
         self.keeps_state: Callable[[], bool] = lambda: False
         """Whether replies are searched for a STATE block."""
@@ -322,14 +322,14 @@ class Conversation:
         """Append an event. Returns a sentence for the user if the log could not be written."""
         return (await self._acted(self.store.record, action))[1]
 
-    async def revise(self, make: Callable[[Timeline], Action]) -> tuple[Event | None, str]:
+    async def revise(self, make: Callable[[Timeline], Action]) -> tuple[LogEvent | None, str]:
         """Append the event that follows from the present state, whatever other windows do at this
         moment. ``make`` is called in a thread. Returns the event as it was written, or None and a
         sentence for the user.
         """
         return await self._acted(self.store.revise, make)
 
-    async def _acted(self, work: Callable[[T], Event], given: T) -> tuple[Event | None, str]:
+    async def _acted(self, work: Callable[[T], LogEvent], given: T) -> tuple[LogEvent | None, str]:
         try:
             return await asyncio.to_thread(work, given), ""
         except StorageError as error:
@@ -360,11 +360,11 @@ class Conversation:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    async def _append(self, message: Message, *events: Event) -> tuple[Message, str]:
+    async def _append(self, message: Message, *events: LogEvent) -> tuple[Message, str]:
         stored, problem = await self._write(message, *events)
         return (stored[-1] if stored else message), problem
 
-    async def _write(self, *entries: Message | Event) -> tuple[list[Message], str]:
+    async def _write(self, *entries: Message | LogEvent) -> tuple[list[Message], str]:
         """Append entries with all that could not be written before."""
         waiting = [*self._unsaved, *entries]
         try:

@@ -16,7 +16,7 @@ from tierline.context.filetext import FileFacts, FileText, file_text
 from tierline.context.refusals import Refusal
 from tierline.context.text import sha256
 from tierline.session.edits.edit import Edit
-from tierline.session.snapshots.content import Content, encoded
+from tierline.session.snapshots.content import FileContent, encoded
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.workbench import SAVE, Annotation, FileChange, Workbench
@@ -109,9 +109,9 @@ class EditApplier:
         after = apply(proposal.before, chosen)
         before_hash, after_hash = sha256(proposal.before), sha256(after)
         shown = await asyncio.to_thread(self._rendered, edit.place.key)
-        expected = Content(after.encode("utf-8", "replace"))
+        expected = FileContent(after.encode("utf-8", "replace"))
         if found.content is not None:
-            expected = Content(encoded(found.content, after))
+            expected = FileContent(encoded(found.content, after))
         change = await self._snapshots.changing(edit.info.turn_id, edit.info.path, expected)
         edit.kept = change.before
         await intend(before_hash, after_hash)

@@ -19,7 +19,7 @@ from tierline.session.edits import feedback as words
 from tierline.session.edits import log as editlog
 from tierline.session.edits.book import EditBook
 from tierline.session.edits.edit import Edit
-from tierline.session.snapshots.content import Content, encoded, present
+from tierline.session.snapshots.content import FileContent, encoded, present
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.workbench import Workbench
@@ -139,12 +139,12 @@ class EditReview:
             edit.took_out(hunks)
         return problem
 
-    def _without(self, edit: Edit, hunks: Sequence[int], now: Content) -> Content | str:
+    def _without(self, edit: Edit, hunks: Sequence[int], now: FileContent) -> FileContent | str:
         """The file without these parts, or why not."""
         text = now.text
         if edit.info.create:
             same = text is not None and text.text == edit.content
-            return Content() if same and not now.unsaved else MADE
+            return FileContent() if same and not now.unsaved else MADE
         before = self._before(edit)
         if before is None:
             return GONE
@@ -154,7 +154,7 @@ class EditReview:
         made = replaced(before, [h for h in edit.info.hunks if h.index in edit.info.accepted])
         wanted = replaced(before, [h for h in edit.info.hunks if h.index in left])
         merged = merge(made, text.text, wanted)
-        return CHANGED if merged is None else Content(encoded(text, merged), now.mode)
+        return CHANGED if merged is None else FileContent(encoded(text, merged), now.mode)
 
     def _before(self, edit: Edit) -> str | None:
         """The text that the edit was applied to."""

@@ -25,8 +25,8 @@ from tierline.session.conversation.ordering import in_order
 from tierline.session.events import EventBus
 from tierline.session.history.backwords import cut_off, described, told
 from tierline.session.snapshots import moments
-from tierline.session.snapshots.content import Content, on_disk, present, recorded
-from tierline.session.snapshots.moments import Record, Way
+from tierline.session.snapshots.content import FileContent, on_disk, present, recorded
+from tierline.session.snapshots.moments import Record, WayBack
 from tierline.session.snapshots.service import SnapshotService
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
@@ -54,7 +54,7 @@ class _Moment:
 @frozen
 class _Planned:
     moment: _Moment
-    ways: tuple[Way, ...]
+    ways: tuple[WayBack, ...]
     notes: tuple[str, ...]
 
 
@@ -174,7 +174,7 @@ class BackService:
         move = backs[-1]
         return _Moment(records.index(move), branch=str(move["branch"]), of=str(move["id"]))
 
-    def _ways(self, records: Sequence[Record], start: int) -> list[Way]:
+    def _ways(self, records: Sequence[Record], start: int) -> list[WayBack]:
         """Blocking."""
         found = []
         for path, steps in sorted(moments.since(records, start).items()):
@@ -185,7 +185,7 @@ class BackService:
                 found.append(way)
         return found
 
-    def _now(self, path: str, pairs: Sequence[tuple[Content, Content]]) -> Content:
+    def _now(self, path: str, pairs: Sequence[tuple[FileContent, FileContent]]) -> FileContent:
         """What the file holds. A deleted file that the editor still shows as we know it is gone."""
         now = present(self._loader, path)
         known = {side.data for pair in pairs for side in pair}
@@ -195,7 +195,7 @@ class BackService:
             return gone if gone and gone.data is None and not gone.why else now
         return now
 
-    def _file(self, way: Way) -> p.BackFile:
+    def _file(self, way: WayBack) -> p.BackFile:
         choices, why = _choices(way)
         target = _target(way, choices[0])
         old, new = way.now.text, target.text if target is not None else None
@@ -263,7 +263,7 @@ class BackService:
             problem = problem or await self._conversation.act(step)
         if problem:
             await self._written(
-                [(Way(w.path, then, w.now, None, False), w.now) for w, then in done]
+                [(WayBack(w.path, then, w.now, None, False), w.now) for w, then in done]
             )
             await self._end(identifier, False, [])
             raise TierlineError("storage", problem, "The files are as they were before.")
@@ -286,8 +286,8 @@ class BackService:
         )
 
     async def _written(
-        self, targets: Sequence[tuple[Way, Content]]
-    ) -> tuple[list[tuple[Way, Content]], list[str]]:
+        self, targets: Sequence[tuple[WayBack, FileContent]]
+    ) -> tuple[list[tuple[WayBack, FileContent]], list[str]]:
         done, problems = [], []
         for way, then in targets:
             problem = await self._snapshots.writer.write(way.path, way.now, then, LABEL)
@@ -298,7 +298,7 @@ class BackService:
         return done, problems
 
     async def _end(
-        self, identifier: str, complete: bool, done: Sequence[tuple[Way, Content]]
+        self, identifier: str, complete: bool, done: Sequence[tuple[WayBack, FileContent]]
     ) -> None:
         """What came of each file, as it is now: the editor may have formatted it."""
         if not self._snapshots.enabled:
@@ -311,7 +311,7 @@ class BackService:
         record = {"kind": "moved", "id": identifier, "done": complete, "files": files}
         await self._keep(record, *contents)
 
-    async def _keep(self, record: dict[str, Any], *contents: Content) -> None:
+    async def _keep(self, record: dict[str, Any], *contents: FileContent) -> None:
         try:
             await asyncio.to_thread(self._snapshots.keep, [record], contents)
         except OSError as error:
@@ -359,7 +359,7 @@ class BackService:
         return self._conversation.session_id
 
 
-def _choices(way: Way) -> tuple[list[p.Take], str]:
+def _choices(way: WayBack) -> tuple[list[p.Take], str]:
     """What can be taken, the harmless first; and why nothing can."""
     if way.then.why:
         return ["mine"], f"It cannot be brought back: {way.then.why}."
@@ -375,10 +375,10 @@ def _choices(way: Way) -> tuple[list[p.Take], str]:
     return (["merge", "mine", "old"], "") if merges else (["mine", "old"], "")
 
 
-def _target(way: Way, take: p.Take) -> Content | None:
+def _target(way: WayBack, take: p.Take) -> FileContent | None:
     """What the file is to hold; None to leave it."""
     return {"old": way.then, "merge": way.merged, "mine": None}[take]
 
 
-def _record(path: str, before: Content, after: Content) -> dict[str, Any]:
+def _record(path: str, before: FileContent, after: FileContent) -> dict[str, Any]:
     return {"path": path, "before": before.record(), "after": after.record()}

@@ -26,7 +26,7 @@ from tierline.memory import view as views
 from tierline.memory.levels import Budgets, Level, LevelSummary
 from tierline.memory.recall import Recalled, of_summarised, recall, render
 from tierline.memory.state import Memory
-from tierline.memory.turns import Looked
+from tierline.memory.turns import TurnCache
 from tierline.memory.view import Compress, Keeper, Told
 from tierline.session.conversation import Conversation
 from tierline.session.events import EventBus
@@ -100,7 +100,7 @@ class MemoryService:
         self._keeper: Keeper | None = None
         self._key: tuple[Any, ...] = ()
         self._lock = threading.Lock()
-        self._turns = Looked()
+        self._turns = TurnCache()
         self._search = GroupSearch()
         self.retrieved: tuple[str, ...] = ()
         """Names of what went with the last prompt."""

@@ -15,7 +15,7 @@ MOST_CHARACTERS = 60_000
 
 
 @define
-class Found:
+class ResolvedMention:
     """What one mention means, and what it would bring."""
 
     info: p.MentionInfo
@@ -35,7 +35,7 @@ class Found:
         """What the user is asked."""
         return self.info.why
 
-    def measured(self, tokens: int) -> Found:
+    def measured(self, tokens: int) -> ResolvedMention:
         """The same with its size; one that is large is to be asked about."""
         self.info.tokens = tokens
         if tokens > LARGE_TOKENS and self.info.state == "ok":
@@ -44,7 +44,9 @@ class Found:
         return self
 
 
-def lacking(text: str, kind: p.MentionKind, why: str, *, refused: bool = False) -> Found:
+def lacking(text: str, kind: p.MentionKind, why: str, *, refused: bool = False) -> ResolvedMention:
     """A mention that brings nothing, and why."""
     state: p.MentionState = "refused" if refused else "unknown"
-    return Found(p.MentionInfo(text, kind, text.lstrip("@"), tokens=0, state=state, why=why))
+    return ResolvedMention(
+        p.MentionInfo(text, kind, text.lstrip("@"), tokens=0, state=state, why=why)
+    )

@@ -21,7 +21,7 @@ from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService, rendered
 from tierline.session.memory.memos import MemoService
 from tierline.session.mentions import texts
-from tierline.session.mentions.found import MOST_CHARACTERS, Found, lacking
+from tierline.session.mentions.found import MOST_CHARACTERS, ResolvedMention, lacking
 from tierline.session.mentions.words import SpecialKind
 from tierline.session.models import ModelService
 from tierline.session.redaction import redacted
@@ -63,7 +63,7 @@ class Kinds:
 
     async def find(
         self, kind: SpecialKind, argument: str, text: str, given: Sequence[p.EditorContent]
-    ) -> Found:
+    ) -> ResolvedMention:
         """What a mention of a special kind brings. ``text``: as it is written."""
         match kind:
             case "symbol":
@@ -87,10 +87,10 @@ class Kinds:
 
     # --- files -----------------------------------------------------------------------------------
 
-    async def file(self, text: str, loaded: Loaded) -> Found:
+    async def file(self, text: str, loaded: Loaded) -> ResolvedMention:
         """A file of the workspace."""
         info = p.MentionInfo(text, "file", loaded.key)
-        found = Found(info, [loaded], attached=self._file_attachment(loaded))
+        found = ResolvedMention(info, [loaded], attached=self._file_attachment(loaded))
         if self._files.context.has_file(loaded.key):
             info.detail = "in the context already"
             info.tokens = 0
@@ -98,7 +98,7 @@ class Kinds:
         info.tokens = await self._count_files([loaded])
         return found
 
-    async def folder(self, text: str, reference: str) -> Found:
+    async def folder(self, text: str, reference: str) -> ResolvedMention:
         """A folder: its files as one entry. It is always asked about, with its size."""
         loaded, notices = await asyncio.to_thread(self._files.loader.load_any, reference)
         inside = [one for one in loaded if isinstance(one, Loaded)]
@@ -111,9 +111,9 @@ class Kinds:
             text, "folder", name, many, tokens, len(inside), "ask" if inside else "unknown", said
         )
         attached = p.Attachment("folder", f"{name} ({many})"[-_MOST_LABEL:], name, "")
-        return Found(info, reference=reference, attached=attached, notices=notices[:0])
+        return ResolvedMention(info, reference=reference, attached=attached, notices=notices[:0])
 
-    def refused(self, text: str, path: str, refusal: Refusal) -> Found:
+    def refused(self, text: str, path: str, refusal: Refusal) -> ResolvedMention:
         """A file that is not sent, or not without being asked."""
         state: p.MentionState = "ask" if refusal.confirmable else "refused"
         why = f"{text}: {refusal.sentence}"
@@ -121,11 +121,11 @@ class Kinds:
         uri = self._files.loader.uri(self._files.key(path))
         attached = p.Attachment("file", refusal.name[-_MOST_LABEL:], refusal.name, uri)
         reference = path if refusal.confirmable else ""
-        return Found(info, reference=reference, refusal=refusal, attached=attached)
+        return ResolvedMention(info, reference=reference, refusal=refusal, attached=attached)
 
     # --- symbols ---------------------------------------------------------------------------------
 
-    async def symbol(self, name: str, text: str, *, bare: bool = False) -> Found | None:
+    async def symbol(self, name: str, text: str, *, bare: bool = False) -> ResolvedMention | None:
         """A definition: ``parse``, ``Plan.entry``, ``src/a.py#parse``. ``bare``: only the exact
         name counts, because it may be prose.
         """
@@ -160,7 +160,7 @@ class Kinds:
 
     # --- what the editor gives -------------------------------------------------------------------
 
-    async def content(self, held: p.EditorContent, text: str = "") -> Found:
+    async def content(self, held: p.EditorContent, text: str = "") -> ResolvedMention:
         """What the editor gave, for a mention or without one (``text`` is empty)."""
         match held.kind:
             case "problems":
@@ -175,7 +175,7 @@ class Kinds:
             case "selection":
                 return await self._selection(held, text)
 
-    async def _selection(self, held: p.EditorContent, text: str) -> Found:
+    async def _selection(self, held: p.EditorContent, text: str) -> ResolvedMention:
         if not held.text.strip():
             return lacking(text, "selection", f"Nothing is selected ({text}).")
         if withheld := await self._files.withheld(held.uri):
@@ -192,7 +192,7 @@ class Kinds:
             made.attached.uri = held.uri
         return made
 
-    async def _problems(self, held: p.EditorContent, text: str) -> Found:
+    async def _problems(self, held: p.EditorContent, text: str) -> ResolvedMention:
         names: dict[str, str] = {}
         lines: dict[str, Sequence[str]] = {}
         for uri in dict.fromkeys(one.uri for one in held.problems):
@@ -212,7 +212,7 @@ class Kinds:
         shown = texts.problems(held.problems, names, lines)
         return await self._attached(text, "problems", label, shown, where)
 
-    async def _editors(self, held: p.EditorContent, text: str) -> Found:
+    async def _editors(self, held: p.EditorContent, text: str) -> ResolvedMention:
         loaded = [
             await asyncio.to_thread(self._files.loader.load, uri)
             for uri in list(dict.fromkeys(held.uris))[:MOST_EDITORS]
@@ -225,7 +225,7 @@ class Kinds:
         info = p.MentionInfo(text, "editors", many, files=len(inside))
         notices = [f"{one.name} is open, but is not sent. {one.message}" for one in left_out]
         attached = p.Attachment("editors", many, ", ".join(one.key for one in inside)[:2000], "")
-        found = Found(info, inside, attached=attached, notices=notices)
+        found = ResolvedMention(info, inside, attached=attached, notices=notices)
         new = [one for one in inside if not self._files.context.has_file(one.key)]
         return found.measured(await self._count_files(new))
 
@@ -244,7 +244,7 @@ class Kinds:
 
     # --- git, pages, sessions, memos -------------------------------------------------------------
 
-    async def _git(self, argument: str, text: str) -> Found:
+    async def _git(self, argument: str, text: str) -> ResolvedMention:
         found = await asyncio.to_thread(changes.read, self._files.loader, argument)
         if isinstance(found, str):
             return lacking(text, "git", found)
@@ -252,7 +252,7 @@ class Kinds:
         made.info.detail = found.detail
         return made
 
-    async def _web(self, argument: str, text: str) -> Found:
+    async def _web(self, argument: str, text: str) -> ResolvedMention:
         address = argument if "://" in argument else f"https://{argument}"
         try:
             url = parse(address).url
@@ -261,7 +261,7 @@ class Kinds:
         label = url[-_MOST_LABEL:]
         attached = p.Attachment("web", label, url, url)
         info = p.MentionInfo(text, "web", label)
-        found = Found(info, attached=attached, url=url)
+        found = ResolvedMention(info, attached=attached, url=url)
         page = await self._urls.known(url)
         if page is None:
             info.state = "ask"
@@ -273,7 +273,7 @@ class Kinds:
             return found
         return found.measured(await self._count(rendered(page)))
 
-    async def _session(self, argument: str, text: str) -> Found:
+    async def _session(self, argument: str, text: str) -> ResolvedMention:
         store = self._conversation.store
         named = await asyncio.to_thread(store.session, argument)
         wanted = argument.casefold()
@@ -297,7 +297,7 @@ class Kinds:
         shown = await asyncio.to_thread(texts.session, title, now.visible())
         return await self._attached(text, "session", clip(title, 80), shown)
 
-    async def _memo(self, argument: str, text: str) -> Found:
+    async def _memo(self, argument: str, text: str) -> ResolvedMention:
         found = [
             memo
             for memo in await self._memos.all()
@@ -319,7 +319,7 @@ class Kinds:
         path: str = "",
         first_line: int = 0,
         last_line: int = 0,
-    ) -> Found:
+    ) -> ResolvedMention:
         """A text that goes along, without credentials, with its size."""
         clean, notices = await redacted(clip(sent, MOST_CHARACTERS + 1_000))
         attached = p.Attachment(
@@ -332,7 +332,7 @@ class Kinds:
             text=clean,
         )
         info = p.MentionInfo(text, kind, attached.label)
-        found = Found(info, attached=attached, notices=notices)
+        found = ResolvedMention(info, attached=attached, notices=notices)
         tokens = await self._count(clean)
         if not text:  # it was given with its size in view
             info.tokens = tokens

@@ -15,7 +15,7 @@ from tierline.errors import TierlineError
 from tierline.session.files.service import FileService
 from tierline.session.files.urls import UrlService
 from tierline.session.longtext import in_thread_when_long
-from tierline.session.mentions.found import Found, lacking
+from tierline.session.mentions.found import ResolvedMention, lacking
 from tierline.session.mentions.kinds import Kinds
 from tierline.session.mentions.words import special
 from tierline.workspace.loader import Loaded
@@ -56,11 +56,11 @@ class MentionService:
 
     async def find(
         self, text: str, given: Sequence[p.EditorContent] = (), *, selected: bool = False
-    ) -> tuple[list[Found], list[Found]]:
+    ) -> tuple[list[ResolvedMention], list[ResolvedMention]]:
         """What a prompt names, and what goes along without being named. ``selected``: the prompt
         brings the selection anyway.
         """
-        found: dict[str, Found | None] = {}
+        found: dict[str, ResolvedMention | None] = {}
         for mention in await in_thread_when_long(text, mentions, text):
             written = text[mention.start : mention.end]
             if mention.path not in found:
@@ -102,7 +102,7 @@ class MentionService:
 
     async def _one(
         self, mention: Mention, written: str, given: Sequence[p.EditorContent], selected: bool
-    ) -> Found | None:
+    ) -> ResolvedMention | None:
         """What one mention means; None for what is no mention."""
         if meant := special(mention.path):
             kind, argument = meant
@@ -111,11 +111,11 @@ class MentionService:
             return await self._kinds.find(kind, argument, written, given)
         return await self._named(mention.path, written)
 
-    async def _named(self, path: str, written: str) -> Found | None:
+    async def _named(self, path: str, written: str) -> ResolvedMention | None:
         """A file, a folder or a symbol; None for prose."""
         loaded = await self._files.read_mention(path)
         reference = path.rstrip("/") or path
-        found: Found | None
+        found: ResolvedMention | None
         if isinstance(loaded, Loaded):
             found = await self._kinds.file(written, loaded)
         elif await asyncio.to_thread(self._files.loader.is_folder, reference):
@@ -128,7 +128,7 @@ class MentionService:
                 found = lacking(written, "file", f"Nothing here is called {written}.")
         return found
 
-    async def _pages(self, wanted: Iterable[Found], *, strict: bool) -> list[str]:
+    async def _pages(self, wanted: Iterable[ResolvedMention], *, strict: bool) -> list[str]:
         """Read the pages first: what cannot be read is said while nothing was changed yet."""
         notices: list[str] = []
         for one in wanted:
@@ -144,7 +144,7 @@ class MentionService:
                 one.attached = None
         return notices
 
-    async def _add(self, taken: Iterable[Found]) -> list[str]:
+    async def _add(self, taken: Iterable[ResolvedMention]) -> list[str]:
         notices: list[str] = []
         listed: list[Loaded] = []
         for one in taken:

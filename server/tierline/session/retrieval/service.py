@@ -23,7 +23,7 @@ from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.plan import Absent, ContextPlan
 from tierline.context.retrieval.cards import Card, card_key, card_of, parse_key
 from tierline.context.retrieval.clusters import Phase
-from tierline.context.retrieval.holdings import Change, Holdings
+from tierline.context.retrieval.holdings import HoldingChange, Holdings
 from tierline.context.retrieval.maps import ANCHORS_KEY, SCAFFOLD_KEY, TREE_KEY
 from tierline.context.retrieval.mentioned import mentioned, suggested_pins
 from tierline.context.retrieval.sets import RetrievalSet
@@ -513,6 +513,6 @@ class RetrievalService:
         return p.CodeResult(True, text, card.key, where, card.line, card.end)
 
 
-def _sentence(change: Change) -> str:
+def _sentence(change: HoldingChange) -> str:
     path, symbol = parse_key(change.key)
     return f"{symbol or path}: {change.what}, because {change.why}."

@@ -11,7 +11,7 @@ from attrs import evolve
 from tierline.context.items import Item, Pin, Section
 from tierline.context.mode import ModeLimits
 from tierline.context.retrieval.cards import Card, card_of, render
-from tierline.context.retrieval.sets import Candidate, Out
+from tierline.context.retrieval.sets import Candidate, Exclusion
 from tierline.context.retrieval.symbol import Symbol
 from tierline.workspace.loaded import Loaded
 from tierline.workspace.loader import Loader
@@ -118,14 +118,14 @@ def gather(
     for card, score, hop, judged in cards:
         out, tokens = judged, 0
         if out is None and len(items) >= limits.candidates:
-            out = Out.LIMIT
+            out = Exclusion.LIMIT
         if out is None:
             text = reader.render(card, limits.card_lines)
             tokens = count(text) if text is not None else 0
             if text is None:
-                out = Out.CHANGED if card.symbol else Out.UNREADABLE
+                out = Exclusion.CHANGED if card.symbol else Exclusion.UNREADABLE
             elif used + tokens > most_tokens:
-                out = Out.LIMIT
+                out = Exclusion.LIMIT
             else:
                 used += tokens
                 items.append(_item(card, text, tokens))
@@ -152,18 +152,18 @@ def _cards(
     in_context: frozenset[str],
     held: frozenset[str],
     code: bool,
-) -> Iterator[tuple[Card, float, bool, Out | None]]:
+) -> Iterator[tuple[Card, float, bool, Exclusion | None]]:
     """Cards with their scores, file by file; why some are out already."""
     for file in answer.get("files", ()):
         path, score, hop = str(file["path"]), float(file["score"]), bool(file["hop"])
         score += MEANT * bool(file.get("meant"))
-        out = Out.IN_CONTEXT if path in in_context else None
+        out = Exclusion.IN_CONTEXT if path in in_context else None
         if out is None and not file["named"]:
             least = MIN_HOP_SCORE if hop else MIN_SCORE
             meant = file.get("meant", False)
             few = file["matched"] < min(MIN_WORDS, words) and not (hop or meant)
             unsaid = not file["why"]
-            out = Out.WEAK if few or unsaid or score < least or not code else None
+            out = Exclusion.WEAK if few or unsaid or score < least or not code else None
         best = 0.0
         found = False
         for place, (row, strength, reason) in enumerate(file["symbols"]):
@@ -173,10 +173,10 @@ def _cards(
             best = best or strength
             mine = out
             if mine is None and place and (place >= PER_FILE or strength < SECOND * best):
-                mine = Out.SAME_FILE
+                mine = Exclusion.SAME_FILE
             card = card_of(path, symbol, _why(file["why"], reason))
             if mine is None and card.key in held:
-                mine = Out.HELD
+                mine = Exclusion.HELD
             yield card, round(score * max(0.05, 1 - FURTHER * place), 4), hop, mine
             found = True
         if not found:

@@ -21,7 +21,7 @@ from tierline.workspace.reading import Signature, read_file, signature
 
 
 @frozen
-class Content:
+class FileContent:
     """The bytes of a file, or why they are not kept."""
 
     data: bytes | None = None
@@ -44,7 +44,7 @@ class Content:
         found = decode(self.data) if self.data is not None else None
         return found if isinstance(found, FileText) else None
 
-    def same(self, other: Content) -> bool:
+    def same(self, other: FileContent) -> bool:
         """True if both hold the same."""
         if self.why or other.why:
             return False
@@ -57,18 +57,18 @@ class Content:
         return {"sha": self.sha, **({"mode": self.mode} if self.data is not None else {})}
 
 
-def recorded(record: Any, contents: Mapping[str, bytes | None]) -> Content:
+def recorded(record: Any, contents: Mapping[str, bytes | None]) -> FileContent:
     """A content that the journal names, with its bytes by hash."""
     if not isinstance(record, Mapping) or "sha" not in record:
         why = record.get("why") if isinstance(record, Mapping) else ""
-        return Content(why=str(why or "its content was not kept"))
+        return FileContent(why=str(why or "its content was not kept"))
     sha, mode = record["sha"], record.get("mode")
     if not sha:
-        return Content()
+        return FileContent()
     data = contents.get(sha)
     if data is None:
-        return Content(why="its content is no longer kept")
-    return Content(data, mode if isinstance(mode, int) else 0o644)
+        return FileContent(why="its content is no longer kept")
+    return FileContent(data, mode if isinstance(mode, int) else 0o644)
 
 
 def encoded(of: FileText, text: str) -> bytes:
@@ -79,7 +79,7 @@ def encoded(of: FileText, text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def raw(loader: Loader, place: Resolved) -> tuple[Content, Signature | None]:
+def raw(loader: Loader, place: Resolved) -> tuple[FileContent, Signature | None]:
     """What the disk has of a file, text or not, and by what a change of it is seen; None for a file
     that is not there. Blocking.
     """
@@ -88,30 +88,30 @@ def raw(loader: Loader, place: Resolved) -> tuple[Content, Signature | None]:
     )
     if isinstance(read, Refusal):
         if read.reason is Reason.NOT_FOUND:
-            return Content(), None
-        return Content(why=read.message), signature(place.path)
+            return FileContent(), None
+        return FileContent(why=read.message), signature(place.path)
     found = disk.regular(place.path)
     mode = stat.S_IMODE(found.st_mode) if found is not None else 0o644
-    return Content(read.data, mode), read.signature
+    return FileContent(read.data, mode), read.signature
 
 
-def text_only(content: Content) -> Content:
+def text_only(content: FileContent) -> FileContent:
     """A content, or that it is left out because it is no text."""
     if content.data is not None and isinstance(decode(content.data), Reason):
-        return Content(why="it is no text")
+        return FileContent(why="it is no text")
     return content
 
 
-def on_disk(loader: Loader, place: Resolved) -> Content:
+def on_disk(loader: Loader, place: Resolved) -> FileContent:
     """What the disk has of a file. Blocking."""
     return text_only(raw(loader, place)[0])
 
 
-def present(loader: Loader, key: str) -> Content:
+def present(loader: Loader, key: str) -> FileContent:
     """What a file holds now. Blocking."""
     place = loader.roots.resolve(key)
     if isinstance(place, Refusal) or place.key != key:
-        return Content(why="another file has its place")
+        return FileContent(why="another file has its place")
     saved = on_disk(loader, place)
     buffer = loader.buffers.get(key, loader.roots)
     if buffer is None or saved.why:
@@ -125,4 +125,4 @@ def present(loader: Loader, key: str) -> Content:
     if stored is not None:
         facts = evolve(stored.facts, line_end=shown.facts.line_end, line_ends=shown.facts.line_ends)
         shown = evolve(shown, facts=facts)
-    return Content(encoded(shown, shown.text), saved.mode, unsaved=True)
+    return FileContent(encoded(shown, shown.text), saved.mode, unsaved=True)

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import define, frozen
 
 from tierline.context.edits.merge import merge
-from tierline.session.snapshots.content import Content, encoded
+from tierline.session.snapshots.content import FileContent, encoded
 
 Record = Mapping[str, Any]
 
@@ -34,14 +34,14 @@ class Step:
 
 
 @frozen
-class Way:
+class WayBack:
     """How a file gets back to what it was."""
 
     path: str
-    now: Content
-    then: Content
+    now: FileContent
+    then: FileContent
     """What it said at the moment; its ``why`` says that it cannot be brought back."""
-    merged: Content | None
+    merged: FileContent | None
     """The same with what the user changed since; None if that cannot be told."""
     yours: bool
     """The user has changed it since."""
@@ -65,12 +65,14 @@ def since(records: Sequence[Record], start: int) -> dict[str, list[Step]]:
     }
 
 
-def back(path: str, now: Content, steps: Sequence[tuple[Content, Content]]) -> Way | None:
+def back(
+    path: str, now: FileContent, steps: Sequence[tuple[FileContent, FileContent]]
+) -> WayBack | None:
     """The way back of one file over our changes (before, after), oldest first. None if there is
     nothing to be done.
     """
     then = steps[0][0]
-    merged: Content | None = now
+    merged: FileContent | None = now
     yours = not now.same(steps[-1][1]) or any(
         not one[1].same(other[0]) for one, other in pairwise(steps)
     )
@@ -78,10 +80,10 @@ def back(path: str, now: Content, steps: Sequence[tuple[Content, Content]]) -> W
         merged = _undone(merged, before, after) if merged is not None else None
     if now.same(then) or (merged is not None and now.same(merged)):
         return None
-    return Way(path, now, then, merged, yours)
+    return WayBack(path, now, then, merged, yours)
 
 
-def _undone(now: Content, before: Content, after: Content) -> Content | None:
+def _undone(now: FileContent, before: FileContent, after: FileContent) -> FileContent | None:
     """A content without one of our changes."""
     if now.same(after) or now.same(before):
         return before
@@ -93,7 +95,7 @@ def _undone(now: Content, before: Content, after: Content) -> Content | None:
     if text is None:
         return None
     mode = before.mode if now.mode == after.mode else now.mode
-    return Content(encoded(ours, text), mode)
+    return FileContent(encoded(ours, text), mode)
 
 
 def position(records: Sequence[Record], groups: Sequence[str], timestamp: str) -> int:

@@ -20,7 +20,7 @@ from tierline.context.text import clip
 from tierline.session.conversation.ordering import shield
 from tierline.session.events import EventBus
 from tierline.session.redaction import redact
-from tierline.session.snapshots.content import Content, present
+from tierline.session.snapshots.content import FileContent, present
 from tierline.session.snapshots.watch import Watch
 from tierline.session.snapshots.writer import FileWriter
 from tierline.session.state.preferences import Preferences
@@ -33,7 +33,7 @@ _NO_WAY_BACK = "What files said before a change could not be kept, so there is n
 
 
 @frozen
-class Change:
+class JournaledChange:
     """A change that is in the journal; without an id it is not."""
 
     id: str = ""
@@ -74,15 +74,15 @@ class SnapshotService:
         if self.enabled and self.store.begun():
             await self._kept({"kind": "prompt", "group": group_id})
 
-    async def changing(self, group_id: str, path: str, after: Content) -> Change:
+    async def changing(self, group_id: str, path: str, after: FileContent) -> JournaledChange:
         """A file is about to become ``after``."""
         if not self.enabled:
-            return Change()
+            return JournaledChange()
         before = await asyncio.to_thread(present, self._loader, path)
         expected = evolve(after, mode=before.mode) if before.data is not None else after
         return await self._change(group_id, path, before, expected)
 
-    async def changed(self, change: Change, path: str, expected: Content) -> None:
+    async def changed(self, change: JournaledChange, path: str, expected: FileContent) -> None:
         """What has become of a change: the editor may have formatted the file, or refused."""
         if not change.id:
             return
@@ -110,7 +110,9 @@ class SnapshotService:
             await self._change(group_id, path, before, after)
         await self._kept({"kind": "ended", "id": identifier})
 
-    async def _change(self, group_id: str, path: str, before: Content, after: Content) -> Change:
+    async def _change(
+        self, group_id: str, path: str, before: FileContent, after: FileContent
+    ) -> JournaledChange:
         identifier = uuid.uuid4().hex[:12]
         record = {
             "kind": "change",
@@ -121,11 +123,11 @@ class SnapshotService:
             "after": after.record(),
         }
         if not await self._kept(record, before, after):
-            return Change()
+            return JournaledChange()
         there = before.data is not None
-        return Change(identifier, before.sha, before.mode if there else None)
+        return JournaledChange(identifier, before.sha, before.mode if there else None)
 
-    async def _kept(self, record: dict[str, Any], *contents: Content) -> bool:
+    async def _kept(self, record: dict[str, Any], *contents: FileContent) -> bool:
         try:
             await asyncio.to_thread(self.keep, [record], contents)
         except OSError as error:
@@ -136,7 +138,7 @@ class SnapshotService:
             return False
         return True
 
-    def keep(self, records: Sequence[dict[str, Any]], contents: Iterable[Content] = ()) -> None:
+    def keep(self, records: Sequence[dict[str, Any]], contents: Iterable[FileContent] = ()) -> None:
         """Write records with the contents that they name. Blocking.
 
         Raises:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from attrs import frozen
 
 from tierline.context.refusals import Refusal
-from tierline.session.snapshots.content import Content, raw, text_only
+from tierline.session.snapshots.content import FileContent, raw, text_only
 from tierline.workspace.folders import walk
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
@@ -25,7 +25,7 @@ SECONDS = 2.0
 @frozen
 class _Seen:
     signature: Signature | None
-    content: Content
+    content: FileContent
 
 
 class Watch:
@@ -49,7 +49,7 @@ class Watch:
             self._seen[place.key] = _Seen(stamp, content)
             size += len(content.data or b"")
 
-    def changed(self) -> list[tuple[str, Content, Content]]:
+    def changed(self) -> list[tuple[str, FileContent, FileContent]]:
         """Path, content before, content now of each file that is another one."""
         found = []
         there = {place.key: place for place in self._places()} if self._whole else {}
@@ -61,7 +61,7 @@ class Watch:
             if before is not None and before.signature == signature(place.path):
                 continue
             now, _ = raw(self._loader, place)
-            old = before.content if before is not None else Content()
+            old = before.content if before is not None else FileContent()
             if not old.same(now) and not (old.why and now.why):
                 # Looked at late: of most files nothing is needed but that they are the same.
                 found.append((key, text_only(old), text_only(now)))

@@ -12,7 +12,7 @@ from tierline.context.edits.positions import changes
 from tierline.context.filetext import FileText, file_text
 from tierline.context.refusals import Refusal
 from tierline.context.text import sha256
-from tierline.session.snapshots.content import Content, on_disk, present
+from tierline.session.snapshots.content import FileContent, on_disk, present
 from tierline.session.state.preferences import Preferences
 from tierline.session.workbench import SAVE, Annotation, FileChange, Workbench
 from tierline.workspace.buffers import Buffer
@@ -31,7 +31,7 @@ class FileWriter:
         self._loader = loader
         self._workbench = workbench
 
-    async def write(self, path: str, now: Content, then: Content, label: str) -> str:
+    async def write(self, path: str, now: FileContent, then: FileContent, label: str) -> str:
         """Make ``then`` of a file that holds ``now``. Returns why that was not possible; empty if
         it was. A document with unsaved changes of the user is changed in the editor, and not saved.
         """
@@ -57,7 +57,7 @@ class FileWriter:
             return f"{path}: {disk.explain(error)}."
         return ""
 
-    def put_back(self, path: str, before: Content, after: Content) -> bool:
+    def put_back(self, path: str, before: FileContent, after: FileContent) -> bool:
         """On the disk alone: ``before`` where ``after`` is. False if it holds neither. Blocking."""
         place = self._loader.roots.resolve(path)
         if isinstance(place, Refusal) or place.key != path:
@@ -103,7 +103,7 @@ class FileWriter:
         return bool(await self._workbench.save([self._loader.uri(path)]))
 
 
-def _to_disk(loader: Loader, place: Resolved, then: Content) -> None:
+def _to_disk(loader: Loader, place: Resolved, then: FileContent) -> None:
     """Blocking. What is there already in these very bytes is not written again."""
     if on_disk(loader, place).same(then):
         return

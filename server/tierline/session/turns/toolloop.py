@@ -26,11 +26,11 @@ from tierline.providers.base import (
     Adapted,
     Malformed,
     ProviderError,
-    ReasoningDelta,
+    ReasoningChunk,
     ReasoningDone,
     Retrying,
     Stop,
-    TextDelta,
+    TextChunk,
     ToolCall,
     Usage,
     WasThinking,
@@ -272,7 +272,7 @@ class Rounds:
                     known = True
                     await self._composer.accepted(composed)
                 match event:
-                    case TextDelta() | ReasoningDelta() | WasThinking():
+                    case TextChunk() | ReasoningChunk() | WasThinking():
                         self._said(turn, event)
                     case ReasoningDone(data=data):
                         turn.round.stop_thinking()
@@ -292,16 +292,16 @@ class Rounds:
         if rest := turn.round.show_rest():
             self._bus.publish(p.TextDelta(turn.group_id, rest))
 
-    def _said(self, turn: Turn, event: TextDelta | ReasoningDelta | WasThinking) -> None:
+    def _said(self, turn: Turn, event: TextChunk | ReasoningChunk | WasThinking) -> None:
         """A piece of the reply came."""
         match event:
-            case TextDelta(text=text):
+            case TextChunk(text=text):
                 turn.round.stop_thinking()
                 turn.round.reply.append(text)
                 self._drafts.grown(turn)
                 if shown := turn.round.show(text):
                     self._bus.publish(p.TextDelta(turn.group_id, shown))
-            case ReasoningDelta(text=text):
+            case ReasoningChunk(text=text):
                 turn.round.think(text)
                 self._bus.publish(p.ReasoningDelta(turn.group_id, text))
             case WasThinking():
