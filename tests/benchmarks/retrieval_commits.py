@@ -41,7 +41,8 @@ from tierline.session.retrieval.touchpoints import CardReader, gather
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
-from tierline.workspace.symbols.index import Folder, SymbolIndex
+from tierline.workspace.symbols.index import SymbolIndex
+from tierline.workspace.symbols.places import Folder
 from tierline.workspace.symbols.worker import answer
 
 HERE = Path(__file__).resolve().parents[2]

@@ -216,16 +216,20 @@ def test_a_corpus_from_which_much_went_is_like_one_that_never_had_it() -> None:
             assert grown.remove(source(number).path)
         else:
             fresh.put(source(number), document(source(number)))
-    assert len(grown) == len(fresh) == 40 and len(grown.entries) < 120, "the dead were swept out"
+    for number in range(200, 260):
+        for corpus in (grown, fresh):
+            corpus.put(source(number), document(source(number)))
+    assert len(grown) == len(fresh) == 100 and len(grown.entries) == 200, "their numbers are used"
 
     def named(corpus: Corpus, numbers: Iterable[int]) -> list[str]:
         return sorted(corpus.entries[n].path for n in numbers if corpus.entries[n].alive)
 
-    for number in range(200):
+    for number in range(260):
         name = f"name{number}"
         assert named(grown, grown.definers(name)) == named(fresh, fresh.definers(name))
-        assert named(grown, grown.users(name)) == named(fresh, fresh.users(name))
         assert named(grown, grown.search({name: 1.0})) == named(fresh, fresh.search({name: 1.0}))
+    for path, number in grown.by_path.items():
+        assert named(grown, grown.near(number)) == named(fresh, fresh.near(fresh.by_path[path]))
 
 
 def test_the_margin_is_two_robust_standard_deviations() -> None:

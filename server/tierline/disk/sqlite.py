@@ -75,6 +75,16 @@ def in_memory(*, threads: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=not threads)
 
 
+def scratch() -> sqlite3.Connection:
+    """A database in a file without a name, which is gone with the process; for what is too large
+    for memory and need not last. What is in the making is lost with an error.
+    """
+    connection = sqlite3.connect("", isolation_level=None)
+    connection.execute("PRAGMA journal_mode=OFF")
+    connection.execute("PRAGMA cache_size=-8000")
+    return connection
+
+
 def of_copy(path: Path) -> sqlite3.Connection:
     """A copy in a temporary folder of this process (``store/unseen.py``)."""
     return sqlite3.connect(path)

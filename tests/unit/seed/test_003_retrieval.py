@@ -375,7 +375,9 @@ def test_upkeep_forgets_what_is_gone() -> None:
     found = rank_files(corpus, RankQuery("parse_query"))
     assert "core/grammar.py" not in [f.path for f in found.files]
     assert corpus.definers("parse_query") == set()
-    assert [corpus.entries[n].path for n in corpus.users("parse_query")]
+    assert all(
+        corpus.entries[n].alive for n in range(len(corpus.entries)) if corpus.near(n).targets
+    )
 
 
 # --- Promotion, Activation Score (151-163), Advanced (231-235) ------------------------------------

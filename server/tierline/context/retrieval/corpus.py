@@ -1,23 +1,22 @@
-"""The searchable form of a workspace: words, names and references of every file, compactly.
+"""The searchable form of a workspace: words, names and references of every file.
 
-Strings are interned and kept as numbers in arrays, so that ten thousand files fit into some tens of
-megabytes. A file that changes gets a new number and its old one is dead; dead ones are swept out
-when they are many.
+What grows with the text (words, names, references) lies in ``Postings``, which may be on a disk;
+here is what is needed of each file all the time, and the graph. A file that changes gets a new
+number and its old one is dead; dead ones are swept out when they are many, and used again.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from itertools import chain
 
 from attrs import define, field
 
-from tierline.context.retrieval.graph import Compact
+from tierline.context.retrieval.graph import Compact, Graph, done
+from tierline.context.retrieval.postings import Held, ListedPostings, Postings, References
 from tierline.context.retrieval.symbol import SourceFile, module_of
 from tierline.context.retrieval.words import STOP, terms, terms_of_names
 
@@ -33,6 +32,8 @@ IMPORT_WEIGHT = 2.0
 BACKWARD = 0.4
 """Weight of the way from a definition to its users, against that from use to definition."""
 _SWEEP = 0.3
+_MOST_USES = 65_535
+_MOST_HELD = 200
 _TF = 64
 _MODULE = re.compile(r"[\w$@~.][\w$@~./:\\-]*")
 _IMPORT_WORDS = frozenset(
@@ -43,15 +44,12 @@ _IMPORT_WORDS = frozenset(
 
 @define
 class CorpusEntry:
-    """One file, in numbers."""
+    """One file."""
 
     path: str
     language: str
     lines: int
-    defines: array[int]
-    uses: array[int]
-    counts: array[int]
-    imports: tuple[str, ...]
+    symbols: int
     length: float
     """Weighted number of words (BM25F's document length)."""
     alive: bool = True
@@ -78,17 +76,24 @@ def document(file: SourceFile) -> dict[str, float]:
 class Corpus:
     """Everything that ranks files."""
 
+    postings: Postings = field(factory=ListedPostings)
+    patient: bool = False
+    """Sweeping and connecting are left to whoever owns this, who does them in steps."""
     entries: list[CorpusEntry] = field(factory=list)
     by_path: dict[str, int] = field(factory=dict)
-    _names: dict[str, int] = field(factory=dict)
-    _definers: dict[int, array[int]] = field(factory=dict)
-    _users: dict[int, array[int]] = field(factory=dict)
-    _stems: dict[str, set[int]] = field(factory=dict)
+    languages: Counter[str] = field(factory=Counter)
+    """How many files of each."""
+    symbols: int = 0
+    _stems: dict[str, int | set[int]] = field(factory=dict)
     """Last part of a module path (or a file's name): the files that it may mean."""
-    _postings: dict[str, tuple[array[int], array[float]]] = field(factory=dict)
-    _dead: int = 0
+    _held: dict[str, tuple[Held, frozenset[int]]] = field(factory=dict)
+    """The living files of words that were asked for since the last change."""
+    _dead: set[int] = field(factory=set)
+    _swept: set[int] = field(factory=set)
+    """Dead, and named nowhere but in the edges."""
+    _free: list[int] = field(factory=list)
     _length: float = 0.0
-    _edges: list[Compact] | None = None
+    _edges: Graph | None = None
     _stale: bool = True
 
     def __len__(self) -> int:
@@ -99,34 +104,32 @@ class Corpus:
     def put(self, file: SourceFile, words: Mapping[str, float]) -> None:
         """Add a file or replace what is known of it. ``words`` is its ``document``."""
         self.remove(file.path)
-        number = len(self.entries)
-        defines = Counter(symbol.name for symbol in file.symbols if symbol.kind != "heading")
-        own = set(defines)
-        used = [(name, n) for name, n in file.uses.items() if name not in own and len(name) > 2]
+        defines = dict.fromkeys(s.name for s in file.symbols if s.kind != "heading")
+        uses = {name: n for name, n in file.uses.items() if name not in defines and len(name) > 2}
         entry = CorpusEntry(
             path=file.path,
             language=file.language,
             lines=file.lines,
-            defines=array("I", (self._name(name) for name in defines)),
-            uses=array("I", (self._name(name) for name, _ in used)),
-            counts=array("H", (min(n, 65_535) for _, n in used)),
-            imports=file.imports,
+            symbols=len(file.symbols),
             length=sum(words.values()),
         )
-        self.entries.append(entry)
+        number = self._free[-1] if self._free else len(self.entries)
+        self.postings.add(number, words, defines, References(uses, file.imports))
+        if self._free:
+            self.entries[self._free.pop()] = entry
+        else:
+            self.entries.append(entry)
         self.by_path[file.path] = number
+        self.languages[file.language] += 1
+        self.symbols += entry.symbols
         self._length += entry.length
-        for name in entry.defines:
-            self._definers.setdefault(name, array("I")).append(number)
-        for name in entry.uses:
-            self._users.setdefault(name, array("I")).append(number)
         for stem in _stems_of(file.path):
-            self._stems.setdefault(stem, set()).add(number)
-        for word, weight in words.items():
-            numbers, weights = self._postings.setdefault(word, (array("I"), array("f")))
-            numbers.append(number)
-            weights.append(weight)
-        self._stale = True
+            known = self._stems.setdefault(stem, number)
+            if isinstance(known, set):
+                known.add(number)
+            elif known != number:
+                self._stems[stem] = {known, number}
+        self._changed()
 
     def remove(self, path: str) -> bool:
         """Forget a file. True if it was known."""
@@ -135,46 +138,45 @@ class Corpus:
             return False
         entry = self.entries[number]
         entry.alive = False
+        self.languages[entry.language] -= 1
+        self.symbols -= entry.symbols
         self._length -= entry.length
-        for name in entry.defines:
-            self._definers[name].remove(number)
         for stem in _stems_of(path):
-            self._stems[stem].discard(number)
-        self._dead += 1
-        self._stale = True
-        if self._dead > 64 and self._dead > _SWEEP * len(self.entries):
-            self._sweep()
+            known = self._stems[stem]
+            if isinstance(known, set):
+                known.discard(number)
+            if not isinstance(known, set) or not known:
+                del self._stems[stem]
+        self._dead.add(number)
+        self._changed()
+        if self.crowded and not self.patient:
+            done(self.sweeping())
         return True
 
-    def _name(self, name: str) -> int:
-        return self._names.setdefault(name, len(self._names))
+    @property
+    def crowded(self) -> bool:
+        """True if so many are dead that they should be swept out."""
+        return len(self._dead) > 64 and len(self._dead) > _SWEEP * len(self.entries)
 
-    def _sweep(self) -> None:
-        """Number the living anew and drop what belonged to the dead."""
-        new: dict[int, int] = {}
-        for number, entry in enumerate(self.entries):
-            if entry.alive:
-                new[number] = len(new)
-        self.entries = [entry for entry in self.entries if entry.alive]
-        self.by_path = {entry.path: place for place, entry in enumerate(self.entries)}
-        self._definers = {
-            name: array("I", (new[n] for n in numbers)) for name, numbers in self._definers.items()
-        }
-        self._stems = {stem: {new[n] for n in numbers} for stem, numbers in self._stems.items()}
-        self._users = {
-            name: array("I", (new[n] for n in numbers if n in new))
-            for name, numbers in self._users.items()
-        }
-        postings: dict[str, tuple[array[int], array[float]]] = {}
-        for word, (numbers, weights) in self._postings.items():
-            kept = [(new[n], w) for n, w in zip(numbers, weights, strict=True) if n in new]
-            if kept:
-                postings[word] = (
-                    array("I", (n for n, _ in kept)), array("f", (w for _, w in kept))
-                )  # fmt: skip
-        self._postings = postings
-        self._dead = 0
-        self._edges = None
+    def sweeping(self) -> Generator[None, None, None]:
+        """Drop what belongs to the dead, in steps."""
+        dead = frozenset(self._dead)
+        yield from self.postings.sweep(dead)
+        self._dead -= dead
+        self._swept |= dead
+        self._held.clear()
+        if not self.patient:
+            self._edges = None
+            self._release(dead)
+
+    def _release(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._swept.discard(number)
+            self._free.append(number)
+
+    def _changed(self) -> None:
+        self._held.clear()
+        self._stale = True
 
     # --- search ----------------------------------------------------------------------------------
 
@@ -186,57 +188,57 @@ class Corpus:
         mean = max(1.0, self._length / count)
         scores: dict[int, float] = {}
         for word, weight in query.items():
-            found = self._postings.get(word)
-            if found is None:
+            numbers, weights = self._living(word)[0]
+            if not numbers:
                 continue
-            living = [(n, w) for n, w in zip(*found, strict=True) if self.entries[n].alive]
-            if not living:
-                continue
-            rare = math.log(1 + (count - len(living) + 0.5) / (len(living) + 0.5))
+            rare = math.log(1 + (count - len(numbers) + 0.5) / (len(numbers) + 0.5))
             gain = rare * min(weight, 3.0) ** 0.5
-            for number, tf in living:
+            for number, tf in zip(numbers, weights, strict=True):
                 norm = K1 * (1 - B + B * self.entries[number].length / mean)
                 score = gain * tf * (K1 + 1) / (tf + norm)
                 scores[number] = scores.get(number, 0.0) + score
         return scores
 
+    def _living(self, word: str) -> tuple[Held, frozenset[int]]:
+        found = self._held.get(word)
+        if found is None:
+            numbers, weights = self.postings.holding(word)
+            entries = self.entries
+            kept = [(n, w) for n, w in zip(numbers, weights, strict=True) if entries[n].alive]
+            held = ([n for n, _ in kept], [w for _, w in kept])
+            if len(self._held) >= _MOST_HELD:
+                self._held.clear()
+            found = self._held[word] = held, frozenset(held[0])
+        return found
+
     def holds(self, word: str, number: int) -> bool:
         """True if a file holds a word."""
-        found = self._postings.get(word)
-        if found is None:
-            return False
-        place = bisect_left(found[0], number)
-        return place < len(found[0]) and found[0][place] == number
+        return number in self._living(word)[1]
 
     def definers(self, name: str) -> set[int]:
         """Files that define a name."""
-        number = self._names.get(name)
-        return set(self._definers.get(number, ())) if number is not None else set()
+        return set(self._definers([name]).get(name, ()))
+
+    def _definers(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """The living files that define each name."""
+        found = self.postings.defining(names)
+        living = {
+            name: [n for n in files if self.entries[n].alive] for name, files in found.items()
+        }
+        return {name: files for name, files in living.items() if files}
 
     def names_like(self, letters: str, most: int) -> list[tuple[str, set[int]]]:
         """Defined names that hold these letters, with the files that define them. Names that begin
         with them come first, short ones before long ones.
         """
-        wanted = letters.casefold()
-        found = [
-            (name, set(files))
-            for name, number in self._names.items()
-            if wanted in name.casefold() and (files := self._definers.get(number))
-        ]
-        found.sort(key=lambda one: (not one[0].casefold().startswith(wanted), len(one[0]), one[0]))
-        return found[:most]
-
-    def users(self, name: str) -> list[int]:
-        """Files that use a name and do not define it."""
-        number = self._names.get(name)
-        found = self._users.get(number, ()) if number is not None else ()
-        return [n for n in found if self.entries[n].alive]
+        names = self.postings.like(letters.casefold(), 2 * most)
+        found = self._definers(names)
+        return [(name, set(found[name])) for name in names if name in found][:most]
 
     def rarity(self, word: str) -> float:
         """How much a word tells files apart (inverse document frequency); 0 if no file has it."""
         count = len(self.by_path)
-        found = self._postings.get(word)
-        held = sum(self.entries[n].alive for n in found[0]) if found else 0
+        held = len(self._living(word)[1])
         return math.log(1 + (count - held + 0.5) / (held + 0.5)) if held else 0.0
 
     # --- the reference graph ---------------------------------------------------------------------
@@ -246,16 +248,21 @@ class Corpus:
         """True if files have changed since the edges were computed."""
         return self._stale
 
-    def edges(self, *, fresh: bool = True) -> list[Compact]:
+    def edges(self, *, fresh: bool = True) -> Graph:
         """Edges between files, by number: from use to definition, from import to module, and, with
         less weight, back. Without ``fresh`` those of before the last changes will do: they may lead
         to numbers of files that have another now (``living``).
         """
         if self._edges is None or (fresh and self._stale):
-            self._edges = self._connected()
-            self._stale = False
-        self._edges.extend(Compact() for _ in range(len(self.entries) - len(self._edges)))
+            done(self.connecting())
+        assert self._edges is not None
+        while len(self._edges) < len(self.entries):
+            self._edges.add(())
         return self._edges
+
+    def near(self, number: int) -> Compact:
+        """The edges of a file, as they were computed last; none if it is newer."""
+        return self.edges(fresh=False)[number]
 
     def living(self, number: int) -> int | None:
         """The present number of the file that had this number; None if it is gone."""
@@ -264,48 +271,50 @@ class Corpus:
 
     def forward(self, number: int) -> dict[int, float]:
         """What one file refers to, with weights."""
-        entry = self.entries[number]
+        refers = self.postings.references(number)
+        defined = self._definers(list(refers.uses))
         out: dict[int, float] = {}
-        for name, times in zip(entry.uses, entry.counts, strict=True):
-            found = self._definers.get(name)
+        for name, times in refers.uses.items():
+            found = defined.get(name)
             if not found or len(found) > MAX_DEFINERS:
                 continue
-            weight = math.sqrt(times) / len(found)
+            weight = math.sqrt(min(times, _MOST_USES)) / len(found)
             for target in found:
                 if target != number:
                     out[target] = out.get(target, 0.0) + weight
-        for target in self._imported(number):
+        for target in self._imported(number, refers.imports):
             out[target] = out.get(target, 0.0) + IMPORT_WEIGHT
         if len(out) > MAX_EDGES:
             out = dict(sorted(out.items(), key=lambda edge: -edge[1])[:MAX_EDGES])
         return out
 
-    def _connected(self) -> list[Compact]:
-        edges = [
-            Compact.of(self.forward(number)) if entry.alive else Compact()
-            for number, entry in enumerate(self.entries)
-        ]
-        backward = [Compact() for _ in self.entries]
-        for number, out in enumerate(edges):
-            for target, weight in out.items():
-                backward[target].targets.append(number)
-                backward[target].weights.append(weight)
-        for number, back in enumerate(backward):
-            found = list(back.items())
-            if len(found) > MAX_EDGES:
-                found.sort(key=lambda edge: -edge[1])
-            both = dict(edges[number].items())
-            for source, weight in found[:MAX_EDGES]:
+    def connecting(self) -> Generator[None, None, None]:
+        """Compute the edges anew, in steps. Until the end those that were there hold."""
+        swept, size = set(self._swept), len(self.entries)
+        self._stale = False
+        forward = Graph()
+        for number in range(size):
+            out = self.forward(number) if self.entries[number].alive else {}
+            forward.add((n, w) for n, w in out.items() if n < size)
+            if number % 10 == 9:
+                yield
+        backward = yield from forward.turned(MAX_EDGES)
+        edges = Graph()
+        for number in range(size):
+            both = dict(forward[number].items())
+            for source, weight in backward[number].items():
                 both[source] = both.get(source, 0.0) + BACKWARD * weight
-            edges[number] = Compact.of(both)
-        return edges
+            edges.add(both.items())
+            if number % 100 == 99:
+                yield
+        self._edges = edges
+        self._release(swept)
 
-    def _imported(self, number: int) -> Iterable[int]:
+    def _imported(self, number: int, imports: Sequence[str]) -> Iterable[int]:
         """The files of the workspace that a file's imports mean, by the longest matching path."""
-        entry = self.entries[number]
-        folder = entry.path.rpartition("/")[0]
+        folder = self.entries[number].path.rpartition("/")[0]
         found: set[int] = set()
-        for text in entry.imports[:200]:
+        for text in imports[:200]:
             for raw in _MODULE.findall(text):
                 if raw in _IMPORT_WORDS:
                     continue
@@ -321,7 +330,8 @@ class Corpus:
             tail = parts[: len(parts) - drop]
             if not tail:
                 return None
-            candidates = self._stems.get(tail[-1])
+            known = self._stems.get(tail[-1], set())
+            candidates = known if isinstance(known, set) else {known}
             if not candidates or len(candidates) > 200:
                 continue
             scored = []

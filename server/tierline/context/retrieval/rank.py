@@ -326,8 +326,8 @@ def _neighbour(
     """Why a file is near what the prompt says, though it holds none of its words: the best file
     that refers to it or that it refers to. Empty if none does directly.
     """
-    edges = corpus.edges(fresh=False)
-    near = [now for n in edges[number] if (now := corpus.living(n)) in direct and now is not None]
+    living = map(corpus.living, corpus.near(number))
+    near = [now for now in living if now is not None and now in direct]
     if not near:
         return []
     best = max(near, key=lambda n: (direct[n], -n))

@@ -62,7 +62,9 @@ class Record:
 
 
 class SymbolDatabase:
-    """The rows, in a file readable by the user alone; in memory if the file cannot be used."""
+    """The rows, in a file readable by the user alone; in one that does not last if it cannot be
+    used.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -76,8 +78,8 @@ class SymbolDatabase:
                 except (sqlite3.DatabaseError, OSError, ValueError) as error:
                     log.info("The symbol index is built anew: %s", error)
                     sqlite.remove(path)
-            log.warning("The symbol index is kept in memory only")
-        connection = sqlite.in_memory()
+            log.warning("The symbol index is kept for this run only")
+        connection = sqlite.scratch()
         _create(connection)
         return connection
 

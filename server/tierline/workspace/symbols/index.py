@@ -7,47 +7,36 @@ import logging
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from heapq import heapify, heappop
 from pathlib import Path
-from time import monotonic, perf_counter
+from time import perf_counter
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from tierline import disk
 from tierline.context.refusals import Refusal
 from tierline.context.retrieval.corpus import Corpus, document
-from tierline.context.retrieval.graph import pagerank
+from tierline.context.retrieval.graph import done, ranking
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.workspace.decoding import decode
-from tierline.workspace.folders import walk
-from tierline.workspace.ignore import IgnoreRules
-from tierline.workspace.secretfiles import secret_kind
 from tierline.workspace.secrets import redact
 from tierline.workspace.symbols.database import Record, Stamp, SymbolDatabase
 from tierline.workspace.symbols.extract import extract
-from tierline.workspace.symbols.languages import is_text, syntax_of
+from tierline.workspace.symbols.languages import syntax_of
+from tierline.workspace.symbols.places import Folder, Places
+from tierline.workspace.symbols.postings import DiskPostings
 
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 600_000
 """Larger files are generated or data; their symbols would drown the others."""
-MAX_FILES = 200_000
 MAX_MEMORY = 300_000_000
 """Resident bytes of the process from which no more files are taken: with the server, 500 MB."""
 BEYOND = "more than the index's memory holds"
-_WALK_SECONDS = 300.0
-"""After which no more files are looked for."""
 BATCH = 12
 BIG = 10_000
 _RANK_ITERATIONS = 30
-
-
-@frozen
-class Folder:
-    """A workspace folder: what its keys begin with (with a slash, or empty) and its real path."""
-
-    prefix: str
-    real: str
 
 
 @define
@@ -82,69 +71,100 @@ class SymbolIndex:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.folders = folders
+        self.places = Places(folders, git_excludes, self._skip)
         self.database = SymbolDatabase(database)
-        self.corpus = Corpus()
+        self._postings = DiskPostings()
+        self.corpus = Corpus(self._postings, patient=True)
         self.status = IndexStatus()
         self._max_bytes = max_bytes
-        self._rules = {
-            folder.real: IgnoreRules(folder.real, user_file=git_excludes) for folder in folders
-        }
         self.stamps: dict[str, Stamp] = {}
         """What is indexed, by key."""
         self._unsaved: dict[str, bytes] = {}
         """Texts of open buffers by absolute path; they count before what is on disk."""
-        self._symbols: dict[str, int] = {}
         self._central: dict[str, float] | None = None
         self._ranks: dict[str, float] = {}
         self._loaded = False
+        self._no_room = False
 
     # --- building --------------------------------------------------------------------------------
 
-    def scan(self) -> Iterator[tuple[int, int]]:  # noqa: PLR0912
+    def scan(self) -> Iterator[tuple[int, int]]:
         """Bring everything up to date. Yields (done, total) often, so that others get a turn."""
         began = perf_counter()
         yield 0, 0
         if not self._loaded:
             yield from self._load()
-        wanted: dict[str, str] = {}
         self.status.skipped = {}
-        for folder in self.folders:
-            for found in self._walk(folder):
-                wanted[self._key(folder, found)] = found
-                if len(wanted) >= MAX_FILES:
-                    self._skip("too many files")
-                    break
-                if len(wanted) % 200 == 0:
-                    yield 0, len(wanted)
-        for number, path in enumerate([p for p in self.stamps if p not in wanted]):
-            self._forget(path)
-            if number % 200 == 0:
-                yield 0, len(wanted)
-        todo: list[tuple[str, str]] = []
-        for number, (key, path) in enumerate(wanted.items()):
+        seen: set[str] = set()
+        todo: list[str] = []
+        for count, (key, path) in enumerate(self.places.found()):
+            seen.add(self._known(key))
             if not self._current(key, path):
-                todo.append((key, path))
-            if number % 200 == 0:
-                yield 0, len(wanted)
+                todo.append(path)
+            if count % 200 == 0:
+                yield 0, count
+        yield from self._leave_out(seen)
+        del seen
         if len(todo) > BIG:  # what was worked on last is worth most, if it is not all of it
-            todo.sort(key=lambda one: -_modified(one[1]))
+            todo.sort(key=lambda path: -_modified(path))
         self.status.total, self.status.done = len(todo), 0
         for start in range(0, len(todo), BATCH):
-            batch = todo[start : start + BATCH]
-            if resident() > MAX_MEMORY:
-                rest = todo[start:]
-                batch = [one for one in rest if one[0] in self.stamps]
-                self.status.skipped[BEYOND] = len(rest) - len(batch)
-                for at in range(0, len(batch), BATCH):
-                    self._take(batch[at : at + BATCH])
-                    yield start + at, len(todo)
-                self.status.done = len(todo)
+            if self._full():
+                yield from self._exchange(todo[start:], start)
                 break
-            self._take(batch)
+            self._take(todo[start : start + BATCH])
             self.status.done = min(start + BATCH, len(todo))
             yield self.status.done, len(todo)
+        self.status.done = len(todo)
         self._counted()
         self.status.seconds = perf_counter() - began
+
+    def _known(self, key: str) -> str:
+        """The same key, as it is held already: there are many."""
+        number = self.corpus.by_path.get(key)
+        return key if number is None else self.corpus.entries[number].path
+
+    def _leave_out(self, seen: set[str]) -> Iterator[tuple[int, int]]:
+        """Forget what is not there any more."""
+        for count, key in enumerate([key for key in self.stamps if key not in seen]):
+            path = self.places.absolute(key)  # it may have come while the folders were walked
+            if not (os.path.isfile(path) and self.places.wanted(path)):
+                self._forget(key)
+            if count % 200 == 0:
+                yield 0, len(seen)
+
+    def _full(self) -> bool:
+        return self._no_room or resident() > MAX_MEMORY
+
+    def _exchange(self, paths: list[str], start: int) -> Iterator[tuple[int, int]]:
+        """Take files while there is no room for more: those that are in the index already, and
+        others in the place of what was changed before them.
+        """
+        whole = start + len(paths)
+        oldest = [(stamp.mtime, key) for key, stamp in self.stamps.items() if stamp.mtime >= 0]
+        heapify(oldest)
+        left_out = 0
+        for count, path in enumerate(sorted(paths, key=lambda path: -_modified(path))):
+            if self.places.key(path) not in self.stamps:
+                modified = _modified(path)
+                while oldest and not self._is_old(*oldest[0]):
+                    heappop(oldest)
+                if self._no_room or not oldest or oldest[0][0] >= modified:
+                    left_out += 1
+                    continue
+                self._forget(heappop(oldest)[1])
+                self.status.skipped[BEYOND] = self.status.skipped.get(BEYOND, 0) + 1
+            self._take([path])
+            if count % BATCH == 0:
+                self.status.done = start + count
+                yield start + count, whole
+        if left_out:
+            self.status.skipped[BEYOND] = self.status.skipped.get(BEYOND, 0) + left_out
+
+    def _is_old(self, modified: int, key: str) -> bool:
+        """Whether this is still what is known of a file."""
+        stamp = self.stamps.get(key)
+        return stamp is not None and stamp.mtime == modified
 
     def changed(self, paths: list[str], unsaved: Mapping[str, str] | None = None) -> list[str]:
         """Files (absolute paths) may have been written, made, deleted or edited. Returns the keys
@@ -159,14 +179,13 @@ class SymbolIndex:
             self._unsaved.pop(path, None)
             if unsaved is not None and path in unsaved:
                 self._unsaved[path] = unsaved[path].encode("utf-8", "replace")
-            folder = self._folder_of(path)
-            if folder is None:
+            key = self.places.key(path)
+            if not key:
                 continue
-            key = self._key(folder, path)
             before = self.stamps.get(key)
-            if os.path.isfile(path) and self._wanted(path):
+            if os.path.isfile(path) and self.places.wanted(path):
                 if not self._current(key, path):
-                    self._take([(key, path)])
+                    self._take([path])
             elif before is not None:
                 self._forget(key)
             else:
@@ -175,7 +194,7 @@ class SymbolIndex:
                 if key not in folders:
                     continue
                 for gone in [k for k in self.stamps if k.startswith(key + "/")]:
-                    if not os.path.exists(self.absolute(gone)):
+                    if not os.path.exists(self.places.absolute(gone)):
                         self._forget(gone)
                         keys.append(gone)
             if self.stamps.get(key) != before:
@@ -184,8 +203,9 @@ class SymbolIndex:
         return keys
 
     def close(self) -> None:
-        """Release the database."""
+        """Release the databases."""
         self.database.close()
+        self._postings.close()
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -196,32 +216,42 @@ class SymbolIndex:
     def central(self) -> dict[str, float]:
         """Rank of every file in the reference graph, by key; without regard to any prompt."""
         if self._central is None:
-            edges = self.corpus.edges()
-            alive = [e.alive for e in self.corpus.entries]
-            jump = {n: 1.0 for n, living in enumerate(alive) if living}
-            start = [self._ranks.get(e.path, 0.0) for e in self.corpus.entries]
-            warm = start if sum(start) > 0.5 else None
-            ranks = pagerank(
-                edges, jump, start=warm, tolerance=1e-5, max_iterations=_RANK_ITERATIONS
+            done(self.settling())
+        return self._ranks
+
+    @property
+    def unsettled(self) -> bool:
+        """True if files have changed since the ranks were computed."""
+        return self._central is None or self.corpus.stale
+
+    def settling(self) -> Generator[None, None, None]:
+        """Compute edges and ranks anew, in steps; those that were there hold until the end."""
+        if self.corpus.crowded:
+            yield from self.corpus.sweeping()
+        self._central = self._ranks  # what changes from here on makes it None again
+        try:
+            yield from self.corpus.connecting()
+            edges = self.corpus.edges(fresh=False)
+            entries = list(self.corpus.entries)
+            jump = {number: 1.0 for number, entry in enumerate(entries) if entry.alive}
+            start = [self._ranks.get(entry.path, 0.0) for entry in entries]
+            ranks = yield from ranking(
+                edges,
+                jump,
+                tolerance=1e-5,
+                max_iterations=_RANK_ITERATIONS,
+                start=start if sum(start) > 0.5 else None,
             )
-            self._central = {
-                entry.path: ranks[number]
-                for number, entry in enumerate(self.corpus.entries)
-                if entry.alive
-            }
-            self._ranks = self._central
-        return self._central
+        except GeneratorExit:  # somebody had more urgent work for us
+            self._central = None
+            raise
+        self._ranks = {e.path: ranks[n] for n, e in enumerate(entries) if e.alive}
+        if self._central is not None:
+            self._central = self._ranks
 
     def ranks(self) -> dict[str, float]:
         """The ranks as they were computed last; a few edits change little about them."""
         return self._ranks or self.central()
-
-    def absolute(self, key: str) -> str:
-        """The path that a key means."""
-        for folder in self.folders:
-            if key.startswith(folder.prefix):
-                return os.path.join(folder.real, *key[len(folder.prefix) :].split("/"))
-        return key
 
     # --- steps -----------------------------------------------------------------------------------
 
@@ -232,44 +262,10 @@ class SymbolIndex:
             self._learn(record)
             if count % 100 == 99:
                 yield 0, 0
-        known = set(self.corpus.by_path)
-        self.stamps = {path: s for path, s in self.stamps.items() if path in known}
+        self.stamps = {
+            entry.path: self.stamps[entry.path] for entry in self.corpus.entries if entry.alive
+        }
         self._loaded = True
-
-    def _walk(self, folder: Folder) -> Iterator[str]:
-        rules = self._rules[folder.real]
-
-        def ignored(path: str) -> bool:
-            inner = any(other.real == path for other in self.folders if other is not folder)
-            return inner or path.endswith("/.tierline") or bool(rules.ignored(path, folder=True))
-
-        until = monotonic() + _WALK_SECONDS
-        try:
-            for path in walk(
-                folder.real, ignored, lambda _refusal: self._skip("unreadable"), until=until
-            ):
-                if self._wanted(path, ignored=False) and not rules.ignored(path):
-                    yield path
-        except TimeoutError:
-            self._skip("folders that took too long")
-
-    def _wanted(self, path: str, *, ignored: bool = True) -> bool:
-        if syntax_of(path) is None and not is_text(path):
-            return False
-        if secret_kind(path):
-            self._skip("secret")
-            return False
-        folder = self._folder_of(path)
-        if folder is None or os.path.islink(path):
-            return False
-        return not (ignored and self._rules[folder.real].ignored(path))
-
-    def _folder_of(self, path: str) -> Folder | None:
-        found = [f for f in self.folders if path.startswith(f.real.rstrip(os.sep) + os.sep)]
-        return max(found, key=lambda f: len(f.real), default=None)
-
-    def _key(self, folder: Folder, path: str) -> str:
-        return folder.prefix + os.path.relpath(path, folder.real).replace(os.sep, "/")
 
     def _current(self, key: str, path: str) -> bool:
         known = self.stamps.get(key)
@@ -283,10 +279,11 @@ class SymbolIndex:
             return False
         return known.size == status.st_size and known.mtime == status.st_mtime_ns
 
-    def _take(self, batch: list[tuple[str, str]]) -> None:
+    def _take(self, paths: list[str]) -> None:
         """Read, extract and store some files."""
         made: list[tuple[Record, Stamp]] = []
-        for key, path in batch:
+        for path in paths:
+            key = self._known(self.places.key(path))
             read = self._read(path)
             if read is None:
                 self._forget(key)
@@ -301,9 +298,11 @@ class SymbolIndex:
             if record is None:
                 self._forget(key)
                 continue
+            if not self._learn(record):
+                self._forget(key)
+                continue
             made.append((record, stamp))
             self.stamps[key] = stamp
-            self._learn(record)
         if made:
             try:
                 self.database.put(made)
@@ -344,15 +343,21 @@ class SymbolIndex:
         words = document(file)
         return Record(_without_secrets(evolve(file, words="")), words)
 
-    def _learn(self, record: Record) -> None:
-        self.corpus.put(record.file, record.words)
-        self._symbols[record.file.path] = len(record.file.symbols)
+    def _learn(self, record: Record) -> bool:
+        """Take a file into the corpus. False if the disk has no room for it."""
         self._central = None
+        try:
+            self.corpus.put(record.file, record.words)
+        except sqlite3.Error as error:
+            if not self._no_room:
+                log.warning("No more files are indexed: %s", error)
+            self._no_room = True
+            return False
+        return True
 
     def _forget(self, key: str) -> None:
         if self.stamps.pop(key, None) is not None:
             self.database.delete([key])
-        self._symbols.pop(key, None)
         if self.corpus.remove(key):
             self._central = None
 
@@ -361,11 +366,8 @@ class SymbolIndex:
 
     def _counted(self) -> None:
         self.status.files = len(self.stamps)
-        self.status.symbols = sum(self._symbols.values())
-        languages: dict[str, int] = {}
-        for entry in self.corpus.entries:
-            if entry.alive:
-                languages[entry.language] = languages.get(entry.language, 0) + 1
+        self.status.symbols = self.corpus.symbols
+        languages = +self.corpus.languages
         self.status.languages = dict(sorted(languages.items(), key=lambda kv: (-kv[1], kv[0])))
 
 
@@ -383,11 +385,11 @@ def resident() -> int:
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
-def _modified(path: str) -> float:
+def _modified(path: str) -> int:
     try:
-        return os.stat(path).st_mtime
+        return os.stat(path).st_mtime_ns
     except OSError:
-        return 0.0
+        return 0
 
 
 def _slashes(key: str) -> Iterator[int]:
@@ -395,7 +397,7 @@ def _slashes(key: str) -> Iterator[int]:
 
 
 def _sha(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return hashlib.sha256(data).hexdigest()[:32]  # held for each file
 
 
 def _without_secrets(file: SourceFile) -> SourceFile:

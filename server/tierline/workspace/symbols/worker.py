@@ -29,7 +29,8 @@ from tierline.context.retrieval.rank import RankQuery, looks_like_test, rank_fil
 from tierline.context.retrieval.symbol import SourceFile
 from tierline.workspace.ignore import repository
 from tierline.workspace.reading import signature
-from tierline.workspace.symbols.index import Folder, SymbolIndex
+from tierline.workspace.symbols.index import SymbolIndex
+from tierline.workspace.symbols.places import Folder
 
 POLL_SECONDS = 2.0
 """How often a branch switch is looked for while nothing else happens."""
@@ -40,6 +41,10 @@ MOST_AT_ONCE = 100
 RECHOOSE_SHARE = 0.2
 """The map is chosen anew once so much of the workspace has changed at once (a branch switch)."""
 MAX_RANKS = 2_000
+_PATIENCE_SECONDS = 1.0
+"""How long a look at everything goes on at least before it begins anew."""
+_REST_SHARE = 20
+"""Ranks are computed anew after so many times the time that it took."""
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
 
@@ -51,13 +56,16 @@ class Worker:
         self._send = send
         self._index: SymbolIndex | None = None
         self._scan: Iterator[tuple[int, int]] | None = None
-        self._scanned = 0.0
+        self._settled = 0.0
+        """Before which the ranks are not computed anew."""
+        self._begun, self._patience, self._again = 0.0, _PATIENCE_SECONDS, False
         self._ready = False
         self._choices: dict[tuple[int, int], MapChoice] = {}
         self._heads: dict[str, Any] = {}
         self._told = 0.0
         self._cache: dict[str, SourceFile | None] = {}
-        self._before: dict[str, str] = {}
+        self._before: dict[str, str] | None = None
+        """What was indexed when a look at everything began; None if none goes on."""
 
     @property
     def busy(self) -> bool:
@@ -79,7 +87,8 @@ class Worker:
             done, total = next(self._scan)
         except StopIteration:
             self._scan = None
-            self._finished()
+            if self._again:
+                self._begin()
             return
         now = time.monotonic()
         if now - self._told > PROGRESS_SECONDS:
@@ -95,8 +104,8 @@ class Worker:
         if heads != self._heads:
             self._heads = heads
             self._begin()
-        elif index.corpus.stale:
-            index.central()
+        elif index.unsettled and time.monotonic() > self._settled:
+            self._scan = self._settle(index)
 
     # --- requests --------------------------------------------------------------------------------
 
@@ -110,6 +119,7 @@ class Worker:
         self._ready = False
         self._choices.clear()
         self._heads = self._git_heads()
+        self._scan = self._before = None
         self._begin()
 
     def do_changed(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,19 +247,50 @@ class Worker:
         return self._index
 
     def _begin(self) -> None:
+        """Look at everything; a look that goes on begins anew, but ever less often: where files
+        are written all the time none would end.
+        """
         index = self._opened()
-        if self._scan is None:  # else what the broken-off one has read is still to be told
+        now = time.monotonic()
+        if self._before is None:
+            self._patience = _PATIENCE_SECONDS
             self._before = {path: stamp.sha for path, stamp in index.stamps.items()}
-        self._scan = index.scan()
-        self._scanned = time.perf_counter()
+        elif now < self._begun + self._patience:
+            self._again = True
+            return
+        else:  # what the broken-off one has read is still to be told
+            self._patience *= 2
+        self._begun, self._again = now, False
+        self._scan = self._all_of(index)
+
+    def _all_of(self, index: SymbolIndex) -> Iterator[tuple[int, int]]:
+        """Read what is to be read; the first time, the ranks belong to it."""
+        yield from index.scan()
+        if not self._ready or self._much_changed(index):
+            yield from self._settle(index)
+        self._finished()
+
+    def _much_changed(self, index: SymbolIndex) -> bool:
+        before = self._before or {}
+        changed = sum(before.get(path) != stamp.sha for path, stamp in index.stamps.items())
+        return changed > RECHOOSE_SHARE * max(1, len(index.stamps))
+
+    def _settle(self, index: SymbolIndex) -> Iterator[tuple[int, int]]:
+        """Bring the ranks up to date; in a large workspace that is work, so not with each edit."""
+        began = time.process_time()
+        count = len(index.stamps)
+        for _ in index.settling():
+            yield count, count
+        self._settled = time.monotonic() + _REST_SHARE * (time.process_time() - began)
 
     def _finished(self) -> None:
         index = self._opened()
-        after = {path: stamp.sha for path, stamp in index.stamps.items()}
-        changed = [p for p in {*self._before, *after} if self._before.get(p) != after.get(p)]
+        after, before = index.stamps, self._before or {}
+        changed = [p for p, stamp in after.items() if before.pop(p, None) != stamp.sha]
+        changed += before
+        self._before = None
         first, self._ready = not self._ready, True
         self._cache.clear()
-        index.central()
         if not first and len(changed) > RECHOOSE_SHARE * max(1, len(after)):
             self._choices.clear()
         self._send({"event": "progress", "done": len(after), "total": len(after)})
