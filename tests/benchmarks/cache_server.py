@@ -26,7 +26,7 @@ from benchmarks.cache_sessions import KINDS, Session, Step, generated
 from benchmarks.cache_simulator import weigh
 from lsp.conftest import environment
 from lsp.editing import ALL, EditingEditor
-from support.bodyreader import Reader
+from support.bodyreader import Reader, said
 from tierline import protocol as p
 from tierline.context.fences import parse_fenced
 from tierline.context.tiers import updates
@@ -145,6 +145,7 @@ def content(body: dict[str, Any], prompts: set[str]) -> Content:
                     found.own[arguments["path"]] = f"use {block['id']}"
             elif kind == "tool_result":
                 found.talk |= _result(block, active=place > newest)
+                reader.result(block["tool_use_id"], said(block.get("content", "")))
             elif kind == "text" and message["role"] == "user":
                 text = block["text"]
                 if update := updates.read(text):

@@ -83,7 +83,8 @@ def test_finds_edits_and_tests_a_bug(vscode: Workbench, model: WireServer) -> No
     told = results(model.bodies[-1], "anthropic")
     assert "1 failed" in told["test1"]
     assert told["edit1"].endswith(f"Reason: {temperature.REASON}")
-    assert told["edit2"] == "The user accepted the edit; it is applied to convert.py as proposed."
+    assert told["edit2"].startswith("Applied as proposed (")
+    assert told["edit2"].endswith("): convert.py.")
     assert "2 passed" in told["test2"]
     assert [v for body in model.bodies for v in violations(body, "anthropic")] == []
     assert "9 / 5 + 32" in (vscode.workspace / "convert.py").read_text("utf-8")

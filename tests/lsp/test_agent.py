@@ -46,7 +46,8 @@ async def test_finds_edits_and_tests_with_one_edit_rejected(
         assert all(violations(body, kind) == [] for body in model.bodies)
     assert "1 failed" in told["test1"]
     assert told["edit1"].endswith(f"Reason: {temperature.REASON}")
-    assert told["edit2"] == "The user accepted the edit; it is applied to convert.py as proposed."
+    assert told["edit2"].startswith("Applied as proposed (")
+    assert told["edit2"].endswith("): convert.py.")
     assert "2 passed" in told["test2"], "always: the second run was not asked about"
     assert "9 / 5 + 32" in (workspace / "convert.py").read_text()
     plans = (await editor.ask("plan/list", p.PlanListParams())).plans

@@ -12,6 +12,7 @@ from bugcases.bodies import violations
 from lsp.conftest import Open
 from lsp.editing import ALL, asked, edit, script
 from lsp.project import records
+from support.bodyreader import read, version
 from tierline import protocol as p
 from wire.agents import Use, calls, results, says
 from wire.servers import Kind, wire_server
@@ -40,7 +41,8 @@ async def test_accept_saves_and_tells_the_model(
         assert done.state == "applied"
         assert (await editor.finished(sent.turn_id)).outcome == "ok"
         told = results(model.bodies[1], kind)["c1"]
-        assert told == "The user accepted the edit; it is applied to src/a.py as proposed."
+        names = [version(text) for text in (shown.before, shown.after)]
+        assert told == f"Applied as proposed ({names[0]} to {names[1]}): src/a.py."
         assert (workspace / "src/a.py").read_text() == shown.after
         assert violations(model.bodies[1], kind) == []
     (change,) = editor.edits
@@ -106,7 +108,8 @@ async def test_plain_lsp_is_asked_with_a_message(open_editor: Open, workspace: P
         await editor.chat("Mend both.")
         assert "-    return 1\n+    return 2" in editor.questions[0]
         told = results(model.bodies[2], "openai")
-        assert "applied to src/a.py as proposed. It is not saved yet" in told["c1"]
+        assert told["c1"].startswith("Applied as proposed (")
+        assert ": src/a.py. It is not saved yet" in told["c1"]
         assert told["c2"].startswith("The user rejected the edit to src/b.py")
     assert editor.show("src/a.py").text.endswith("return 2\n")
     assert (workspace / "src/b.py").read_text() == "BETA = 2\n"
@@ -150,8 +153,12 @@ async def test_undo_is_the_editors_and_the_model_is_told(
         assert "The user has undone the edit to src/a.py" in json.dumps(model.bodies[-1])
 
 
-async def test_an_applied_edit_is_confirmed_in_one_line(open_editor: Open, workspace: Path) -> None:
-    """The tiers know that the model has the new text already."""
+async def test_an_applied_edit_needs_no_more_than_its_result(
+    open_editor: Open, workspace: Path
+) -> None:
+    """The tiers know that the model has the new text already. One that is decided about only after
+    its call has been answered is said in a line.
+    """
     text = "".join(f"value_{n} = {n}\n" for n in range(400)) + (workspace / "src/a.py").read_text()
     (workspace / "src/a.py").write_text(text)
     uses = script("anthropic", edit("src/a.py", ("return 1", "return 2")))
@@ -159,8 +166,10 @@ async def test_an_applied_edit_is_confirmed_in_one_line(open_editor: Open, works
         editor = await open_editor(model, ALL, tools={"edits": "apply"})
         await editor.ask("files/add", p.FileParams(path="src/a.py"))
         await editor.chat("Mend it.")
-        assert "since your edit c1 was applied as proposed" in json.dumps(model.bodies[1])
-        assert json.dumps(model.bodies[1]).count("def alpha") == 1, "the text is not sent again"
+        body = model.bodies[1]
+        assert "Update: src/a.py" not in json.dumps(body)
+        assert json.dumps(body).count("def alpha") == 1, "the text is not sent again"
+        assert read(body).files["src/a.py"] == text.replace("return 1", "return 2")
 
 
 # --- what the file is like ------------------------------------------------------------------------
@@ -198,7 +207,7 @@ async def test_bytes_that_are_not_edited_stay(
         await editor.chat("Edit all of them.")
         told = results(model.bodies[1], "openai")
     for number, (name, (_, _, after)) in enumerate(FILES.items()):
-        assert "as proposed." in told[f"c{number}"], (name, told[f"c{number}"])
+        assert "as proposed" in told[f"c{number}"], (name, told[f"c{number}"])
         assert (workspace / f"{name}.txt").read_bytes() == after, name
 
 

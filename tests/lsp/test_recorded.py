@@ -46,4 +46,4 @@ async def test_a_recorded_session_is_lived_through() -> None:
     said = str(played.sent[3].body)
     assert "2 passed" in said
     assert "ITEM_199 = 199" in said
-    assert "was applied as proposed" in str(played.sent[1].body)
+    assert "Applied as proposed (" in str(played.sent[1].body)

@@ -115,8 +115,8 @@ class Freshness(RuleBasedStateMachine):
         self._set(path, "\n".join([*old[:place], *lines, *old[place + cut :]]))
 
     @precondition(lambda self: any(self.world.files.values()) and self.world.turns)
-    @rule(data=st.data(), new=TEXT)
-    def model_edit(self, data: st.DataObject, new: str) -> None:
+    @rule(data=st.data(), new=TEXT, named=st.booleans())
+    def model_edit(self, data: st.DataObject, new: str, named: bool) -> None:
         """The model proposes a replacement, and exactly that is done."""
         path = data.draw(st.sampled_from(sorted(p for p, t in self.world.files.items() if t)))
         if path in self.notes:
@@ -125,7 +125,7 @@ class Freshness(RuleBasedStateMachine):
         start = data.draw(st.integers(0, len(text) - 1))
         old = text[start : start + data.draw(st.integers(1, 60))]
         self.past.append((path, text))
-        self.world.model_edit(path, old, new)
+        self.world.model_edit(path, old, new, named=named)
 
     @precondition(lambda self: self.past)
     @rule(data=st.data())

@@ -15,10 +15,13 @@ from typing import Any
 _UPDATE = re.compile(r'Update: (?P<name>"(?:[^"\\]|\\.)*"|[^\s"]+) (?P<what>[^\n]*)\n?')
 _FULL = re.compile(r"\((\w{8}), in full\):")
 _DELTA = re.compile(r"changed from (\w{8}) to (\w{8}):")
+_AGAIN = re.compile(r"is (\w{8}) again\.")
 _GONE = "is no longer part of the context."
 _CONFIRMED = re.compile(
     r"was (\w{8}) and is (\w{8}) since your edit (\S+) was applied as proposed\."
 )
+_RULE = "An edit of yours whose result names two versions has made the second of the first"
+_TOLD = re.compile(r"Applied as proposed \((\w{8}) to (\w{8})\): ")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_END = "\\ No newline at end of file"
 
@@ -36,8 +39,12 @@ class Reader:
     was rendered.
     """
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    past: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Texts that a file has had, by path and version: an update may be against one of them."""
     paragraphs: dict[str, str] = field(default_factory=dict)
     """Texts that are no file, by version, to which an update may refer by its hash."""
+    ruled: bool = False
+    """The request says that results stand for updates."""
 
     def text(self, text: str) -> None:
         """One text of the system prompt or of the user's side."""
@@ -54,6 +61,7 @@ class Reader:
         self._remember(text[rest:])
 
     def _remember(self, text: str) -> None:
+        self.ruled = self.ruled or _RULE in text
         for paragraph in (text, *text.split("\n\n")):
             self.paragraphs[version(paragraph)] = paragraph
 
@@ -70,6 +78,7 @@ class Reader:
         if path in self.files:
             raise UnreadableError(f"{path} stands twice")
         self.files[path] = text[place:end] if note else said
+        self.past[path, version(self.files[path])] = self.files[path]
         return end
 
     def _update(self, text: str, place: int) -> int:
@@ -82,12 +91,10 @@ class Reader:
             self.files.pop(name, None)  # A text without a path was perhaps never named before.
             return line.end()
         if done := _CONFIRMED.fullmatch(what):
-            old = self._old(name, done[1])
-            for search, new in _replacements(self.calls[done[3]]):
-                if search not in old:
-                    raise UnreadableError(f"{name}: the edit {done[3]} does not fit")
-                old = old.replace(search, new, 1)
-            self._now(name, old, done[2])
+            self._edited(name, done[3], done[1], done[2])
+            return line.end()
+        if again := _AGAIN.fullmatch(what):
+            self._now(name, self._old(name, again[1]), again[1])
             return line.end()
         fenced = _fence(text, line.end())
         if fenced is None:
@@ -101,8 +108,25 @@ class Reader:
             return 0
         return end
 
+    def result(self, call: str, text: str) -> None:
+        """The result of a call: it may say that an edit was applied."""
+        told = _TOLD.match(text) if self.ruled and call in self.calls else None
+        name = str(self.calls[call].get("path")) if told else ""
+        if told and name in self.files and version(self.files[name]) == told[1]:
+            self._edited(name, call, told[1], told[2])
+
+    def _edited(self, name: str, call: str, before: str, after: str) -> None:
+        old = self._old(name, before)
+        for search, new in _replacements(self.calls[call]):
+            if search not in old:
+                raise UnreadableError(f"{name}: the edit {call} does not fit")
+            old = old.replace(search, new, 1)
+        self._now(name, old, after)
+
     def _old(self, name: str, named: str) -> str:
         old = self.files.get(name, self.paragraphs.get(named))
+        if old is not None and version(old) != named:
+            old = self.past.get((name, named))
         if old is None or version(old) != named:
             raise UnreadableError(f"{name}: the update is for {named}, which is not what there is")
         return old
@@ -110,7 +134,7 @@ class Reader:
     def _now(self, name: str, text: str, named: str) -> None:
         if version(text) != named:
             raise UnreadableError(f"{name}: the result is not {named}")
-        self.files[name] = text
+        self.files[name] = self.past[name, named] = text
 
 
 def _replacements(call: dict[str, Any]) -> list[tuple[str, str]]:
@@ -186,6 +210,13 @@ def patch(old: str, diff: str) -> str:
     return "".join([*new, *lines[place:]])
 
 
+def said(content: str | list[dict[str, Any]]) -> str:
+    """The text of a result."""
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content)
+
+
 def read(body: dict[str, Any]) -> Reader:
     """Read an Anthropic or an OpenAI body."""
     reader = Reader()
@@ -198,13 +229,17 @@ def read(body: dict[str, Any]) -> Reader:
     for block in body.get("system", ()):
         reader.text(block["text"])
     for message in body["messages"]:
+        content = message["content"]
+        if message["role"] == "tool":
+            reader.result(message["tool_call_id"], said(content))
         if message["role"] not in ("user", "system"):
             continue
-        content = message["content"]
         if isinstance(content, str):
             reader.text(content)
             continue
         for block in content:
             if block["type"] == "text":
                 reader.text(block["text"])
+            elif block["type"] == "tool_result":
+                reader.result(block["tool_use_id"], said(block.get("content", "")))
     return reader

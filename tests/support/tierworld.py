@@ -34,6 +34,7 @@ from tierline.context.tiers.base import (
 from tierline.context.tiers.counter import Counter
 from tierline.context.tiers.fixed import Fixed
 from tierline.context.tiers.log_structured import LogStructured
+from tierline.context.tiers.own import told
 from tierline.context.tiers.rewrites import accounted
 from tierline.history.messages import HistoryRole, Message
 from tierline.history.written import KnownForms, write
@@ -179,15 +180,21 @@ class World:
         data = {"type": "thinking", "thinking": text, "signature": "c2ln"}
         return [Binding(self.answered, MAKER).bind("anthropic", data, ())]
 
-    def model_edit(self, path: str, old: str, new: str, thinking: str = "") -> None:
-        """The model proposes to replace ``old`` by ``new``, and exactly that is done."""
+    def model_edit(
+        self, path: str, old: str, new: str, thinking: str = "", *, named: bool = False
+    ) -> None:
+        """The model proposes to replace ``old`` by ``new``, and exactly that is done. ``named``:
+        the result names the versions.
+        """
         call = f"toolu_{self._id()}"
         use = ToolUse(call, "propose_edit", {"path": path, "old": old, "new": new})
-        result = ToolResult(call, (Text("applied"),))
+        before = file_item(path, self.files[path]).sha256
+        was = updates.version(self.files[path])
+        self.files[path] = self.files[path].replace(old, new, 1)
+        now = updates.version(self.files[path])
+        result = ToolResult(call, (Text(told(path, (was, now)) if named else "applied"),))
         asked = say("assistant", *self._thought(thinking), "I change it.", use)
         where = self._append(asked, say("user", result))
-        before = file_item(path, self.files[path]).sha256
-        self.files[path] = self.files[path].replace(old, new, 1)
         self.edits.append(
             AppliedEdit(
                 f"file:{path}",

@@ -18,7 +18,7 @@ from tierline.context.models import ModelFacts
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec, Ttl
 from tierline.context.tiers.base import BASE_TIERS, TREE_PREFIX, Arrangement, Piece, Tier
 
-ACKNOWLEDGEMENT = "Understood. I will use this as it stands."
+ACKNOWLEDGEMENT = "Understood."
 MAX_MARKS = 4
 """More breakpoints than this are refused (Anthropic documentation, "Prompt caching")."""
 

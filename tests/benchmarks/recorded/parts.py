@@ -17,7 +17,7 @@ from typing import Any
 from attrs import define, frozen
 
 from benchmarks.cache_simulator import weigh
-from support.bodyreader import Reader, UnreadableError
+from support.bodyreader import Reader, UnreadableError, said
 
 
 def tokens(text: str) -> float:
@@ -117,6 +117,7 @@ def parts(body: Mapping[str, Any], known: frozenset[str]) -> Parts:
             talk[f"use:{block['id']}"] = size
         elif block.get("type") == "tool_result":
             talk[f"result:{block['tool_use_id']}"] = size
+            reader.result(block["tool_use_id"], said(block.get("content", "")))
         elif block.get("type") == "text" and role in ("system", "user"):
             before, others = len(reader.rests), len(reader.others)
             reader.text(block["text"])

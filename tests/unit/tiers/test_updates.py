@@ -45,6 +45,14 @@ def test_a_tombstone_is_one_line() -> None:
     assert updates.read(updates.gone("a.py")) == updates.Update("a.py", Kind.GONE)
 
 
+def test_a_text_that_is_again_what_it_was_is_one_line() -> None:
+    kind, text = updates.change(content("a b.py", LONG), content("a b.py", LONG))
+    assert (kind, text) == (Kind.DELTA, f'Update: "a b.py" is {sha256(LONG)[:8]} again.\n')
+    update = updates.read(text)
+    assert update is not None
+    assert updates.replay({"a b.py": LONG}, [update], no_edit) == {"a b.py": LONG}
+
+
 def test_a_confirmation_is_one_line_with_the_new_hash() -> None:
     text = updates.confirmed(content("a.py", "a\n"), content("a.py", "b\n"), "toolu_1")
     assert text.count("\n") == 1

@@ -1,8 +1,9 @@
 """What the log has to say so that the model has every document's current text (freshness).
 
 A document that changed is said as a difference or in full, whichever is shorter; one that the
-model's own edit changed exactly as proposed with one line; one that is gone with a tombstone; a new
-one in full. ``updates.py`` has the words.
+model's own edit changed exactly as proposed with one line, if the call's result does not say it
+already (``own.py``); one that is gone with a tombstone; a new one in full. ``updates.py`` has the
+words.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from attrs import field, frozen
 from tierline.context.items import Item, Section
 from tierline.context.tiers import updates
 from tierline.context.tiers.base import AppliedEdit, Kind
-from tierline.context.tiers.logstate import Based, Logged, versions
+from tierline.context.tiers.logstate import Based, Logged
+from tierline.context.tiers.own import Known
 
 
 @frozen
@@ -33,20 +35,23 @@ class Changes:
     """Changes by key and version; the ways of one request share most of them."""
 
     def since(
-        self, base: Sequence[Based], earlier: Sequence[Logged], talk: Sequence[Item]
+        self,
+        known: Known,
+        base: Sequence[Based],
+        earlier: Sequence[Logged],
+        talk: Sequence[Item],
     ) -> list[Logged]:
-        """What brings the model from what it has, by the base and ``earlier`` updates, to what is
-        there now. ``talk`` is the conversation before it.
+        """What brings the model from what it has, by the base, ``earlier`` updates and results, to
+        what is there now. ``talk`` is the conversation before it.
         """
-        known = versions(base, earlier)
         was = {b.key: (b.section, b.path) for b in base}
         was |= {e.key: (e.section, e.path) for e in earlier}
         docs = {doc.key: doc for doc in self.docs}
-        gone = [self._gone(key, *was[key]) for key in known if key not in docs]
+        gone = [self._gone(key, *was[key]) for key in known.now if key not in docs]
         return gone + [
-            self._changed(doc, known.get(doc.key, ""), was.get(doc.key, ("", ""))[1], talk)
+            self._changed(doc, known.whole.get(doc.key, ""), was.get(doc.key, ("", ""))[1], talk)
             for doc in docs.values()
-            if known.get(doc.key) != doc.sha256
+            if known.now.get(doc.key) != doc.sha256
         ]
 
     def _gone(self, key: str, section: Section, path: str) -> Logged:

@@ -32,6 +32,7 @@ _LINE = re.compile(
     r'Update: (?P<name>"(?:[^"\\]|\\.)*"|[^\s"]+)'
     rf"(?: \((?P<in_full>{_VERSION}), in full\):"
     rf"| changed from (?P<from>{_VERSION}) to (?P<to>{_VERSION}):"
+    rf"| is (?P<again>{_VERSION}) again\."
     r"| (?P<gone>is no longer part of the context)\."
     rf"| was (?P<old>{_VERSION}) and is (?P<new>{_VERSION}) since your edit (?P<edit>\S+) was"
     r" applied as proposed\.)\n?"
@@ -90,12 +91,14 @@ def full(now: ItemContent) -> str:
 
 
 def change(before: ItemContent, now: ItemContent) -> tuple[Kind, str]:
-    """The shorter one of difference and whole text."""
+    """The shorter one of difference and whole text, or that a text is again what it was."""
     whole = full(now)
     if before.plain is not now.plain or before.name != now.name:
         return Kind.FULL, whole
-    diff = delta.make(before.text, now.text)
     name = _written(now.name)
+    if before.text == now.text:
+        return Kind.DELTA, f"{_START}{name} is {now.version} again.\n"
+    diff = delta.make(before.text, now.text)
     head = f"{_START}{name} changed from {before.version} to {now.version}:\n"
     short = head + fence(diff, "diff")
     return (Kind.DELTA, short) if len(short) < len(whole) else (Kind.FULL, whole)
@@ -125,6 +128,8 @@ def read(block: str) -> Update | None:
         update = Update(name, Kind.GONE)
     elif line["edit"] and not rest:
         update = Update(name, Kind.CONFIRMED, line["old"], line["new"], edit=line["edit"])
+    elif line["again"] and not rest:
+        update = Update(name, Kind.DELTA, line["again"], line["again"])
     elif line["in_full"] and (text := _only_fence(rest)) is not None:
         update = Update(name, Kind.FULL, after=line["in_full"], text=text)
     elif line["from"] and (text := _only_fence(rest)) is not None:

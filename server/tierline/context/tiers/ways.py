@@ -39,6 +39,7 @@ from tierline.context.tiers.logstate import (
     update_piece,
     versions,
 )
+from tierline.context.tiers.own import Known, OwnEdits
 
 TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))
 """A document goes into the first tier whose limit its hazard is below, else into L3."""
@@ -165,6 +166,24 @@ class Request:
             placed.append((rank, entry))
         return [entry for _, entry in sorted(placed, key=lambda pair: pair[0])]
 
+    @cached_property
+    def _own(self) -> OwnEdits:
+        return OwnEdits.of(self.clock.edits)
+
+    @cached_property
+    def _told(self) -> list[tuple[int, Item]]:
+        """The items of the conversation that may tell of applied edits, with their places."""
+        return self._own.among(self.parts.talk)
+
+    def _known(self, base: Iterable[Based], kept: int) -> Known:
+        """What the model has after so many entries of the log."""
+        known = Known(self._have())
+        for entry in base:
+            known.take(entry.key, entry.sha)
+        there = [(place, update) for place, update in self.state.updates if place < kept]
+        self._own.read(known, there, [one for one in self._told if one[0] < kept - len(there)])
+        return known
+
     def _way(self, cut: Cut | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
         earlier = [entry for i, entry in self.state.updates if i < len(kept)]
         said = len(kept) - len(earlier)
@@ -179,8 +198,10 @@ class Request:
             anew = self.clock.anew
             changed = {item.key: anew[item.key] for item in rest if item.key in anew}
             rest = tuple(chain.from_iterable(rewritten(rest, changed)))
-        place = _before_prompt(rest)
-        changes = self.changes.since(base, earlier, (*head, *rest[:place]))
+        known, told = self._known(base, len(kept)), self._own.among(rest)
+        place = self._place(rest, told)
+        self._own.follow(known, [one for one in told if one[0] < place])
+        changes = self.changes.since(known, base, earlier, (*head, *rest[:place]))
 
         def appended() -> tuple[Logged, ...]:
             return (*map(self._said, rest[:place]), *changes, *map(self._said, rest[place:]))
@@ -204,6 +225,19 @@ class Request:
             worth=worth,
             changed=changed,
         )
+
+    def _place(self, rest: Sequence[Item], told: Sequence[tuple[int, Item]]) -> int:
+        """Where updates go among the new items: before the newest prompt, unless what is told of
+        applied edits behind it would lead away from what there is now.
+        """
+        place = _before_prompt(rest)
+        behind = [one for one in told if one[0] >= place]
+        if not behind:
+            return place
+        now = {doc.key: doc.sha256 for doc in self.parts.docs}
+        after = Known((), dict(now))
+        self._own.follow(after, behind)
+        return place if after.now == now else sum(not item.volatile for item in rest)
 
     @cached_property
     def _weights(self) -> dict[str, float]:
@@ -246,11 +280,11 @@ class Request:
         """The texts that the next arrangement may need."""
         have = self._have()
         needed = {b.sha for b in chosen.base} | set(versions(chosen.base, chosen.updates).values())
+        needed |= {doc.sha256 for doc in self.parts.docs}
         if chosen.cut is None:
-            end = self.checkpoint(chosen)
-            there = (entry for place, entry in self.state.updates if place < end)
-            needed |= set(versions(chosen.base, there).values())
+            needed |= set(self._known(chosen.base, self.checkpoint(chosen)).whole.values())
         written = [e.sha for e in chosen.updates if e.sha in have]
+        written += [e.after for _, i in self._told for e in self._own.told(i) if e.after in have]
         return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
 
     def checkpoint(self, chosen: Way) -> int:

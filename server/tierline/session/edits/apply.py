@@ -15,6 +15,7 @@ from tierline.context.fences import render_file
 from tierline.context.filetext import FileFacts, FileText, file_text
 from tierline.context.refusals import Refusal
 from tierline.context.text import sha256
+from tierline.context.tiers.updates import version
 from tierline.session.edits.edit import Edit
 from tierline.session.snapshots.content import FileContent, encoded
 from tierline.session.snapshots.service import SnapshotService
@@ -130,15 +131,19 @@ class EditApplier:
         edit.saved = exact and not found.dirty and await self._save(edit)
         await self._snapshots.changed(change, edit.info.path, expected)
         if edit.info.state == "applied" and exact:
-            edit.shown = (shown, await asyncio.to_thread(self._rendered, edit.place.key))
+            now = await asyncio.to_thread(self._rendered, edit.place.key)
+            edit.shown, edit.versions = (shown[0], now[0]), (shown[1], now[1])
         return ""
 
-    def _rendered(self, key: str) -> str:
-        """Hash of the file as the context shows it; empty if it is not shown. Blocking."""
+    def _rendered(self, key: str) -> tuple[str, str]:
+        """Hash of the file as the context shows it, and the name of its version; empty if it is not
+        shown. Blocking.
+        """
         loaded = self._loader.load(key)
         if isinstance(loaded, Refusal):
-            return ""
-        return sha256(render_file(loaded.key, loaded.content.text))
+            return "", ""
+        text = loaded.content.text
+        return sha256(render_file(loaded.key, text)), version(text)
 
     def _opened(self, edit: Edit) -> Buffer | None:
         loader = self._loader

@@ -54,6 +54,8 @@ class Edit:
     """Device and inode of the file that was looked at; None for a new one, or after a restart."""
     shown: tuple[str, str] = ("", "")
     """Hashes of the file as the context shows it, before and after an edit applied as proposed."""
+    versions: tuple[str, str] = ("", "")
+    """The names of its versions then; of an edit that this process applied."""
 
     def same_file(self) -> bool:
         """False if another file that has a second name elsewhere (a hard link) took the place: the

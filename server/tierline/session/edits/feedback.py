@@ -13,6 +13,7 @@ from tierline.context.refusals import Refusal
 from tierline.context.showing import visible_text
 from tierline.context.text import clip
 from tierline.context.tiers.base import AppliedEdit
+from tierline.context.tiers.own import told
 from tierline.session.edits.edit import Edit
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import Output
@@ -93,7 +94,7 @@ def unencodable(proposal: Proposal, facts: FileFacts) -> str:
 
 
 def output(edit: Edit) -> Output:
-    """The result of the call."""
+    """The result of the call. No update repeats it where all was applied as proposed."""
     info = edit.info
     record = {
         "id": info.id,
@@ -106,7 +107,9 @@ def output(edit: Edit) -> Output:
     changed = info.state in ("applied", "partly")
     facts = {"edit_results": (record,), "files_modified": (info.path,) if changed else ()}
     failed = info.state == "failed"
-    return Output(outcome(edit), error=failed, note=_note(info), facts=facts)
+    exact = info.state == "applied" and edit.exact and all(edit.versions)
+    said = told(info.path, edit.versions) + _saved(edit) if exact else outcome(edit)
+    return Output(said, error=failed, note=_note(info), facts=facts)
 
 
 def outcome(edit: Edit) -> str:
