@@ -31,7 +31,7 @@ ENTRIES = {
 }
 """The modules that answer `tierline/chat/send` and `tierline/edit/…`."""
 CHANGES = {
-    "provider": r"(?i)anthropic",
+    "provider": r"(?i)^\S*anthropic\S*$",
     "slash command": r"session scratchpad",
     "setting": r"max_file_bytes|maxFileBytes",
     "policy": r"log_structured",
@@ -41,6 +41,11 @@ CHANGES = {
     "compaction prompt": r"You write the notes|You find where a conversation",
 }
 """For each kind of change, what marks the files that an existing one of its kind touches."""
+IN_CODE = ("provider",)
+"""Marks that count only as a name or a value in code: a comment that cites a provider's page and a
+sentence that gives it as an example do not change with another provider.
+"""
+_TS_CODE = re.compile(r"""//.*|/\*[\s\S]*?\*/|'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`|(\w+)""")
 
 
 @dataclass
@@ -156,16 +161,41 @@ class House:
             below[a].add(b)
         return pairs, below
 
-    def touched(self, pattern: str) -> list[str]:
-        found = re.compile(pattern)
+    def touched(self, kind: str) -> list[str]:
+        """The files that an existing one of a kind of change touches."""
+        found = re.compile(CHANGES[kind])
+        words = code_words if kind in IN_CODE else lambda _path, text: [text]
         return sorted(
             path
             for path, text in self.files.items()
             if path.startswith(("server/tierline/", "vscode-client/src/", "vscode-client/package"))
             and not path.endswith(("package-lock.json", "src/protocol.ts"))
             and ".test." not in path
-            and found.search(text)
+            and any(found.search(word) for word in words(path, text))
         )
+
+
+def code_words(path: str, text: str) -> Iterator[str]:
+    """Names and texts of a file's code, without comments and docstrings; of data, its words."""
+    if path.endswith(".py"):
+        prose: set[int] = set()
+        for node in ast.walk(ast.parse(text)):
+            match node:
+                case ast.Expr(value=ast.Constant() as said):
+                    prose.add(id(said))
+                case ast.Constant(value=str(value)) if id(node) not in prose:
+                    yield value
+                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                    yield name
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    yield node.name
+                case ast.ImportFrom(module=str(name)):
+                    yield name
+    elif path.endswith((".ts", ".tsx")):
+        for found in _TS_CODE.finditer(text):
+            yield next((word for word in found.groups() if word), "")
+    else:
+        yield from re.findall(r"[^\s\"']+", text)
 
 
 def part(module: str) -> str:
@@ -239,8 +269,8 @@ def measure(house: House) -> dict[str, object]:
     }
     for name, starts in ENTRIES.items():
         figures[f"longest chain of modules for a {name}"] = house.chain(starts, SESSION)
-    for name, pattern in CHANGES.items():
-        figures[f"files that a {name} touches"] = len(house.touched(pattern))
+    for name in CHANGES:
+        figures[f"files that a {name} touches"] = len(house.touched(name))
     return figures
 
 
@@ -252,6 +282,8 @@ def details(house: House) -> Iterator[str]:
     yield f"arrows that run up: {', '.join(up) or 'none'}"
     takers = (name.removeprefix(f"{SESSION}.") for name in house.takes_session(layering()))
     yield f"take the whole session: {', '.join(takers) or 'none'}"
+    for name in CHANGES:
+        yield f"a {name} touches: {', '.join(house.touched(name))}"
     yield f"duplicate class names: {', '.join(house.duplicates()) or 'none'}"
     yield f"functions over {LONG} lines: {', '.join(house.long_functions()) or 'none'}"
 

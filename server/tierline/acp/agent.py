@@ -18,15 +18,13 @@ from tierline.acp.options import EDIT_MODES, EDITS
 from tierline.acp.workbench import Abilities
 from tierline.errors import TierlineError
 from tierline.mcpservers.definitions import ServerDefinition
+from tierline.providers.registry import SPECS
 from tierline.session.handlers import HANDLERS
 from tierline.speech.translator import spoken
 
 log = logging.getLogger(__name__)
 
-KEYS = {
-    "anthropic": ("Anthropic", "ANTHROPIC_API_KEY"),
-    "openai": ("OpenAI", "OPENAI_API_KEY"),
-}
+KEYS = {row.name: (row.title, row.key_variable) for row in SPECS if row.automatic}
 """Providers' names, and the environment variables that make them usable."""
 PAGE = 100
 """Sessions on one page of a list."""

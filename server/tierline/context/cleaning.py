@@ -19,6 +19,7 @@ from tierline.context.blocks import (
     ToolUse,
     visible,
 )
+from tierline.context.formats import wire_format
 from tierline.context.prompt import PromptBlock, ToolSpec
 from tierline.context.text import well_formed
 
@@ -31,7 +32,6 @@ _MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _MAX_DEPTH = 100
 _MAX_INT_BITS = 4096
-_THINKING = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
 
 
 def side(role: str) -> Role:
@@ -99,10 +99,9 @@ def _clean_content(content: Iterable[Block]) -> tuple[Text | Image, ...]:
 
 
 def _clean_reasoning(block: Reasoning) -> Reasoning | None:
-    """Anthropic takes back only its own two kinds, whole; other services take any object."""
     data = _clean_object(block.data)
-    if block.strategy == "anthropic":
-        fields = _THINKING.get(str(data.get("type")))
+    if kinds := wire_format(block.strategy).thinking:
+        fields = kinds.get(str(data.get("type")))
         if fields is None or not all(isinstance(data.get(f), str) for f in fields):
             return None
     return attrs.evolve(block, data=data) if data else None

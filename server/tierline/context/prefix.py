@@ -22,11 +22,10 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from tierline.context.blocks import Block, Image, Reasoning, ToolResult
+from tierline.context.formats import wire_format
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.prompt_json import block_to_json, encode
 
-BINDING = frozenset({"anthropic"})
-"""Strategies whose thinking is bound to its prefix. The others want theirs back in any case."""
 _DIGITS = 32
 _MEMO = "prefix"
 
@@ -95,7 +94,7 @@ def _begin(prompt: Prompt, messages: int, blocks: int) -> str:
 
 def bound(block: Block) -> bool:
     """True for thinking that no longer holds once anything before it is sent in another form."""
-    return isinstance(block, Reasoning) and block.strategy in BINDING
+    return isinstance(block, Reasoning) and wire_format(block.strategy).binds_thinking
 
 
 def _digest(message: PromptMessage) -> bytes:

@@ -33,6 +33,7 @@ from attrs import define, field
 
 from tierline.context.blocks import Block, Reasoning, Role, Text, ToolResult, ToolUse, visible
 from tierline.context.cleaning import ILLEGAL, as_text, clean_blocks, clean_tool, side
+from tierline.context.formats import wire_format
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Ttl
 from tierline.context.text import well_formed
 
@@ -42,9 +43,6 @@ MAX_MARKS = 4
 NO_RESULT = "(No result: the call was interrupted before it finished.)"
 HEAD = "(The beginning of this conversation is not shown.)"
 TAIL = "Please continue."
-
-_ID_LENGTHS = {"anthropic": 64}
-_DEFAULT_ID_LENGTH = 40  # OpenAI's chat endpoint refuses longer ids; others are no stricter
 
 
 @define
@@ -137,7 +135,7 @@ class _Ids:
 
     def __init__(self, strategy: str) -> None:
         self._seen: set[str] = set()
-        self._longest = _ID_LENGTHS.get(strategy, _DEFAULT_ID_LENGTH)
+        self._longest = wire_format(strategy).longest_id
 
     def assign(self, call: ToolUse, key: str) -> str:
         legal = call.id and len(call.id) <= self._longest and not ILLEGAL.search(call.id)

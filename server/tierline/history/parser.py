@@ -64,7 +64,7 @@ class MessageParser:
             case "refusal":
                 block = Text(_string(part.get("refusal")))
             case "image":
-                block = _anthropic_image(part)
+                block = _source_image(part)
             case "image_url":
                 block = _data_uri_image(part.get("image_url"))
             case "tool_use":
@@ -180,7 +180,7 @@ def _object(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {} if value is None else {"_raw": value}
 
 
-def _anthropic_image(part: Mapping[str, Any]) -> Block:
+def _source_image(part: Mapping[str, Any]) -> Block:
     source = part.get("source")
     source = source if isinstance(source, Mapping) else {}
     if source.get("type") == "url":

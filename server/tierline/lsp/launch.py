@@ -40,6 +40,8 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
 
 def configure_logging() -> None:
     """Log to standard error, which editors show in the server's output channel."""
+    from tierline.providers.registry import SDKS
+
     level = os.environ.get("TIERLINE_LOG", "WARNING").upper()
     logging.basicConfig(
         level=level if level in logging.getLevelNamesMapping() else "WARNING",
@@ -49,7 +51,7 @@ def configure_logging() -> None:
         handler.setFormatter(_Printable(_LOG_LINE))
     for reader in ("pygls.server", "tierline.lsp.server"):
         logging.getLogger(reader).addFilter(_no_trace_of_bad_frames)
-    for noisy in ("pygls", "httpx2", "httpcore2", "openai", "anthropic", "asyncio", "filelock"):
+    for noisy in ("pygls", "httpx2", "httpcore2", "asyncio", "filelock", *SDKS):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

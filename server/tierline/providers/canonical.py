@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tierline.context.prompt import Prompt, ToolSpec
+from tierline.context.prompt import Prompt, ToolSpec, Ttl
 from tierline.providers.base import RenderedRequest
 
 
@@ -39,6 +39,11 @@ def sort_tools(tools: Iterable[ToolSpec]) -> list[ToolSpec]:
     The cached prefix of the built-ins so outlives the coming and going of dynamic tools.
     """
     return sorted(tools, key=lambda tool: (not tool.builtin, tool.name))
+
+
+def cache_control(mark: Ttl) -> dict[str, str]:
+    """A breakpoint; five minutes are the API's default and need no word."""
+    return {"type": "ephemeral"} if mark == "5m" else {"type": "ephemeral", "ttl": mark}
 
 
 def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

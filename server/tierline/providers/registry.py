@@ -36,6 +36,17 @@ class ProviderSpec:
     """Empty if the SDK knows the address. What stands in braces is the user's to fill in."""
     key_variable: str = ""
     """Environment variable of the key."""
+    own_host: str = ""
+    """Host of its own service, where the SDK knows the address."""
+    prewarms: bool = False
+    """Its own service answers with no output at all, which only reads the cache."""
+    explains_misses: bool = False
+    """Its own service says why the cache missed, if it is told the reply before. Those that speak
+    its format need not know the field."""
+    drops_bound_thinking: bool = False
+    """Its own service leaves out thinking that is bound to another beginning, if asked."""
+    sdk: str = ""
+    """Python package of its SDK."""
     url_variable: str = ""
     """Environment variable that the SDK reads another address from."""
     key_prefix: str = field(default="", repr=False)
@@ -145,6 +156,11 @@ SPECS = (
         strategy="anthropic",
         default_model="claude-sonnet-5",
         key_variable="ANTHROPIC_API_KEY",
+        own_host="api.anthropic.com",
+        prewarms=True,
+        explains_misses=True,
+        drops_bound_thinking=True,
+        sdk="anthropic",
         url_variable="ANTHROPIC_BASE_URL",
         key_prefix="sk-ant-",
         model_prefix="claude",
@@ -158,6 +174,8 @@ SPECS = (
         newer="responses",
         default_model="gpt-5.6",
         key_variable="OPENAI_API_KEY",
+        own_host="api.openai.com",
+        sdk="openai",
         url_variable="OPENAI_BASE_URL",
         key_prefix="sk-",
         vendor="openai",
@@ -169,7 +187,14 @@ SPECS = (
     ProviderSpec("editor", "The editor's models", "editor", origin="editor"),
 )
 _BY_NAME = {spec.name: spec for spec in SPECS}
+_OFFICIAL = {
+    name: row for row in SPECS if row.own_host for name in (row.adapter, row.newer) if name
+}
+_ELSEWHERE = ProviderSpec("", "", "")
 NAMES = tuple(_BY_NAME)
+OWN_HOSTS = frozenset({"", *(row.own_host for row in SPECS)})
+"""Hosts of the providers themselves; empty where the SDK fills in the address."""
+SDKS = tuple(row.sdk for row in SPECS if row.sdk)
 COMPATIBLE = next(spec for spec in SPECS if spec.compatible)
 """Whose format servers speak that nobody described."""
 
@@ -177,6 +202,11 @@ COMPATIBLE = next(spec for spec in SPECS if spec.compatible)
 def spec(name: str) -> ProviderSpec | None:
     """The row of a provider, if there is one of that name."""
     return _BY_NAME.get(name)
+
+
+def official(service: str) -> ProviderSpec:
+    """The provider whose own service this is (``Maker.service``); for others an empty row."""
+    return _OFFICIAL.get(service, _ELSEWHERE)
 
 
 def of_origin(origin: Origin) -> ProviderSpec:

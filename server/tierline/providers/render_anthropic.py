@@ -10,7 +10,7 @@ from attrs import evolve
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse, visible
 from tierline.context.prompt import Prompt, PromptBlock, ToolSpec, Ttl
 from tierline.providers.adapting import adapted, stripped
-from tierline.providers.canonical import object_schema, sort_keys, sort_tools
+from tierline.providers.canonical import cache_control, object_schema, sort_keys, sort_tools
 from tierline.providers.profile import Profile
 
 STRATEGY = "anthropic"
@@ -80,11 +80,6 @@ def tools(specs: Iterable[ToolSpec], mark: Ttl | None) -> list[dict[str, Any]]:
         built_in = sum(tool.builtin for tool in ordered)
         shapes[(built_in or len(shapes)) - 1]["cache_control"] = cache_control(mark)
     return shapes
-
-
-def cache_control(mark: Ttl) -> dict[str, str]:
-    """A breakpoint; five minutes are the API's default and need no word."""
-    return {"type": "ephemeral"} if mark == "5m" else {"type": "ephemeral", "ttl": mark}
 
 
 def blocks(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:

@@ -11,10 +11,9 @@ from tierline.context.blocks import Image, Reasoning, Text, ToolResult, ToolUse,
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, ToolSpec
 from tierline.providers import thoughts
 from tierline.providers.adapting import adapted, stripped
-from tierline.providers.canonical import dumps, object_schema, sort_keys, sort_tools
+from tierline.providers.canonical import cache_control, dumps, object_schema, sort_keys, sort_tools
 from tierline.providers.profile import Profile
 from tierline.providers.refusals import LIMITS
-from tierline.providers.render_anthropic import cache_control
 
 _NO_OUTPUT = "(no output)"
 _PICTURE = "(the result is a picture, which follows)"

@@ -29,7 +29,7 @@ from tierline.network import Network, NetworkError, named_by_environment, tls_co
 from tierline.providers.base import ProviderError
 from tierline.providers.choose import LocalServer, ProviderSettings, choose, probe_loopback
 from tierline.providers.gguf import find_model
-from tierline.providers.registry import with_keys
+from tierline.providers.registry import SDKS, with_keys
 from tierline.session.counting import make_counters
 from tierline.store.files import inspect
 from tierline.store.profiles import ProfileStore
@@ -39,7 +39,7 @@ from tierline.tokenizers import encoder
 
 Status: TypeAlias = Literal["ok", "note", "warning", "failure"]
 
-PACKAGES = ("pygls", "lsprotocol", "anthropic", "openai", "tiktoken", "typer", "rich")
+PACKAGES = ("pygls", "lsprotocol", *SDKS, "tiktoken", "typer", "rich")
 OLDEST_PYTHON = (3, 11)
 LARGE_LOG_BYTES = 200_000_000
 """Above this size the history is not read line by line: that would take minutes."""

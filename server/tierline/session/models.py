@@ -33,7 +33,15 @@ from tierline.providers.choose import (
 from tierline.providers.editor_port import EditorModel, EditorPort
 from tierline.providers.gguf import find_model
 from tierline.providers.overflows import Overflow
-from tierline.providers.registry import COMPATIBLE, SPECS, ProviderSpec, of_origin, spec
+from tierline.providers.registry import (
+    COMPATIBLE,
+    OWN_HOSTS,
+    SPECS,
+    ProviderSpec,
+    of_origin,
+    official,
+    spec,
+)
 from tierline.providers.server_facts import said_by
 from tierline.session.catalogue import Catalogue, presets
 from tierline.session.counting import Counters
@@ -42,9 +50,6 @@ from tierline.session.profiles import ServerProfiles, profiled
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.session.state.recall import Recall
-
-_OWN = ("", "api.anthropic.com", "api.openai.com")
-"""Hosts of the providers themselves."""
 
 MOST_BODY_BYTES = 32_000_000
 """Anthropic takes so much, and others that much or more; a refusal teaches less."""
@@ -267,14 +272,14 @@ class ModelService:
         if choice is None:
             return Maker()
         host = urlsplit(choice.base_url).netloc
-        return Maker(choice.kind if host in _OWN else host, choice.model)
+        return Maker(choice.kind if host in OWN_HOSTS else host, choice.model)
 
     def thinking(self, facts: ModelFacts, wanted: Effort | None = None) -> Thinking:
         """How a model is asked to think: as the user set it, unless another effort is wanted."""
         maker = self.maker
         if not self.recall.speaks(maker):
             return Thinking()
-        drop = maker.service == "anthropic" and self.recall.drops(maker)
+        drop = official(maker.service).drops_bound_thinking and self.recall.drops(maker)
         return thinking(facts, wanted or self._preferences.effort, drop=drop)
 
     def choice(self) -> Choice | None:

@@ -21,6 +21,7 @@ from tierline.context.tiers.base import Pricing
 from tierline.context.tiers.lifetime import KeepAlive, keep_alive
 from tierline.errors import TierlineError
 from tierline.providers.base import ProviderError, RenderedRequest, Usage
+from tierline.providers.registry import official
 from tierline.session.caching.service import CacheService
 from tierline.session.conversation import Conversation
 from tierline.session.models import ModelService
@@ -143,8 +144,8 @@ class KeepAliveService:
     async def _ping(self, last: _Last) -> bool:
         """Read the prefix. False if it was no longer there."""
         provider = await self._models.provider()
-        own = self._models.maker.service == "anthropic"
-        request = ping(last.composed.prompt, provider.render, silent=own)
+        silent = official(self._models.maker.service).prewarms
+        request = ping(last.composed.prompt, provider.render, silent=silent)
         if request is None or provider.name != last.composed.request.provider:
             return False
         usage = Usage()

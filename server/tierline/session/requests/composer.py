@@ -29,6 +29,7 @@ from tierline.history.messages import Message
 from tierline.history.pictures import lighter
 from tierline.history.selection import Strategy, until
 from tierline.providers.base import Provider, RenderedRequest, Usage
+from tierline.providers.registry import official
 from tierline.session.conversation import Conversation
 from tierline.session.counting import Counters
 from tierline.session.memory.anchor import note_items
@@ -429,8 +430,8 @@ class Composer:
         self._known.keep(candidates.items)
         made = lay_out(candidates, snapshot, counter)
         line = Line(snapshot.session_id, snapshot.branch, snapshot.maker)
-        own = line.reader.service == "anthropic"  # its imitators need not know the field
-        previous = self._replies.get(line, "") if own else None
+        explained = official(line.reader.service).explains_misses
+        previous = self._replies.get(line, "") if explained else None
         prompt = evolve(made.prompt, thinking=snapshot.thinking, previous_reply=previous)
         return Composed(
             plan=made.plan,

@@ -1,0 +1,36 @@
+"""The wire formats by the name that messages are tagged with, as far as the domain must tell them
+apart: what their ids and their thinking have to be like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+
+@frozen
+class WireFormat:
+    """What one format accepts."""
+
+    longest_id: int = 40
+    """Characters of a call's id. OpenAI's chat endpoint refuses longer ones."""
+    binds_thinking: bool = False
+    """Thinking is refused behind any other beginning than the one that it was made behind."""
+    thinking: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """Kinds of thinking that are taken back, with the fields of each; empty: any object is."""
+
+
+_FORMATS = {
+    "anthropic": WireFormat(
+        longest_id=64,
+        binds_thinking=True,
+        thinking={"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)},
+    )
+}
+_OTHER = WireFormat()
+
+
+def wire_format(strategy: str) -> WireFormat:
+    """The format of a ``parsing_strategy``."""
+    return _FORMATS.get(strategy, _OTHER)
