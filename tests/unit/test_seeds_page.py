@@ -15,6 +15,14 @@ TESTS = {
     for file in (ROOT / "tests").rglob("*.py")
     for name in re.findall(r"^(?:async )?def (test_\w+)", file.read_text(encoding="utf-8"), re.M)
 }
+CITED = {
+    name: re.findall(r"requirement\(\"003:(\d+)(?:-(\d+))?\"", marks)
+    for file in (ROOT / "tests").rglob("*.py")
+    for marks, name in re.findall(
+        r"((?:^@.*\n)+)(?:async )?def (test_\w+)", file.read_text(encoding="utf-8"), re.M
+    )
+}
+"""The lines that a test's own marker names."""
 
 
 def rows() -> Iterator[tuple[str, str]]:
@@ -35,9 +43,10 @@ def test_a_test_that_cites_a_line_stands_in_that_lines_row(lines: str, row: str)
     parts = lines.rpartition(":")[2].split(", ")
     ranges = [[int(n) for n in part.split("-")] for part in parts]
     assert all(one[0] <= one[-1] for one in ranges)
-    for number, last in re.findall(r"test_003_(\d+)(?:_to_(\d+))?_", row):
-        cited = range(int(number), int(last or number) + 1)
-        assert all(any(one[0] <= n <= one[-1] for one in ranges) for n in cited), row
+    for name in re.findall(r"`(test_\w+)`", row):
+        for number, last in CITED.get(name, ()):
+            cited = range(int(number), int(last or number) + 1)
+            assert all(any(one[0] <= n <= one[-1] for one in ranges) for n in cited), row
 
 
 def test_code_says_its_rules_in_plain_words_and_leaves_numbers_to_the_page() -> None:

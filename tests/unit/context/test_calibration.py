@@ -62,3 +62,8 @@ def test_state_survives_json() -> None:
 )
 def test_damaged_state_is_an_empty_one(state: object) -> None:
     assert Calibration.from_json(state) == Calibration()
+
+
+def test_the_margin_is_two_robust_standard_deviations() -> None:
+    """Of samples 0.1 apart from their median: 2 · 1.4826 · 0.1."""
+    assert Calibration((0.9, 1.0, 1.1)).margin == pytest.approx(0.29652)

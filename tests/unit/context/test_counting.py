@@ -319,3 +319,13 @@ def test_what_ends_the_process_is_not_held_back(end: type[BaseException]) -> Non
 
     with pytest.raises(end):
         TokenCounter(ModelFacts("m"), Ends()).count("x")
+
+
+def test_a_count_that_is_remembered_takes_no_room_twice() -> None:
+    cache = CountCache(max_characters=100)
+    cache.keep("x", "a" * 40, 1)
+    for _ in range(5):
+        cache.keep("x", "b" * 40, 2)
+    assert (cache.recent("x", "a" * 40), cache.recent("x", "b" * 40)) == (1, 2)
+    cache.keep("x", "c" * 51, 3)
+    assert cache.recent("x", "c" * 51) is None, "half of the room at most for one"

@@ -158,3 +158,12 @@ def test_holdings_come_back_from_disk_as_they_were() -> None:
 )  # fmt: skip
 def test_what_makes_no_sense_is_no_holdings(value: Any) -> None:
     assert Holdings.from_json(value) == Holdings()
+
+
+def test_uses_of_a_card_add_up() -> None:
+    holdings = Holdings()
+    for _ in range(2):
+        holdings.observe(quoted=["k"])
+    assert holdings.items["k"].uses == 2
+    holdings.observe(planned=["k"])
+    assert holdings.items["k"].uses == 2, "to be planned is not to be used"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from tierline.context.mode import LIMITS, ContextMode
 from tierline.context.plan import FRAME_KEY, Absent, ContextPlan, Sent, explain, plan
 from tierline.context.plan_diff import diff
 from tierline.context.plan_json import plan_from_json, plan_to_json
+from tierline.context.prompt_json import encode
 
 
 def retrieved(number: int, tokens: int = 100, **more: Any) -> Item:
@@ -300,3 +303,18 @@ def test_lowered_output_is_recorded() -> None:
     tight = Limits(window=1_000, max_input_tokens=1_000, max_output_tokens=200)
     assert plan([system(801)], tight).max_output_tokens == 199
     assert plan([system(100)], tight).max_output_tokens == 200
+
+
+def test_a_comparison_of_plans_gives_sizes() -> None:
+    a = plan([system(), file("a.py", 1_234), file("b.py", 10)], limits())
+    b = plan([system(), file("b.py", 12, sha256="new"), file("c.py", 5_678)], limits())
+    lines = diff(a, b).lines
+    assert f"* size: {a.tokens:,} became {b.tokens:,} tokens" in lines
+    assert any(line.startswith("+ file:c.py (5,678 tokens): ") for line in lines)
+    assert any(line.startswith("- file:a.py (1,234 tokens): ") for line in lines)
+    assert "~ file:b.py: 10 tokens became 12 tokens" in lines
+    assert not any("size" in line for line in diff(a, a).lines), "only what differs"
+
+
+def test_any_value_of_a_tool_call_can_be_stored_with_a_plan() -> None:
+    assert encode({"a": MappingProxyType({"b": 1}), "p": Path("x")}) == b'{"a":{"b":1},"p":"x"}'

@@ -9,7 +9,7 @@ import pytest
 from support.histories import event, turn
 from tierline.errors import TierlineError
 from tierline.history import actions
-from tierline.history.actions import Action
+from tierline.history.actions import Action, window
 from tierline.history.timeline import timeline
 
 NOW = timeline((*turn(1), *turn(2), *turn(3), event(1, "drop", groups=["g2"])))
@@ -114,3 +114,11 @@ def test_what_was_removed_for_good_is_not_restored() -> None:
     assert actions.restore(removed, "g2").data == {"groups": ["g2"]}
     with pytest.raises(TierlineError, match="g1"):
         actions.restore(removed, "g1")
+
+
+def test_a_window_of_nothing_is_everything_and_a_negative_one_is_refused() -> None:
+    assert window(0).data == {"size": 0}
+    events = [event(1, "window", size=3), event(2, "window", size=0), event(3, "window", size=-1)]
+    assert [timeline(events[:n]).window for n in range(4)] == [None, 3, 0, 0]
+    with pytest.raises(Exception, match="negative"):
+        window(-1)

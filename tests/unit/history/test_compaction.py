@@ -1,4 +1,4 @@
-"""Compaction's choices beside seed 004's own list (tests/unit/seed/test_004_compaction.py).
+"""What compaction chooses, at its edges; its rules are in `test_topics_and_compaction.py`.
 
 Sizes are characters here, so that what fits exactly can be told from what does not.
 """

@@ -189,3 +189,14 @@ def test_a_result_is_an_error_only_if_it_failed() -> None:
 
     assert errors("all is well", False) == () == errors(" ", True)
     assert "all is lost" in str(errors("all is lost", True))
+
+
+def test_what_an_older_extract_lists_counts_for_more_than_a_mention() -> None:
+    """It was chosen among many once; what is merely named now comes behind it."""
+    kept = "Files:\n- z.py, y.py\nIdentifiers:\n- old_name"
+    older = msg(1, "user", f"[History Summary]\n{kept}", meta={"summary": True})
+    talk = msg(2, "assistant", "See a.py and `new_name`.")
+    found = digest([older, talk, *(msg(n, "user", "Go on.") for n in range(3, 11))])
+    assert found.files.index("z.py") < found.files.index("a.py")
+    assert found.names[0] == "old_name"
+    assert "History Summary" not in str(found.of(LineKind.FACT)), "its heading is no fact"

@@ -1,4 +1,4 @@
-"""Ids beside seed 004 (its own list: tests/unit/seed/test_004_history.py)."""
+"""Ids at their edges; their formats are in `tests/unit/store/test_history_store.py`."""
 
 from __future__ import annotations
 

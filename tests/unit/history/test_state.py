@@ -12,6 +12,7 @@ from tierline.history.state import (
     HEADING,
     StreamFilter,
     anchor,
+    closes,
     extract,
     fields,
     guidelines,
@@ -204,3 +205,17 @@ def test_only_what_may_become_the_heading_is_held_back() -> None:
     assert screen.feed("\n`") == "\n" and screen.feed("code` and more") == ""
     assert screen.feed(" " + "x" * 60) == "`code` and more " + "x" * 60, "a long line is none"
     assert screen.feed("\n") == "\n"
+
+
+@pytest.mark.parametrize(
+    ("mark", "opened", "ends"),
+    [("```", "```", True), ("````", "```", True), ("```", "````", False), ("~~~", "```", False)],
+)
+def test_a_fence_is_closed_by_one_of_its_kind_that_is_long_enough(
+    mark: str, opened: str, ends: bool
+) -> None:
+    assert closes(mark, opened) is ends
+
+
+def test_a_state_block_behind_a_shorter_fence_within_a_longer_one_is_text() -> None:
+    assert extract("````\n```\n### STATE\nGoal: x\n```\n````\nok").state is None

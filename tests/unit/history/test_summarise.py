@@ -10,6 +10,8 @@ from tierline.history.summarise import (
     MAX_PIECES,
     SummaryProblem,
     TranscriptPiece,
+    _fit,
+    _pack,
     accept,
     instructions,
     pieces,
@@ -209,3 +211,17 @@ def test_a_summary_without_any_line_that_fits_is_cut_at_a_word() -> None:
     chinese = "解析模块已经重新命名" * 30
     cut = accept(chinese, chinese, budget_tokens=40, replaced_tokens=9_999, count=letters)
     assert chinese.startswith(cut) and 36 < letters(cut) <= 40, "without any blank"
+
+
+def test_texts_for_the_summariser_are_cut_from_the_middle_until_they_fit() -> None:
+    text = "begin " + "middle " * 400 + "end"
+    for room in (60, 200, 1000):
+        fitted = _fit(text, room, len)
+        assert 0 < len(fitted) <= room
+        assert fitted.startswith("begin") and fitted.endswith("end") and " […] " in fitted
+        assert len(fitted) > room // 3, "not more is cut than must be"
+    assert _fit(text, 3, len) == "", "what cannot say anything is left out"
+    assert _fit("short", 60, len) == _fit("short", 5, len) == "short"
+    packed = _pack(["a" * 40, "b" * 40, "c" * 40], 90, len)
+    assert packed == ["a" * 40 + "\n\n" + "b" * 40, "c" * 40]
+    assert _pack(["a" * 40] * 4, 84, len) == ["a" * 40 + "\n\n" + "a" * 40] * 2, "exactly"

@@ -10,12 +10,15 @@ from pathlib import Path
 import attrs
 import pytest
 
-from support.histories import exchange, seen
+from support.histories import exchange, seen, texts
 from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, ToolUse
 from tierline.errors import TierlineError
 from tierline.history import actions
+from tierline.history.actions import rename, window
 from tierline.history.messages import Status
 from tierline.store.errors import StorageError
+from tierline.store.files import inspect
+from tierline.store.records import newest_session
 from tierline.store.sessions import HistoryStore
 
 PNG = "iVBORw0KGgo="
@@ -287,3 +290,71 @@ def test_what_was_chosen_before_the_first_prompt_comes_back(tmp_path: Path) -> N
     deleted.delete_session(chosen)
     assert deleted.restore_newest() is None
     deleted.close()
+
+
+def test_removing_by_the_store_tells_what_went(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    first = store.append(store.make("user", (Text("one"),)))
+    store.append(store.make("user", (Text("two"),)))
+    assert store.remove(first.group_id) == (first.group_id,)
+    assert texts(store.timeline().context()) == ["two"]
+
+
+def test_a_deleted_session_is_not_the_newest_and_another_event_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    store = HistoryStore(tmp_path)
+    first = store.append(store.make("user", (Text("one"),)))
+    store.record(window(3))
+    assert newest_session(store.log) == first.session_id
+    store.delete_session(first.session_id)
+    assert newest_session(store.log) == ""
+
+
+def test_what_another_process_has_written_is_read_before_the_next_answer(tmp_path: Path) -> None:
+    mine, other = HistoryStore(tmp_path), HistoryStore(tmp_path)
+    first = mine.append(mine.make("user", (Text("one"),)))
+    assert len(mine.timeline().messages) == 1
+    other.load_session(first.session_id)
+    other.append(other.make("user", (Text("two"),)))
+    assert [m.content for m in mine.timeline().messages] == [(Text("one"),), (Text("two"),)]
+    other.record(window(1))
+    assert mine.timeline().window == 1
+    mine.close()
+    other.close()
+
+
+def test_a_log_that_was_deleted_is_written_again_from_memory(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    for text in ("one", "two"):
+        store.append(store.make("user", (Text(text),)))
+    store.record(window(3))
+    store.log.path.unlink()
+    store.append(store.make("user", (Text("three"),)))
+    again = HistoryStore(tmp_path)
+    told = again.timeline(store.session_id)
+    assert [m.content[0] for m in told.messages] == [Text("one"), Text("two"), Text("three")]
+    assert told.window == 3 and store.timeline().messages == told.messages
+    store.close()
+    again.close()
+
+
+def test_what_is_recorded_is_given_back_as_it_was_written(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path, redact=lambda text: text.replace("hunter2", "[secret]"))
+    assert store.record(rename("hunter2")).data == {"title": "[secret]"}
+    store.close()
+
+
+def test_a_log_is_sound_or_partly_or_not_at_all(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    store.append(store.make("user", (Text("one"),)))
+    store.close()
+    whole = store.log.path.read_bytes()
+    file = tmp_path / "copy.jsonl"
+    for text, health, skipped in (
+        (whole, "ok", 0), (whole + b"{torn\n", "partly", 1),
+        (b"{torn\n", "damaged", 1), (b"", "empty", 0),
+    ):  # fmt: skip
+        file.write_bytes(text)
+        report = inspect(file)
+        assert (report.health, report.skipped) == (health, skipped)

@@ -16,6 +16,8 @@ from tierline.context.items import Item, Section
 from tierline.context.plan import plan
 from tierline.history.groups import atoms
 
+pytestmark = pytest.mark.requirement("004:340-341")
+
 
 def history(turns: int) -> list[Item]:
     """Turns with a tool call each, as the planner gets them."""

@@ -13,15 +13,24 @@ import pytest
 
 from support.planning import stub_counter
 from support.tierworld import FACTS, file_item, say, talk_item, text_item
-from tierline.context.assemble import ACKNOWLEDGEMENT, assemble
-from tierline.context.blocks import Image
+from tierline.context.assemble import ACKNOWLEDGEMENT, _Builder, _totals, assemble
+from tierline.context.blocks import Image, Text
 from tierline.context.counting import TokenCounter
 from tierline.context.items import Item, Section
-from tierline.context.prompt import Prompt
+from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 from tierline.context.strict import strict
-from tierline.context.tiers.base import CacheState, Pricing, RequestContext
+from tierline.context.tiers.base import (
+    Arrangement,
+    CacheState,
+    Piece,
+    Pricing,
+    RequestContext,
+    Tier,
+)
 from tierline.context.tiers.fixed import Fixed
 from tierline.providers import render_anthropic, render_openai
+
+pytestmark = pytest.mark.requirement("004:318-325")
 
 PNG = Image("image/png", "aGVsbG8=", 2, 2)
 SYSTEM = "You are a programming assistant."
@@ -143,3 +152,34 @@ def test_estimated_tokens_of_a_prompt_are_positive() -> None:
     assert TokenCounter(FACTS, None).count(prompt(items())) > 0
     bare = [text_item("system:head", Section.SYSTEM, SYSTEM, required=True)]
     assert stub_counter().count(prompt(bare)) > 0
+
+
+def test_breakpoints_are_counted_once_each_and_stop_at_the_room() -> None:
+    builder = _Builder(frozenset(range(5)))
+    for place in range(5):
+        text = f"text {place}"
+        builder.add(place, Piece(f"p{place}", Tier.HEAD, Section.SYSTEM, 10, text))
+    assert builder.mark([0, 0, 1], 4, "5m") == 2, "the same place twice is one breakpoint"
+    assert builder.mark([2, 3, 4], 2, "5m") == 2
+    assert [block.mark for block in builder.system] == ["5m", "5m", "5m", "5m", None]
+
+
+def test_a_breakpoint_stands_behind_all_tokens_up_to_it() -> None:
+    """``min_cacheable_tokens`` is of the whole prefix, tools included, and of nothing behind it."""
+    pieces = tuple(
+        Piece(f"p{n}", Tier.HEAD, Section.SYSTEM, tokens, f"text {n}")
+        for n, tokens in enumerate((100, 200, 400, 800))
+    )
+    arrangement = Arrangement("x", pieces, (3, 0, 1), "5m", CacheState())
+    assert _totals(50, arrangement) == {0: 150, 1: 350, 3: 1550}
+
+
+def test_what_comes_in_a_row_from_one_side_is_one_message() -> None:
+    builder = _Builder(frozenset({1}))
+    for place, text in enumerate(("one", "two")):
+        block = PromptBlock(Text(text), f"history:{place}")
+        message = PromptMessage("user", (block,))
+        piece = Piece(f"p{place}", Tier.ACTIVE, Section.HISTORY, 10, messages=(message,))
+        builder.add(place, piece)
+    (only,) = builder.messages
+    assert [b.block for b in only.blocks] == [Text("one"), Text("two")]

@@ -17,6 +17,8 @@ from tierline.workspace.buffers import Buffers
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
 
+pytestmark = pytest.mark.requirement("004:304-307")
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:

@@ -22,6 +22,8 @@ from tierline.session.conversation import Conversation
 from tierline.session.state.preferences import Preferences
 from tierline.store.sessions import HistoryStore
 
+pytestmark = pytest.mark.requirement("004:310-315")
+
 
 @pytest.fixture
 def conversation(tmp_path: Path) -> Conversation:

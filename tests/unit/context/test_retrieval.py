@@ -7,6 +7,7 @@ tests/property/test_holdings_machine.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -79,13 +80,15 @@ def a_set(*outs: Exclusion | None, turn: str = "g1") -> RetrievalSet:
     )  # fmt: skip
 
 
-def test_003_63_a_set_has_a_stable_id() -> None:
+@pytest.mark.requirement("003:63")
+def test_a_set_has_a_stable_id() -> None:
     assert a_set(None).set_id == a_set(None).set_id
     assert a_set(None).set_id != a_set(Exclusion.WEAK).set_id
     assert a_set(None).set_id != a_set(None, turn="g2").set_id
 
 
-def test_003_64_each_item_has_its_provenance() -> None:
+@pytest.mark.requirement("003:64")
+def test_each_item_has_its_provenance() -> None:
     candidate = a_set(None, None, None).candidates[2]
     assert (candidate.card.path, candidate.card.line, candidate.card.end) == ("m2.py", 1, 9)
     assert candidate.card.symbol == "f2"
@@ -94,7 +97,8 @@ def test_003_64_each_item_has_its_provenance() -> None:
     assert candidate.score == pytest.approx(0.8)
 
 
-def test_003_202_what_was_excluded_is_kept_with_reasons() -> None:
+@pytest.mark.requirement("003:202")
+def test_what_was_excluded_is_kept_with_reasons() -> None:
     found = a_set(None, Exclusion.WEAK, Exclusion.LIMIT)
     assert [c.card.symbol for c in found.included] == ["f0"]
     assert [c.reason for c in found.excluded] == [
@@ -104,7 +108,8 @@ def test_003_202_what_was_excluded_is_kept_with_reasons() -> None:
     assert RetrievalSet.from_json(found.to_json()) == found
 
 
-def test_003_201_what_the_plan_had_no_room_for_says_so_under_the_same_id() -> None:
+@pytest.mark.requirement("003:201")
+def test_what_the_plan_had_no_room_for_says_so_under_the_same_id() -> None:
     found = a_set(None, None)
     less = found.without(frozenset({"card:m0.py#f0"}))
     assert less.set_id == found.set_id
@@ -112,14 +117,16 @@ def test_003_201_what_the_plan_had_no_room_for_says_so_under_the_same_id() -> No
 
 
 @pytest.mark.parametrize("out", list(Exclusion))
-def test_003_199_every_reason_has_a_sentence(out: Exclusion) -> None:
+@pytest.mark.requirement("003:199")
+def test_every_reason_has_a_sentence(out: Exclusion) -> None:
     assert SENTENCES[out].endswith(".")
 
 
 # --- Orientation Scaffold (115-119), KG-aware (227-229) -------------------------------------------
 
 
-def test_003_116_the_module_tree_shows_folders_level_by_level() -> None:
+@pytest.mark.requirement("003:116")
+def test_the_module_tree_shows_folders_level_by_level() -> None:
     text = tree(["a/b/c/x.py", "a/b/y.py", "d/z.py", "top.py"])
     assert text == "a/\n  b/\n    c/\nd/"
     cut = tree([f"a/b{n}/c/x.py" for n in range(50)] + ["d/z.py"], most=20)
@@ -127,14 +134,16 @@ def test_003_116_the_module_tree_shows_folders_level_by_level() -> None:
     assert cut.endswith("deeper folders are not shown")
 
 
-def test_003_117_a_note_tells_the_model_how_to_ask_for_more() -> None:
+@pytest.mark.requirement("003:117")
+def test_a_note_tells_the_model_how_to_ask_for_more() -> None:
     _, files = project()
     choice = choose({"core/tokens.py": 1.0}, files.get, tokens=300, per_file=4)
     assert ASK_TOOL in scaffold(choice, files.get, tools=True)
     assert "@path" in scaffold(choice, files.get, tools=False)
 
 
-def test_003_119_up_to_three_central_nodes_with_their_doc_comments() -> None:
+@pytest.mark.requirement("003:119")
+def test_up_to_three_central_nodes_with_their_doc_comments() -> None:
     corpus, files = project()
     ranks = {"core/tokens.py": 0.4, "core/grammar.py": 0.3, "web/views.py": 0.2,
              "web/footer.py": 0.1}  # fmt: skip
@@ -186,7 +195,8 @@ CARD = Card(
 )  # fmt: skip
 
 
-def test_003_145_to_149_a_card_has_path_module_snippet_doc_and_attributes() -> None:
+@pytest.mark.requirement("003:145-149")
+def test_a_card_has_path_module_snippet_doc_and_attributes() -> None:
     lines = ["    def entry(self, key: str) -> Entry | None:"]
     lines += [f"        line{n}" for n in range(50)]
     text = render(CARD, lines)
@@ -211,7 +221,8 @@ def test_a_card_says_its_signature_and_its_doc_once() -> None:
     assert other.count(signature) == 1 and f"“{CARD.doc}”" in other
 
 
-def test_003_168_a_touchpoint_shows_up_to_30_lines() -> None:
+@pytest.mark.requirement("003:168")
+def test_a_touchpoint_shows_up_to_30_lines() -> None:
     lines = [f"line{n}" for n in range(60)]
     text = render(CARD, lines, most=LIMITS[ContextMode.HEAVY].card_lines)
     assert "line29" in text and "line30" not in text
@@ -225,7 +236,8 @@ def test_a_snippet_cannot_close_its_fence(lines: list[str]) -> None:
     assert len(fence) > 4
 
 
-def test_003_166_limits_of_touchpoints() -> None:
+@pytest.mark.requirement("003:166")
+def test_limits_of_touchpoints() -> None:
     """6-12 cards."""
     for mode in (ContextMode.LIGHT, ContextMode.HEAVY):
         assert 6 <= LIMITS[mode].candidates <= 12
@@ -271,7 +283,8 @@ def reader(tmp_path: Path) -> CardReader:
     return CardReader(Loader(Roots([str(tmp_path)])))
 
 
-def test_003_165_touchpoints_with_provenance_and_why(tmp_path: Path) -> None:
+@pytest.mark.requirement("003:165")
+def test_touchpoints_with_provenance_and_why(tmp_path: Path) -> None:
     corpus, files = project()
     answer = index_answer(corpus, files, "How does parse_query read tokens?")
     candidates, items = gather(
@@ -342,7 +355,8 @@ def test_what_a_prompt_names_comes_first_and_its_neighbours_follow() -> None:
     assert "defines parse_query, which the prompt names" in found.files[0].why
 
 
-def test_003_232_a_hop_target_is_marked() -> None:
+@pytest.mark.requirement("003:232")
+def test_a_hop_target_is_marked() -> None:
     corpus, _ = project({"core/lone.py": "import core.grammar\n\nZ = 1\n"})
     found = rank_files(corpus, RankQuery("footer year"))
     assert not any(f.hop for f in found.files if f.path == "web/footer.py")
@@ -387,7 +401,7 @@ def test_upkeep_forgets_what_is_gone() -> None:
     ("signal", "line"),
     [("planned", 161), ("quoted", 162), ("named", 163), ("hop", 232), ("cluster", 234)],
 )
-def test_003_what_raises_activation(signal: str, line: int) -> None:
+def test_what_raises_activation(signal: str, line: int) -> None:
     holdings = Holdings()
     holdings.begin_turn("t1")
     name = {"hop": "hops"}.get(signal, signal)
@@ -395,7 +409,8 @@ def test_003_what_raises_activation(signal: str, line: int) -> None:
     assert holdings.score("card:a.py#f") == WEIGHTS[signal], f"seed 003:{line}"
 
 
-def test_003_162_a_quotation_is_told_from_a_common_word() -> None:
+@pytest.mark.requirement("003:162")
+def test_a_quotation_is_told_from_a_common_word() -> None:
     keys = ["card:src/a.py#Plan.entry", "card:src/b.py#tokenize_query", "card:src/c.py"]
     assert mentioned("the entry of it", keys) == set()
     assert mentioned("call `entry` there", keys) == {keys[0]}
@@ -423,7 +438,8 @@ def candidates_of(count: int) -> list[Item]:
     ("mode", "cards", "maps", "line"),
     [("off", 0, 0, 176), ("light", 8, 1, 177), ("heavy", 12, 1, 178)],
 )
-def test_003_173_the_mode_limits_the_rest_of_the_assembly(
+@pytest.mark.requirement("003:173")
+def test_the_mode_limits_the_rest_of_the_assembly(
     mode: str, cards: int, maps: int, line: int
 ) -> None:
     limits = Limits(window=100_000, max_input_tokens=90_000, max_output_tokens=4_000)
@@ -433,7 +449,8 @@ def test_003_173_the_mode_limits_the_rest_of_the_assembly(
     assert kept.count(Section.SYMBOLS) == maps
 
 
-def test_003_192_the_line_under_a_prompt() -> None:
+@pytest.mark.requirement("003:192")
+def test_the_line_under_a_prompt() -> None:
     """``+3 cards, 2 files · 2.1k tokens · CTX light`` (issue 7)."""
     limits = Limits(window=100_000, max_input_tokens=90_000, max_output_tokens=4_000)
     decided = plan(candidates_of(3), limits)
@@ -451,7 +468,8 @@ def test_light_mode_leaves_the_window_to_the_conversation(window: int) -> None:
 # --- Query clusters (208-213), Task (237-239) -----------------------------------------------------
 
 
-def test_003_211_another_subject_is_another_cluster() -> None:
+@pytest.mark.requirement("003:211")
+def test_another_subject_is_another_cluster() -> None:
     phase = Phase().next("Fix the tokenizer so that parse_query keeps quoted strings")
     assert phase.cluster == 1
     same = phase.next("parse_query still drops quoted strings at the end of the tokenizer input")
@@ -461,7 +479,8 @@ def test_003_211_another_subject_is_another_cluster() -> None:
     assert other.task != same.task, "a task is a run of turns in one cluster"
 
 
-def test_003_213_a_prompt_without_words_of_its_own_stays() -> None:
+@pytest.mark.requirement("003:213")
+def test_a_prompt_without_words_of_its_own_stays() -> None:
     phase = Phase().next("Fix the tokenizer so that parse_query keeps quoted strings")
     for text in ("go on", "and the tests?", "", "yes please"):
         phase = phase.next(text)
@@ -470,7 +489,8 @@ def test_003_213_a_prompt_without_words_of_its_own_stays() -> None:
 
 
 @given(st.text(), st.text())
-def test_003_210_clusters_are_deterministic_and_similarity_is_bounded(a: str, b: str) -> None:
+@pytest.mark.requirement("003:210")
+def test_clusters_are_deterministic_and_similarity_is_bounded(a: str, b: str) -> None:
     assert embed(a) == embed(a)
     assert -1.000001 <= cosine(embed(a), embed(b)) <= 1.000001
     if embed(a):
@@ -482,7 +502,8 @@ def test_003_210_clusters_are_deterministic_and_similarity_is_bounded(a: str, b:
 # --- LLM-suggested pins (215-220) -----------------------------------------------------------------
 
 
-def test_003_216_the_model_may_suggest_pins() -> None:
+@pytest.mark.requirement("003:216")
+def test_the_model_may_suggest_pins() -> None:
     text = "Fine.\n\n**Suggested pins:** `src/a.py`, src/b.py#Plan.entry, the, `c.py`."
     assert suggested_pins(text) == ["src/a.py", "src/b.py#Plan.entry", "c.py"]
     assert suggested_pins("I suggested pins: none of them") == []
@@ -495,3 +516,41 @@ def test_a_card_of_a_symbol_holds_all_that_is_known_of_it() -> None:
     card = card_of("a.py", symbol, "matches run")
     assert (card.symbol, card.kind, card.line, card.end) == ("A.run", "method", 3, 9)
     assert (card.signature, card.doc, card.attributes) == ("def run(self)", "Runs.", ("@x",))
+
+
+def test_a_symbol_is_found_by_its_qualified_name_before_another_of_its_bare_name() -> None:
+    first, second = Symbol("run", "method", 1, 2, "A"), Symbol("run", "method", 3, 4, "B")
+    source = SourceFile("a.py", "python", 4, (first, second))
+    assert source.find("B.run") is second and source.find("A.run") is first
+    assert source.find("run") is first and source.find("x::run") is first
+    assert source.find("walk") is None
+
+
+def test_a_corpus_from_which_much_went_is_like_one_that_never_had_it() -> None:
+    def source(number: int) -> SourceFile:
+        define = (Symbol(f"name{number}", "function", 1, 2),)
+        uses = {f"name{(number + 5) % 200}": 2}
+        return SourceFile(f"src/mod{number}.py", "python", 2, define, uses)
+
+    grown, fresh = Corpus(), Corpus()
+    for number in range(200):
+        grown.put(source(number), document(source(number)))
+    for number in range(200):
+        if number % 5:
+            assert grown.remove(source(number).path)
+        else:
+            fresh.put(source(number), document(source(number)))
+    for number in range(200, 260):
+        for corpus in (grown, fresh):
+            corpus.put(source(number), document(source(number)))
+    assert len(grown) == len(fresh) == 100 and len(grown.entries) == 200, "their numbers are used"
+
+    def named(corpus: Corpus, numbers: Iterable[int]) -> list[str]:
+        return sorted(corpus.entries[n].path for n in numbers if corpus.entries[n].alive)
+
+    for number in range(260):
+        name = f"name{number}"
+        assert named(grown, grown.definers(name)) == named(fresh, fresh.definers(name))
+        assert named(grown, grown.search({name: 1.0})) == named(fresh, fresh.search({name: 1.0}))
+    for path, number in grown.by_path.items():
+        assert named(grown, grown.near(number)) == named(fresh, fresh.near(fresh.by_path[path]))

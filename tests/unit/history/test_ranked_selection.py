@@ -17,6 +17,8 @@ from tierline.history.selection import (
 )
 from tierline.store.group_search import GroupSearch
 
+pytestmark = pytest.mark.requirement("001")
+
 
 def talk() -> list[Message]:
     """Sixty turns. Turn 3 is about the lexer; the words of "continue" and the like are all over."""

@@ -24,6 +24,8 @@ from tierline.history.timeline import Timeline
 from tierline.store.images import pictures
 from tierline.store.sessions import HistoryStore
 
+pytestmark = pytest.mark.requirement("004")
+
 PNG = "iVBORw0KGgo="
 
 

@@ -19,6 +19,8 @@ from tierline.memory.state import Memory
 from tierline.memory.tasks import Task
 from tierline.memory.view import Keeper, messages, stats
 
+pytestmark = pytest.mark.requirement("002")
+
 LONG = FILLER * 20
 """350 tokens."""
 

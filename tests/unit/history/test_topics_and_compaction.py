@@ -36,6 +36,8 @@ from tierline.history.timeline import Summary, summary_message, timeline
 from wire.choosing import ChoosingServer
 from wire.scripts import o_error
 
+pytestmark = pytest.mark.requirement("004:358-374")
+
 SETTINGS = CompactionSettings(
     compaction_trigger_tokens=400,
     verbatim_window_tokens=120,
