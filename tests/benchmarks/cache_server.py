@@ -27,6 +27,7 @@ from benchmarks.cache_simulator import weigh
 from lsp.conftest import environment
 from lsp.editing import ALL, EditingEditor
 from support.bodyreader import Reader, said
+from support.clock import Clock
 from tierline import protocol as p
 from tierline.context.fences import parse_fenced
 from tierline.context.tiers import updates
@@ -43,14 +44,6 @@ SEEDS = 3
 """Sessions of each kind."""
 SECONDS = 300.0
 """For a turn, on a machine that is busy."""
-_CLOCK = """
-import os, time
-_real = time.time
-def _told():
-    with open(os.environ["TIERLINE_TEST_SKEW"], encoding="ascii") as file:
-        return _real() + float(file.read() or 0)
-time.time = _told
-"""
 _THOUGHTS = ("thinking", "redacted_thinking")
 
 
@@ -206,11 +199,7 @@ def _result(block: dict[str, Any], *, active: bool) -> dict[str, float]:
 
 async def live(session: Session, workspace: Path, most: int) -> dict[str, float]:
     """One session. Returns cost, bound and what rewrites did."""
-    clock = workspace.parent / "clock"
-    customised = workspace.parent / "clock-of-the-test"
-    customised.mkdir()
-    (customised / "sitecustomize.py").write_text(_CLOCK, encoding="utf-8")
-    clock.write_text("0", encoding="ascii")
+    clock = Clock(workspace.parent / "clock")
     for path, text in session.files.items():
         (workspace / path).parent.mkdir(parents=True, exist_ok=True)
         (workspace / path).write_text(text, encoding="utf-8")
@@ -225,11 +214,7 @@ async def live(session: Session, workspace: Path, most: int) -> dict[str, float]
     with enforcing("anthropic", answer) as server:
         editor = EditingEditor(workspace)
         editor.experimental = dict(ALL)
-        env = environment(server) | {
-            "PYTHONPATH": str(customised),
-            "TIERLINE_TEST_SKEW": str(clock),
-            "TIERLINE_SYMBOLS_ENABLED": "true",
-        }
+        env = environment(server) | clock.env | {"TIERLINE_SYMBOLS_ENABLED": "true"}
         settings = {"tools": {"edits": "apply"}, "cache": {"ttl": "5m"}}
         await editor.start(env=env, settings=settings, capabilities=editor.capabilities_given())
         try:
@@ -238,7 +223,7 @@ async def live(session: Session, workspace: Path, most: int) -> dict[str, float]
             ids: list[str] = []
             for turn in planned:
                 server.skew += turn.step.gap
-                clock.write_text(str(server.skew), encoding="ascii")
+                clock.off = server.skew
                 await _change(editor, turn.step)
                 waiting[:] = turn.answers
                 sent = await editor.ask("chat/send", p.ChatSendParams(text=turn.step.prompt))

@@ -25,6 +25,7 @@ from bugcases.bodies import violations
 from lsp.conftest import environment
 from lsp.pipe import Pipe
 from lsp.project import make_project
+from support.newest import newest_text
 from tierline.store.drafts import read
 from tierline.store.log import HistoryLog
 from wire.agents import Use, calls
@@ -49,11 +50,9 @@ def said(message: dict[str, Any]) -> str:
     return " ".join(str(part.get("text", "")) for part in content or ())
 
 
-def newest(message: dict[str, Any]) -> str:
-    """The newest prompt in the last message: behind earlier ones without a reply, and before what
-    memory recalls, which quotes old ones.
-    """
-    text = said(message).partition("\n\nRecalled from this conversation")[0]
+def newest(body: Any) -> str:
+    """The newest prompt of a request: behind earlier ones without a reply."""
+    text = newest_text(body)
     return text[text.rfind("Question-") :]
 
 
@@ -64,10 +63,10 @@ def answer(what: What, number: int, body: Any) -> Reply:
     if what == "summary":
         return Reply([*o_texts(NOTES[:30]), Pause(0.03), *o_texts(NOTES[30:])[1:], *o_end()])
     last = body["messages"][-1]
-    if last["role"] == "user" and "use tools" in newest(last):
+    if last["role"] == "user" and "use tools" in newest(body):
         uses = (Use("list_files", {"pattern": "*.py"}), Use("read_file", {"path": "src/a.py"}))
         return calls("openai", *(Use(u.name, u.arguments, f"c{number}{u.name}") for u in uses))
-    slowly = "slowly" in newest(last)
+    slowly = "slowly" in newest(body)
     words = [f"word{i} " for i in range(60 if slowly else 12)]
     pieces: list[bytes | Pause] = []
     for piece in o_texts(f"reply-{number} ", *words):
@@ -193,7 +192,7 @@ class Ordeal:
         for body in self.model.of("chat"):
             last = body["messages"][-1]
             if last["role"] == "user":  # else it goes on after tools
-                name = name_of(newest(last))
+                name = name_of(newest(body))
                 counts[name] = counts.get(name, 0) + 1
         allowed = {name_of(text): times for text, times in self.sends.items()}
         assert {name: n for name, n in counts.items() if n > allowed.get(name, 0)} == {}

@@ -27,7 +27,9 @@ from attrs import frozen
 
 from bugcases.bodies import violations
 from lsp.conftest import environment
-from lsp.pipe import Pipe, hook
+from lsp.pipe import Pipe
+from support.clock import Clock
+from support.newest import newest_text
 from tierline.store.log import HistoryLog
 from wire.choosing import ChoosingServer, What
 from wire.scripts import o_end, o_texts
@@ -39,17 +41,6 @@ EPISODES = 2
 FAULTS = ("clock", "sleep", "disk", "memory")
 ENDS = ("lift", "lift", "leave", "kill")
 UNWRITTEN = ("not written", "could not be")
-CLOCK = """
-    import time
-    if "serve" in open("/proc/self/cmdline").read():
-        def jumped(real=time.time):
-            try:
-                with open({place!r}) as file:
-                    return real() + float(file.read() or 0)
-            except (OSError, ValueError):
-                return real()
-        time.time = jumped
-"""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are Linux's")
 
 
@@ -65,9 +56,7 @@ def answer(_what: What, _number: int, body: Any) -> Reply:
 
 def asked_for(body: Any) -> str:
     """The prompt that a request is about."""
-    content = body["messages"][-1]["content"]
-    text = content if isinstance(content, str) else " ".join(c.get("text", "") for c in content)
-    found = [w for w in text.partition("\n\nRecalled")[0].split() if w.startswith("prompt-")]
+    found = [word for word in newest_text(body).split() if word.startswith("prompt-")]
     return found[-1] if found else "nothing"
 
 
@@ -95,11 +84,11 @@ class Sent:
 class Sequence:
     """A workspace, its servers, and what they have acknowledged."""
 
-    def __init__(self, workspace: Path, model: ChoosingServer, clock: Path, seed: int) -> None:
+    def __init__(self, workspace: Path, model: ChoosingServer, clock: Clock, seed: int) -> None:
         self.workspace, self.model, self.clock = workspace, model, clock
         self.log = workspace / ".tierline" / "history.jsonl"
         self.dice = random.Random(seed)
-        self.env = environment(model) | hook(clock.parent / "hook", CLOCK.format(place=str(clock)))
+        self.env = environment(model) | clock.env
         self.env["PYTHONPATH"] += os.pathsep + os.environ.get("PYTHONPATH", "")
         self.sent: list[str] = []
         self.kept: list[str] = []
@@ -162,7 +151,7 @@ class Sequence:
     def limited(self, pipe: Pipe, faults: list[str]) -> Iterator[None]:
         pid, before = pipe.process.pid, {}
         if "clock" in faults:
-            self.clock.write_text(str(self.dice.choice((-1, 1)) * self.dice.uniform(1, 4e6)))
+            self.clock.off = self.dice.choice((-1, 1)) * self.dice.uniform(1, 4e6)
         if "disk" in faults:
             before[resource.RLIMIT_FSIZE] = self.log.stat().st_size + self.dice.randrange(900)
         if "memory" in faults:
@@ -180,8 +169,7 @@ class Sequence:
         """As a laptop does: nothing runs, and the clock is later afterwards."""
         os.kill(pipe.process.pid, signal.SIGSTOP)
         with contextlib.suppress(OSError, ValueError):
-            later = float(self.clock.read_text() or 0) + self.dice.uniform(60, 90_000)
-            self.clock.write_text(str(later))
+            self.clock.off += self.dice.uniform(60, 90_000)
         time.sleep(0.05)
         os.kill(pipe.process.pid, signal.SIGCONT)
 
@@ -296,7 +284,7 @@ def naming_model() -> Iterator[ChoosingServer]:
 def test_any_sequence_of_all_faults_loses_and_doubles_nothing(
     workspace: Path, tmp_path: Path, naming_model: Any
 ) -> None:
-    ordeal = Sequence(workspace, naming_model, tmp_path / "clock", SEED)
+    ordeal = Sequence(workspace, naming_model, Clock(tmp_path / "clock"), SEED)
     began, episodes = time.monotonic(), 0
     with contextlib.ExitStack() as stack:
         pipe = ordeal.proven(ordeal.revive())

@@ -14,6 +14,7 @@ from typing import Any
 from lsp.conftest import Start
 from lsp.editor import Editor
 from support.hammer import hammer
+from support.newest import newest_text
 from tierline import protocol as p
 from wire.choosing import ChoosingServer, What
 from wire.servers import WireServer
@@ -23,9 +24,7 @@ SERVERS, COMMANDS, SECONDS = map(int, os.environ.get("TIERLINE_SHARED", "2,1,3")
 
 def answer(_what: What, _number: int, body: Any) -> str:
     """Names the prompt that it answers."""
-    content = body["messages"][-1]["content"]
-    text = content if isinstance(content, str) else "".join(c.get("text", "") for c in content)
-    found = re.findall(r"window-\d+-prompt-\d+", text.partition("\n\nRecalled")[0])
+    found = re.findall(r"window-\d+-prompt-\d+", newest_text(body))
     return f"Reply to {found[-1] if found else 'nothing'}"
 
 

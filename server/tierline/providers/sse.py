@@ -188,35 +188,33 @@ def _objects(data: bytes) -> list[dict[str, Any]]:
         value = _object(data)
         return [value] if value is not None else []
     text = data.decode("utf-8", "replace")
-    place, found = text.index("[") + 1, list[dict[str, Any]]()
-    while True:
-        between = _SEPARATOR.match(text, place)
-        try:
-            value, place = _DECODER.raw_decode(text, between.end() if between else place)
-        except (ValueError, RecursionError):
-            return found
-        if not isinstance(value, dict):
-            return []
-        found.append(value)
+    start = _SEPARATOR.match(text, text.index("[") + 1)
+    found, _, pure = _row(text, start.end() if start else 0, _SEPARATOR)
+    return found if pure else []
 
 
 def _glued(line: bytes) -> list[Any]:
     """The objects of events that a lost line end put on one line; empty if it is something else."""
-    text, place = line.decode("utf-8", "replace").strip(), 0
-    found: list[Any] = []
-    while place < len(text):
-        if _is_done(text[place:].encode()):
-            return [*found, DONE]
+    text = line.decode("utf-8", "replace").strip()
+    found, place, _ = _row(text, 0, _BETWEEN)
+    if place < len(text) and not _is_done(text[place:].encode()):
+        return []
+    return [*found, DONE] if place < len(text) else list(found)
+
+
+def _row(text: str, place: int, between: re.Pattern[str]) -> tuple[list[dict[str, Any]], int, bool]:
+    """Objects one after the other, where they end, and whether no other value stands there."""
+    found: list[dict[str, Any]] = []
+    while True:
         try:
-            value, place = _DECODER.raw_decode(text, place)
+            value, end = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError):
-            return []
+            return found, place, True
         if not isinstance(value, dict):
-            return []
+            return found, place, False
         found.append(value)
-        between = _BETWEEN.match(text, place)
-        place = between.end() if between else place
-    return found
+        gap = between.match(text, end)
+        place = gap.end() if gap else end
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
