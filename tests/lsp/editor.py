@@ -17,6 +17,7 @@ from lsprotocol import types as lsp
 from pytest_lsp import LanguageClient
 from pytest_lsp.protocol import LanguageClientProtocol
 
+from support.warm import forking
 from tierline import protocol as p
 from tierline.lsp.codec import make_converter
 from tierline.lsp.tcp import TOKEN_VARIABLE
@@ -98,7 +99,8 @@ class Editor:
         }
         command = [sys.executable, "-m", "tierline", "serve"]
         if transport == "stdio":
-            await self.client.start_io(*command, env=clean)
+            with forking():
+                await self.client.start_io(*command, env=clean)
         else:
             await self._start_tcp(command, clean)
         roots = folders or [self.workspace]

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from acp import RequestError, schema
 from acp.client import ClientSideConnection
 from acp.helpers import text_block
 from acp.stdio import spawn_agent_process
+
+from support.warm import forking
 
 EVERYTHING = schema.ClientCapabilities(
     fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True), terminal=True
@@ -166,13 +168,17 @@ async def connected(
     }
     panel = Panel()
     command: Sequence[str] = [sys.executable, "-m", "tierline", "acp"]
-    async with spawn_agent_process(
-        panel,  # type: ignore[arg-type]
-        *command,
-        env=clean,
-        transport_kwargs={"limit": 50_000_000, "stderr": None},
-        use_unstable_protocol=True,
-    ) as (agent, _process):
+    async with AsyncExitStack() as stack:
+        with forking():
+            agent, _process = await stack.enter_async_context(
+                spawn_agent_process(
+                    panel,  # type: ignore[arg-type]
+                    *command,
+                    env=clean,
+                    transport_kwargs={"limit": 50_000_000, "stderr": None},
+                    use_unstable_protocol=True,
+                )
+            )
         panel.agent = agent
         await agent.initialize(protocol_version=1, client_capabilities=capabilities)
         yield panel

@@ -1,0 +1,138 @@
+"""Starts a server as ``asyncio.create_subprocess_exec`` does, without loading its modules again.
+
+For tests about what a server says. Tests about processes (how one starts, what it loads, how it
+ends) use ``subprocess`` and the real start, as do all that run on another system than Linux.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from support import nursery
+
+TIERLINE = (sys.executable, "-m", "tierline")
+READ_AT_START = ("PYTHON", "LC_", "LANG", "OPENBLAS", "OMP_")
+"""Beginnings of variables that count before the first line of a program runs."""
+_exec = asyncio.create_subprocess_exec
+
+
+class Process:
+    """What the tests use of ``asyncio.subprocess.Process``."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin: asyncio.StreamWriter | None = None
+        self.stdout: asyncio.StreamReader | None = None
+        self.stderr: asyncio.StreamReader | None = None
+        self._ended = asyncio.Event()
+
+    def end(self, file: int) -> None:
+        """The nursery says how it ended, or is gone itself."""
+        asyncio.get_running_loop().remove_reader(file)
+        said = os.read(file, 16)
+        os.close(file)
+        self.returncode = int(said) if said else -signal.SIGKILL
+        self._ended.set()
+
+    async def wait(self) -> int:
+        """Its exit status; minus the number of a signal."""
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to go."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+
+@functools.cache
+def _orders() -> socket.socket:
+    """The nursery of this worker, started when it is first wanted."""
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, nursery.__file__, str(theirs.fileno())],
+        pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    theirs.close()
+
+    def stop() -> None:
+        ours.close()
+        process.wait(10)
+
+    atexit.register(stop)
+    return ours
+
+
+def _alike(env: Mapping[str, str]) -> bool:
+    """Whether the nursery's interpreter started as one with this environment would."""
+    return not any(
+        env.get(name) != os.environ.get(name)
+        for name in {*env, *os.environ}
+        if name.startswith(READ_AT_START)
+    )
+
+
+async def create_subprocess_exec(*command: str, **how: Any) -> Any:
+    """As asyncio's own; a server that can be forked is forked."""
+    env = how.get("env") or dict(os.environ)
+    if command[:3] != TIERLINE or sys.platform != "linux" or not _alike(env):
+        return await _exec(*command, **how)
+    how = {"stdin": None, "stdout": None, "stderr": None, "limit": 2**16} | how
+    pipes = {name: os.pipe() for name in ("stdin", "stdout", "stderr") if how[name] == -1}
+    ended, end = os.pipe()
+    theirs = [
+        pipes["stdin"][0] if "stdin" in pipes else 0,
+        *(pipes[name][1] if name in pipes else i for i, name in ((1, "stdout"), (2, "stderr"))),
+        end,
+    ]
+    order = {"env": dict(env), "cwd": str(how.get("cwd") or Path.cwd()), "arguments": command[3:]}
+    body = json.dumps(order).encode()
+    orders = _orders()
+    socket.send_fds(orders, [nursery.SIZE.pack(len(body))], theirs)
+    orders.sendall(body)
+    process = Process(nursery.SIZE.unpack(orders.recv(nursery.SIZE.size))[0])
+    for given in (*(file for file in theirs[:3] if file > 2), end):
+        os.close(given)
+    loop = asyncio.get_running_loop()
+    loop.add_reader(ended, process.end, ended)
+    if "stdin" in pipes:
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(pipes["stdin"][1], "wb", 0)
+        )
+        process.stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+    for name in ("stdout", "stderr"):
+        if name in pipes:
+            reader = asyncio.StreamReader(limit=how["limit"])
+            file = os.fdopen(pipes[name][0], "rb", 0)
+            await loop.connect_read_pipe(
+                functools.partial(asyncio.StreamReaderProtocol, reader), file
+            )
+            setattr(process, name, reader)
+    return process
+
+
+def forking() -> Any:
+    """While this context lasts, libraries that start a server get a forked one."""
+    return mock.patch("asyncio.create_subprocess_exec", create_subprocess_exec)
