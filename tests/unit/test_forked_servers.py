@@ -37,11 +37,11 @@ async def test_each_has_a_folder_and_an_environment_of_its_own(tmp_path: Path) -
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        env = {**os.environ, "COLUMNS": "300", "TIERLINE_PROVIDER_MODEL": f"of-{name}"}
-        env["OPENAI_API_KEY"] = "test-key-of-nobody"
+        env = os.environ | {"OPENAI_API_KEY": "x", "TIERLINE_PROVIDER_MODEL": f"of-{name}"}
         _, said, _ = await _run("doctor", "--quick", env=env, cwd=folder)
-        assert str(folder).encode() in said
-        assert f"of-{name}".encode() in said
+        words = b"".join(said.split())  # long ones go over several lines
+        assert str(folder).encode() in words
+        assert f"of-{name}".encode() in words
 
 
 async def test_one_that_is_killed_says_so() -> None:
