@@ -247,8 +247,11 @@ class AcpChat:
                 kind="read",
                 status="pending",
             )
-            choices = [(ONCE, "Send it", "allow_once"), (DENY, "Do not send", "reject_once")]
-            if await self.workbench.permission(call, choices) == ONCE:  # type: ignore[arg-type]
+            choices: list[tuple[str, str, schema.PermissionOptionKind]] = [
+                (ONCE, "Send it", "allow_once"),
+                (DENY, "Do not send", "reject_once"),
+            ]
+            if await self.workbench.permission(call, choices) == ONCE:
                 await self.ask("tierline/files/add", p.FileParams(uri=file.uri, confirm=True))
                 return
         raise TierlineError(

@@ -63,8 +63,8 @@ def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
         say("There are no web pages in the context. Add one: tierline url add ADDRESS.", "dim")
     else:
         table = Table(box=None)
-        for name, how in (("key", {"no_wrap": True}), ("read", {}), ("title", {}), ("address", {})):
-            table.add_column(name, **how)  # type: ignore[arg-type]
+        for name in ("key", "read", "title", "address"):
+            table.add_column(name, no_wrap=name == "key")
         table.add_column("tokens", justify="right")
         for one in pages:
             cells = (one.key, one.fetched[:10], one.title or "–", one.url, f"{one.tokens:,}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from attrs import field
 
 from tierline.protocol.base import ContextMode, PinKind, define
+
+SymbolsState: TypeAlias = Literal["off", "starting", "indexing", "ready", "failed"]
 
 
 @define
@@ -32,7 +34,7 @@ class SkippedFiles:
 class SymbolsStatus:
     """Where the symbol index stands."""
 
-    state: Literal["off", "starting", "indexing", "ready", "failed"]
+    state: SymbolsState
     files: int = 0
     symbols: int = 0
     done: int = 0

@@ -285,11 +285,11 @@ def read(path: Path) -> Left:
 
 
 def _origin(record: Mapping[str, Any]) -> Origin | None:
-    values = {a.name: record.get(a.name) for a in fields(Origin)}
+    values: dict[str, Any] = {a.name: record.get(a.name) for a in fields(Origin)}
     keeps = values.pop("keeps_state") is True
     if not all(isinstance(value, str) for value in values.values()):
         return None
-    origin = Origin(**values, keeps_state=keeps)  # type: ignore[arg-type] # checked above
+    origin = Origin(**values, keeps_state=keeps)
     return origin if origin.message_id and origin.session_id and origin.group_id else None
 
 

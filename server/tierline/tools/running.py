@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import frozen
 
@@ -99,7 +100,7 @@ async def run(
 
     However this ends, also by cancellation, the process and what it started are gone.
     """
-    options = {
+    options: dict[str, Any] = {
         "cwd": folder,
         "env": environment(),
         "stdin": asyncio.subprocess.DEVNULL,
@@ -110,9 +111,9 @@ async def run(
         options["start_new_session"] = True
     try:
         if isinstance(command, str):
-            process = await asyncio.create_subprocess_shell(command, **options)  # type: ignore[arg-type]
+            process = await asyncio.create_subprocess_shell(command, **options)
         else:
-            process = await asyncio.create_subprocess_exec(*command, **options)  # type: ignore[arg-type]
+            process = await asyncio.create_subprocess_exec(*command, **options)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return Ended("", error=reason)

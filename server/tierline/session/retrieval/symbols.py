@@ -97,7 +97,7 @@ class SymbolService:
         self._home = home
         self._progress = progress or NoProgress()
         self._client = SymbolClient(self._on_event)
-        self._state: str = "starting" if self.enabled else "off"
+        self._state: p.SymbolsState = "starting" if self.enabled else "off"
         self._figures: Mapping[str, Any] = {}
         self._done = self._total = 0
         self._ready = asyncio.Event()
@@ -414,7 +414,7 @@ class SymbolService:
         if self._state == "off":
             why = "Switched off (symbols.enabled), or no folder is open."
         return p.SymbolsStatus(
-            state=self._state,  # type: ignore[arg-type]
+            state=self._state,
             files=status.get("files", 0),
             symbols=status.get("symbols", 0),
             done=self._done if self._state == "indexing" else status.get("done", 0),
