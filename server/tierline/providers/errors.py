@@ -77,7 +77,7 @@ def from_status(
     return failed
 
 
-def _from_status(  # noqa: PLR0911 (one return for each kind of answer)
+def _from_status(
     service: str,
     status: int,
     body: object,
@@ -106,6 +106,14 @@ def _from_status(  # noqa: PLR0911 (one return for each kind of answer)
             "Retry, or choose another effort or model.",
             http_status=status,
         )
+    account = _account(service, status, kind, code, text, said, wait)
+    return account or _service(service, status, kind, said, headers, wait)
+
+
+def _account(
+    service: str, status: int, kind: str, code: str, text: str, said: str, wait: float | None
+) -> RequestFailed | None:
+    """Of the key, of what is paid for, of the rate; None if it is none of them."""
     if status in (401, 403) or kind == "authentication_error":
         # Providers repeat parts of the key in this text, so it is not shown.
         what = "did not accept the key" if status != 403 else "does not let this key do that"
@@ -132,6 +140,18 @@ def _from_status(  # noqa: PLR0911 (one return for each kind of answer)
             retryable=not hopeless,
             retry_after=wait,
         )
+    return None
+
+
+def _service(
+    service: str,
+    status: int,
+    kind: str,
+    said: str,
+    headers: Mapping[str, str],
+    wait: float | None,
+) -> RequestFailed:
+    """Of the service itself, the address or the request."""
     if status >= 500 or status == 408:
         busy = status in (503, 529) or kind == "overloaded_error"
         return RequestFailed(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from attrs import frozen
@@ -46,30 +46,8 @@ def why(  # noqa: PLR0911
             f"Check the address, user name and password in {origin(network)}.",
             retryable=False,
         )
-    for cause in causes:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            reason = cause.verify_message.rstrip(".") or "it could not be checked"
-            return Unreached(
-                f"The certificate of {_place(url)} is not trusted: {reason}.",
-                "Add your network's certificate authority to the system, or name its PEM file in "
-                "network.ca_file or NODE_EXTRA_CA_CERTS.",
-                retryable=False,
-            )
-    for cause in causes:
-        if isinstance(cause, ssl.SSLError) and "CERTIFICATE" in (cause.reason or "").upper():
-            return Unreached(
-                f"{_place(url)} wants to see a certificate of yours, or does not take the one that "
-                "it was shown.",
-                "Name the PEM files in network.client_certificate and network.client_key.",
-                retryable=False,
-            )
-        if isinstance(cause, ssl.SSLError):
-            return Unreached(
-                f"{place} does not answer with a secure connection "
-                f"({(cause.reason or 'TLS').lower().replace('_', ' ')}).",
-                "Check the port, and whether the base URL should begin with http instead of https.",
-                retryable=False,
-            )
+    if (insecure := _insecure(causes, _place(url), place)) is not None:
+        return insecure
     if proxy and names & {"ConnectError", "ConnectTimeout"}:
         return Unreached(
             f"The proxy {proxy} cannot be reached.",
@@ -93,6 +71,35 @@ def why(  # noqa: PLR0911
             f"{service} closed the connection before a reply came.", "Wait a little, then retry."
         )
     return Unreached()
+
+
+def _insecure(causes: Sequence[BaseException], service: str, place: str) -> Unreached | None:
+    """What was wrong with the secure connection. ``place`` is the proxy, if there is one."""
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            reason = cause.verify_message.rstrip(".") or "it could not be checked"
+            return Unreached(
+                f"The certificate of {service} is not trusted: {reason}.",
+                "Add your network's certificate authority to the system, or name its PEM file in "
+                "network.ca_file or NODE_EXTRA_CA_CERTS.",
+                retryable=False,
+            )
+    for cause in causes:
+        if isinstance(cause, ssl.SSLError) and "CERTIFICATE" in (cause.reason or "").upper():
+            return Unreached(
+                f"{service} wants to see a certificate of yours, or does not take the one that "
+                "it was shown.",
+                "Name the PEM files in network.client_certificate and network.client_key.",
+                retryable=False,
+            )
+        if isinstance(cause, ssl.SSLError):
+            return Unreached(
+                f"{place} does not answer with a secure connection "
+                f"({(cause.reason or 'TLS').lower().replace('_', ' ')}).",
+                "Check the port, and whether the base URL should begin with http instead of https.",
+                retryable=False,
+            )
+    return None
 
 
 def broken(error: BaseException) -> bool:

@@ -195,6 +195,13 @@ def providers(home: Path, env: Mapping[str, str], found: list[LocalServer]) -> I
     except ProviderError as error:
         yield Check("provider", "embedded", "note", error.message, error.advice)
     yield from _network(found_settings.network, env)
+    yield from _chosen(home, env, found, found_settings)
+
+
+def _chosen(
+    home: Path, env: Mapping[str, str], found: list[LocalServer], settings: config.Settings
+) -> Iterator[Check]:
+    wanted = settings.provider
     try:
         choice = choose(
             ProviderSettings(
@@ -203,7 +210,7 @@ def providers(home: Path, env: Mapping[str, str], found: list[LocalServer]) -> I
                 base_url=wanted.base_url,
                 model_path=wanted.local_model_path,
                 consent_loopback=wanted.use_local_server,
-                network=found_settings.network,
+                network=settings.network,
             ),
             env,
             {},
@@ -217,9 +224,9 @@ def providers(home: Path, env: Mapping[str, str], found: list[LocalServer]) -> I
         choice.model,
         provider=choice.kind,
         host=choice.host,
-        max_input_tokens=found_settings.context.max_input_tokens or None,
+        max_input_tokens=settings.context.max_input_tokens or None,
         reported_window=choice.window,
-        default_window=found_settings.context.default_window,
+        default_window=settings.context.default_window,
     )
     known = facts.limit_source != "default"
     yield Check(

@@ -130,21 +130,24 @@ class ModelService:
                     base_url=choice.base_url,
                 )
             )
+        infos += self._elsewhere(active)
+        return p.ProviderListResult(providers=infos, presets=presets())
+
+    def _elsewhere(self, active: Choice | None) -> Iterator[p.ProviderInfo]:
+        """The editor's models, and the servers that were found on this machine."""
         if self._offered:
             row = of_origin("editor")
             its = active.model if active is not None and active.spec == row else ""
             labels = [model.label for model in self._offered]
-            infos.append(
-                _shown(
-                    row,
-                    model=its or labels[0],
-                    why="The editor offers these models.",
-                    models=labels,
-                    active=bool(its),
-                )
+            yield _shown(
+                row,
+                model=its or labels[0],
+                why="The editor offers these models.",
+                models=labels,
+                active=bool(its),
             )
-        infos += [
-            p.ProviderInfo(
+        for found in self._found or ():
+            yield p.ProviderInfo(
                 found.name,
                 self._consent,
                 found.models[0] if found.models else "",
@@ -156,9 +159,6 @@ class ModelService:
                 title=found.name,
                 origin="found",
             )
-            for found in self._found or ()
-        ]
-        return p.ProviderListResult(providers=infos, presets=presets())
 
     async def select(self, params: p.ProviderSelectParams) -> p.ProviderInfo:
         """Choose for this session; an empty name returns to the settings' choice."""
