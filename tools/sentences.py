@@ -23,6 +23,17 @@ from tierline.speech.translator import DOMAIN, FOLDER
 
 SOURCE = FOLDER.parent
 WHOLE = (
+    *("acp/agent.py", "acp/chat.py", "acp/options.py", "memory/metrics.py", "store/garbage.py"),
+    *(
+        "cli/acp.py",
+        "cli/common.py",
+        "cli/compact.py",
+        "cli/completion.py",
+        "cli/doctor.py",
+        "cli/gc.py",
+    ),
+    *("cli/history.py", "cli/index.py", "cli/main.py", "cli/mcp.py", "cli/memory.py"),
+    *("cli/models.py", "cli/reply.py", "cli/stats.py", "cli/turns.py", "cli/url.py"),
     *("context/refusals.py", "context/enforce.py", "context/plan.py", "context/limits.py"),
     *("context/filerender.py", "context/modelwords.py", "context/tierwords.py"),
     *("context/retrieval/rank.py",),
@@ -44,11 +55,50 @@ SAID = {
     *("StorageError", "tell", "_usage", "KeyCheckResult", "GuardError", "UrlRefused"),
 }
 """Functions and classes that are given sentences for the user."""
+LABELS = {"bar", "spoken_label", "show", "_print_rows", "Check", "_select"}
+"""Functions and classes that are given words that stand alone, like names of columns."""
+LISTED = {
+    *("_FIGURES", "_PARTS", "words", "figures", "columns"),
+    *("EDIT_MODES", "CONTEXT_MODES", "choices", "always"),
+}
+"""Names of lists of such words."""
+OTHERS = (
+    *("Usage:", "Options", "Arguments", "Commands", "Error", "Aborted.", "(dynamic)", "required"),
+    *(
+        "[default: {}]",
+        "[required]",
+        "Show this message and exit.",
+        "Missing command.",
+        "Examples:",
+    ),
+    *("Try [blue]'{command_path} {help_option}'[/] for help.", "No such command {0}."),
+    *("Install completion for the current shell.", "No such option: {0}"),
+    "Show completion for the current shell, to copy it or customize the installation.",
+    *(
+        "No such option: {0} (Possible options: {1})",
+        "Missing argument {0}.",
+        "Missing option {0}.",
+    ),
+    *("Option {0} requires an argument.", "Option {0} does not take a value."),
+    *("Invalid value for {0}: {1}", "dir {0} does not exist.", "file {0} does not exist."),
+    *("file {0} is a directory.", "Got unexpected extra argument(s) ({0})", "dir {0} is a file."),
+    "Input should be a valid integer, unable to parse string as an integer",
+    *("Input should be greater than or equal to {0}", "Value error, {0} is not one of {1}."),
+    # Names of the request's parts, which come from an enumeration.
+    *("system", "files", "notes", "history", "prompt", "tools", "instructions", "memos", "pages"),
+    *("state", "symbols", "urls", "retrieved", "summaries", "{0} from {1}, reads {2}"),
+    *("No", "1 file", "key", "read", "title", "address"),
+    # Figures of the memory.
+    *("Permanent:", "Session:", "Working:", "Volatile:", "never", "Memory", "Summaries:", "Tasks:"),
+)
+"""Messages that are in no module of ours as they are said: typer's, and names from elsewhere."""
 _UNSAID = {"debug", "info", "warning", "error", "exception", "compile", "getLogger", "execute"}
 _UNSPOKEN = re.compile(
-    r"[<\[|#/@]|\$?\{0\}\.\w+$|[\w:./]*\{0\}[\w:./]*$|[a-z]+ [a-z]+$|.*(?:Callable\[|\\|\(\?:)"
+    r"[<\[|#/@]|PRAGMA|CREATE|\$?\{0\}\.\w+$|[\w:./]*\{0\}[\w:./]*$|[a-z]+ [a-z]+$"
+    r"|.*(?:Callable\[|\\|\(\?:)"
 )
 """No sentences: usages, names of commands and files, tables, patterns."""
+_FIELD = re.compile(r"[a-z][A-Z]|_")
 _WORDS = re.compile(
     r"[^\W\d_]{2,}[^\n]*? [^\n]*?[^\W\d_{}]{2,}|[^\W\d_]{3,}.*?\{|\}.*?[^\W\d_]{3,}"
 )
@@ -59,11 +109,47 @@ def sentences(*, every: bool = False) -> dict[str, list[tuple[str, int]]]:
     found: dict[str, list[tuple[str, int]]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         name = path.relative_to(SOURCE).as_posix()
-        for node in _texts(ast.parse(path.read_text("utf-8")), every or name in WHOLE):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in _texts(tree, every or name in WHOLE):
             message = _message(node).strip()
             if _WORDS.search(message) and (every or not _UNSPOKEN.match(message)):
                 found.setdefault(message, []).append((f"server/tierline/{name}", node.lineno))
+        if name in WHOLE and name.startswith(
+            ("acp/", "cli/", "session/doctor", "memory/", "store/")
+        ):
+            for message in _shown(tree):
+                found.setdefault(message, []).append((f"server/tierline/{name}", 0))
+    for message in OTHERS:
+        found.setdefault(message, []).append(("tools/sentences.py", 0))
     return found
+
+
+def _shown(tree: ast.AST) -> Iterator[str]:
+    """Texts of the command line's help, by paragraphs, and words that stand alone."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(
+            _called(one) in ("command", "callback") for one in node.decorator_list
+        ):
+            for part in (ast.get_docstring(node) or "").split("\n\n"):
+                yield _numbered(" ".join(part.split()))
+        elif isinstance(node, ast.keyword) and node.arg == "help":
+            yield from _words(node.value, r".")
+        elif _called(node) in LABELS and isinstance(node, ast.Call):
+            # A check's result is none: only what is checked.
+            for one in node.args[: 2 if _called(node) == "Check" else None]:
+                yield from _words(one, r"[^\W\d_][\w-]*:?$")
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if node.value is not None and {getattr(one, "id", "") for one in targets} & LISTED:
+                yield from _words(node.value, r"[^\W\d_][\w-]*:?$")
+
+
+def _words(tree: ast.AST, pattern: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) else None
+        # A field's name is no word.
+        if isinstance(text, str) and re.match(pattern, text) and not _FIELD.search(text):
+            yield _numbered(text)
 
 
 def _texts(tree: ast.AST, everything: bool) -> Iterator[ast.Constant | ast.JoinedStr]:
@@ -108,11 +194,7 @@ def _said(node: ast.AST) -> bool:
 
 def _message(node: ast.Constant | ast.JoinedStr) -> str:
     if isinstance(node, ast.Constant):
-        text = str(node.value)
-        try:
-            return numbered(text)
-        except ValueError:  # braces of another kind
-            return text
+        return _numbered(str(node.value))
     parts = []
     place = 0
     for value in node.values:
@@ -122,6 +204,13 @@ def _message(node: ast.Constant | ast.JoinedStr) -> str:
             parts.append(f"{{{place}}}")
             place += 1
     return "".join(parts)
+
+
+def _numbered(text: str) -> str:
+    try:
+        return numbered(text)
+    except ValueError:  # braces of another kind
+        return text
 
 
 def catalogue_file(language: str) -> Path:

@@ -161,6 +161,8 @@ class NotifyConfig:
 
     after_seconds: float = field(default=20.0, validator=_NOT_NEGATIVE)
     """Tell of the end of a turn that took longer than this, in seconds; 0 never tells."""
+    system: bool = True
+    """Tell it by a notification of the operating system while the editor's window is behind."""
 
 
 @frozen

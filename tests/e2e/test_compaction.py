@@ -140,4 +140,10 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     assert "Which of the tests cover absolute zero?" in again and "[History Summary]" not in again
 
     vscode.command("Tierline: Compact Conversation Now")
+    words = vscode.page.locator(".quick-input-widget")
+    expect(words).to_contain_text("Compact the conversation", timeout=20_000)
+    words.locator("input").first.fill("Keep the names of all tests.")
+    vscode.page.keyboard.press("Enter")
     expect(chat.get_by_test_id("compaction")).to_be_visible(timeout=60_000)
+    asked = json.dumps(model.of("summary")[-1], ensure_ascii=False)
+    assert "Keep the names of all tests." in asked

@@ -1,12 +1,13 @@
 /** What is told when the user does not look at the chat. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { Edits } from '../src/extension/edits';
+import { Elsewhere } from '../src/extension/elsewhere';
 import type { Session } from '../src/extension/session';
 import type { ConsentInfo, EventBody } from '../src/protocol';
 import { call, finished } from './fake/state';
 import * as fake from './fake/vscode';
 
 const chat = { visible: true, focus: vi.fn(async () => {}) };
+const raise = vi.fn(async (_title: string, _text: string): Promise<boolean> => false);
 let tell: (body: EventBody) => void;
 
 const consent: ConsentInfo = {
@@ -27,7 +28,12 @@ beforeEach(() => {
       return { dispose: () => {} };
     },
   };
-  new Edits(session as unknown as Session, chat);
+  raise.mockResolvedValue(false);
+  fake.env.remoteName = undefined;
+  fake.env.uiKind = fake.UIKind.Desktop;
+  fake.workspace.name = 'pears';
+  delete fake.configuration.notifySystem;
+  new Elsewhere(session as unknown as Session, chat, raise);
 });
 
 describe('with the chat in view', () => {
@@ -49,21 +55,63 @@ describe.each(['another window', 'another view'])('in %s', (place) => {
     tell(finished('t1', { seconds: 60 }));
     tell(finished('t2', { seconds: 60, outcome: 'error' }));
     tell(finished('t3', { seconds: 2 }));
-    expect(said()).toEqual([
-      'Tierline has answered, after 60 s.',
-      'Tierline has failed to answer, after 60 s.',
-    ]);
+    await vi.waitFor(() =>
+      expect(said()).toEqual([
+        'Tierline has answered, after 60 s.',
+        'Tierline has failed to answer, after 60 s.',
+      ]),
+    );
     await vi.waitFor(() => expect(chat.focus).toHaveBeenCalledTimes(1));
   });
 
-  it('a question that waits is told', () => {
+  it('a question that waits is told', async () => {
     tell({ kind: 'consentAsked', consent });
     tell({ kind: 'consentAsked', consent: { ...consent, kind: 'spending', title: 'Go on?' } });
     tell({ kind: 'toolChanged', turnId: 't1', call: call('c1', { editId: 'e1' }) });
-    expect(said()).toEqual([
-      'Tierline wants to run a command: make all',
-      'Go on? make all',
-      'Tierline proposes an edit.',
+    await vi.waitFor(() =>
+      expect(said()).toEqual([
+        'Tierline wants to run a command: make all',
+        'Go on? make all',
+        'Tierline proposes an edit.',
+      ]),
+    );
+  });
+});
+
+describe('the notification of the operating system', () => {
+  beforeEach(() => {
+    fake.window.state.focused = false;
+    raise.mockResolvedValue(true);
+  });
+
+  it('names the folder and what waits, and nothing of the conversation', async () => {
+    tell({ kind: 'consentAsked', consent });
+    tell(finished('t1', { seconds: 60 }));
+    await vi.waitFor(() => expect(raise).toHaveBeenCalledTimes(2));
+    expect(raise.mock.calls).toEqual([
+      ['Tierline · pears', 'Run this command?'],
+      ['Tierline · pears', 'Tierline has answered, after 60 s.'],
     ]);
+    expect(said()).toEqual([]);
+  });
+
+  it('leaves a message in the window that shows something else than the chat', async () => {
+    chat.visible = false;
+    tell(finished('t1', { seconds: 60 }));
+    await vi.waitFor(() => expect(said()).toHaveLength(1));
+    expect(raise).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['the window is in front', () => Object.assign(fake.window.state, { focused: true })],
+    ['it is switched off', () => Object.assign(fake.configuration, { notifySystem: false })],
+    ['the extension runs elsewhere', () => Object.assign(fake.env, { remoteName: 'ssh-remote' })],
+    ['VS Code is in a browser', () => Object.assign(fake.env, { uiKind: fake.UIKind.Web })],
+  ])('is not raised when %s: a message is shown', async (_when, arrange) => {
+    chat.visible = false;
+    arrange();
+    tell(finished('t1', { seconds: 60 }));
+    await vi.waitFor(() => expect(said()).toHaveLength(1));
+    expect(raise).not.toHaveBeenCalled();
   });
 });

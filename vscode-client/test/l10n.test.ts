@@ -67,6 +67,7 @@ const FINE = [
   /codicon-modifier-spin$/,
   /^<!DOCTYPE|^<\?xml|^text\{font|^(img|style|font)-src/, // markup and styles
   /^import (sys|lxml)|^sys\.path|^print\(json|^ +(from|import) |^except /, // programs for Python
+  /^on run argv$|^display notification \(|^end run$|^\[void\]\[|^\$toast = /, // programs of systems
   /^Scripts$|^Lib$|^(index|libs) \{\}/, // parts of paths and of a fingerprint
   /^\/session scratchpad$/, // a command
   /^The server sent a state|^\(a picture, which this model/, // for the log; for the model

@@ -73,8 +73,8 @@ class TierlineAgent:
         methods: list[Any] = [
             schema.EnvVarAuthMethod(
                 id=key,
-                name=f"API key of {name}",
-                description=f"Set {variable} in the agent's environment.",
+                name=spoken(f"API key of {name}"),
+                description=spoken(f"Set {variable} in the agent's environment."),
                 type="env_var",
                 vars=[schema.AuthEnvVar(name=variable, secret=True)],
             )

@@ -191,7 +191,7 @@ class AcpChat:
             if error.code != "unclear_mention":
                 raise
             call = schema.ToolCallUpdate(
-                tool_call_id="mentions", title=error.message, kind="read", status="pending"
+                tool_call_id="mentions", title=spoken(error.message), kind="read", status="pending"
             )
             choices: list[tuple[str, str, schema.PermissionOptionKind]] = [
                 ("confirm", "Send with what is mentioned", "allow_once"),
@@ -243,7 +243,7 @@ class AcpChat:
         if refused.confirmable:
             call = schema.ToolCallUpdate(
                 tool_call_id=f"send/{refused.path}",
-                title=f"Send {refused.path}? {refused.reason}",
+                title=spoken(f"Send {refused.path}? {refused.reason}"),
                 kind="read",
                 status="pending",
             )
@@ -411,20 +411,15 @@ class AcpChat:
         question = spoken(f"{consent.title} {consent.detail}")
         call = schema.ToolCallUpdate(
             tool_call_id=self._rows.get(consent.call_id, f"consent/{consent.id}"),
-            title=consent.text or consent.title,
+            title=consent.text or spoken(consent.title),
             kind=kind,
             status="pending",
             content=[helpers.tool_content(helpers.text_block(question))],
         )
         choices: list[tuple[str, str, schema.PermissionOptionKind]] = [(ONCE, "Yes", "allow_once")]
         if consent.can_remember:
-            choices.append(
-                (
-                    ALWAYS,
-                    "Always" if consent.kind == "spending" else "Always, for exactly this",
-                    "allow_always",
-                )
-            )
+            always = "Always" if consent.kind == "spending" else "Always, for exactly this"
+            choices.append((ALWAYS, always, "allow_always"))
         choices.append((DENY, "No", "reject_once"))
         chosen = await self.workbench.permission(call, choices)
         answer: Any = chosen if chosen in (ONCE, ALWAYS) else DENY
@@ -446,7 +441,7 @@ class AcpChat:
         await self._outgoing.join()
         call = schema.ToolCallUpdate(
             tool_call_id=row,
-            title=f"Edit {preview.path}",
+            title=spoken(f"Edit {preview.path}"),
             kind="edit",
             status="pending",
             content=list(content),

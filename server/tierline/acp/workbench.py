@@ -28,6 +28,7 @@ from tierline.session.workbench import (
     FileChange,
     TerminalCommand,
 )
+from tierline.speech.translator import spoken, spoken_label
 from tierline.tools.running import Ended, HeadAndTail
 from tierline.workspace.decoding import decode, encode_back
 
@@ -118,7 +119,7 @@ class AcpWorkbench:
         """See ``Workbench.ask``."""
         kinds: list[schema.PermissionOptionKind] = ["allow_once"] * (len(actions) - 1)
         chosen = await self.permission(
-            schema.ToolCallUpdate(tool_call_id="question", title=text, status="pending"),
+            schema.ToolCallUpdate(tool_call_id="question", title=spoken(text), status="pending"),
             list(zip(actions, actions, [*kinds, "reject_once"], strict=True)),
         )
         return chosen if chosen in actions else ""
@@ -134,7 +135,7 @@ class AcpWorkbench:
                 session_id=self.session_id,
                 tool_call=call,
                 options=[
-                    schema.PermissionOption(option_id=key, name=name, kind=kind)
+                    schema.PermissionOption(option_id=key, name=spoken_label(name), kind=kind)
                     for key, name, kind in options
                 ],
             )

@@ -24,9 +24,10 @@ from rich.style import Style
 from rich.text import Text
 from typer.core import TyperGroup
 
+from tierline.cli import speaking
 from tierline.context.showing import printable
 from tierline.errors import TierlineError
-from tierline.speech.translator import spoken
+from tierline.speech.translator import spoken, spoken_label, spoken_lines
 
 if TYPE_CHECKING:
     from tierline.session.retrieval.symbols import Progress
@@ -96,8 +97,13 @@ out, err = console(), console(stderr=True)
 
 
 def say(text: str, style: str = "") -> None:
-    """A sentence to standard error. Never cut, never taken for markup."""
-    console(stderr=True).print(text, style=style, soft_wrap=True)
+    """A sentence to standard error, in the user's language. Never cut, never taken for markup."""
+    console(stderr=True).print(spoken(text), style=style, soft_wrap=True)
+
+
+def tell(text: str, style: str = "") -> None:
+    """The same to standard output, line by line: sentences of ours, not what others wrote."""
+    console().print(spoken_lines(text), style=style, soft_wrap=True)
 
 
 def write(text: str, end: str = "\n") -> None:
@@ -124,10 +130,21 @@ def print_json(value: Any) -> None:
 class CommandGroup(TyperGroup):
     """Ends every command in the same ways: a sentence with advice, and a stable exit code."""
 
+    def main(self, *args: Any, **more: Any) -> Any:
+        """Run, with help in the user's language."""
+        speaking.begin(self)
+        return super().main(*args, **more)
+
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        """Read the command line."""
+        with speaking.complaints():
+            return super().make_context(*args, **more)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            result = super().invoke(ctx)
+            with speaking.complaints():
+                result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
             _hush()
@@ -135,7 +152,7 @@ class CommandGroup(TyperGroup):
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise typer.Exit(EXIT_INTERRUPTED) from None
         except TierlineError as error:
-            say(spoken(f"{error.message} {error.advice}".strip()), "red")
+            say(f"{error.message} {error.advice}".strip(), "red")
             code = EXIT_NO_PROVIDER if error.code == "no_provider" else EXIT_PROBLEM
             raise typer.Exit(code) from None
         except sqlite3.Error as error:
@@ -246,6 +263,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
     )
 
     shown = console(stderr=True)
+    title = spoken_label(title)
     columns = (TextColumn(title), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as made:
         task = made.add_task(title, total=None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierline.cli.common import _Json, _Root, in_session, out, print_json
+from tierline.cli.common import _Json, _Root, in_session, out, print_json, tell
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -37,7 +37,7 @@ def compact(
         if as_json:
             print_json(undone)
         else:
-            out.print("The original messages are sent again.")
+            tell("The original messages are sent again.")
         return
 
     async def work(session: Session) -> p.CompactionResult:
@@ -49,9 +49,9 @@ def compact(
     if as_json:
         print_json(result)
     elif result.case == "none":
-        out.print(f"Nothing was compacted. {result.reason}")
+        tell(f"Nothing was compacted. {result.reason}")
     else:
-        out.print(
+        tell(
             f"{result.messages} messages, {result.tokens_before:,} → {result.tokens_after:,} "
             f"tokens ({result.reason})."
         )

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tierline.cli.common import _Json, _Root, out, print_json
 from tierline.context.showing import printable
-from tierline.speech.translator import spoken
+from tierline.speech.translator import spoken, spoken_label
 
 app = typer.Typer()
 MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"),
@@ -58,7 +58,10 @@ def doctor(
                 style="bold" if check.status != "note" else "dim",
             )
         table.add_row(
-            Text(mark, style=style), "" if check.area == area else check.area, check.name, said
+            Text(mark, style=style),
+            "" if check.area == area else spoken_label(check.area),
+            spoken_label(check.name),
+            said,
         )
         area = check.area
     out.print(table)

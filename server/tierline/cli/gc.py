@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tierline.cli.common import _Json, _Root, home_of, print_json, say, write
+from tierline.cli.common import _Json, _Root, home_of, print_json, say, tell, write
 from tierline.context.showing import printable
+from tierline.speech.translator import spoken, spoken_label
 
 app = typer.Typer()
 
@@ -29,7 +30,7 @@ def gc(
         if as_json:
             print_json({"bytes": 0, "parts": [], "waste": [], "freed": 0})
         else:
-            write("Nothing is kept for this workspace.")
+            tell("Nothing is kept for this workspace.")
         return
     found = survey(home)
     failed: list[str] = []
@@ -54,17 +55,19 @@ def gc(
         print_json(rows)
     else:
         for part in found.parts:
-            files = f"{part.files:,} file{'' if part.files == 1 else 's'}"
-            write(f"{_size(part.bytes):>10}  {part.name}, {files}: {part.policy}")
+            files = "1 file" if part.files == 1 else f"{part.files:,} files"
+            said = f"{spoken(files)}: {spoken(part.policy)}"
+            write(f"{_size(part.bytes):>10}  {spoken_label(part.name)}, {said}")
         for waste in found.waste:
             verb = "would be freed" if dry_run else "can go"
-            write(f"{_size(waste.size):>10}  {verb}: {printable(waste.path.name)}, {waste.why}")
+            said = f"{spoken(verb)}: {printable(waste.path.name)}, {spoken(waste.why)}"
+            write(f"{_size(waste.size):>10}  {said}")
         if not found.waste:
-            write("There is nothing to free.")
+            tell("There is nothing to free.")
         elif dry_run:
-            write(f"{_size(found.gain)} would be freed. Nothing was changed.")
+            tell(f"{_size(found.gain)} would be freed. Nothing was changed.")
         else:
-            write(f"{_size(freed)} freed.")
+            tell(f"{_size(freed)} freed.")
     for line in failed:
         say(line, "yellow")
 

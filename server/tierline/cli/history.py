@@ -27,10 +27,12 @@ from tierline.cli.common import (
     out,
     print_json,
     say,
+    tell,
     write,
 )
 from tierline.context.showing import printable
 from tierline.errors import TierlineError
+from tierline.speech.translator import spoken_label
 
 if TYPE_CHECKING:
     from tierline.store.plans import PlanStore, StoredPlan
@@ -145,7 +147,7 @@ def own(root: _Root = Path(), as_json: _Json = False) -> None:
     if as_json:
         print_json({"ours": ours})
     elif ours:
-        write(f"{folder} is used from the next start on.")
+        tell(f"{folder} is used from the next start on.")
     if not ours:
         say(f"It could not be marked: {ownership.state_folder()} or it cannot be written.", "red")
         raise typer.Exit(EXIT_PROBLEM)
@@ -178,7 +180,7 @@ def recover(
     if as_json:
         print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
     elif report.health != "damaged":
-        write(f"{added} records of {len(report.sessions)} sessions were added.")
+        tell(f"{added} records of {len(report.sessions)} sessions were added.")
     if report.health == "damaged":
         say(
             f"Nothing could be taken over: none of the {report.skipped} lines of {file} is a "
@@ -266,7 +268,7 @@ def _print_diff(a: StoredPlan, b: StoredPlan, as_json: bool) -> None:
     found = diff(a.plan, b.plan)
     if not as_json:
         for line in found.lines:
-            write(line)
+            tell(line)
         return
     print_json(
         {
@@ -331,14 +333,17 @@ def _print_rows(
         print_json(rows)
         return
     if not rows:
-        say(f"There are no {what} in this workspace yet.", "dim")
+        say(f"There are no {spoken_label(what)} in this workspace yet.", "dim")
         return
     table = Table(box=None)
     for column in columns:
         number = isinstance(rows[0][column], int)
         fixed = column in ("planId", "sessionId")  # to be copied: never cut or wrapped
         table.add_column(
-            column, justify="right" if number else "left", no_wrap=fixed, overflow="ellipsis"
+            spoken_label(column),
+            justify="right" if number else "left",
+            no_wrap=fixed,
+            overflow="ellipsis",
         )
     for row in rows:
         cells = (row[column] for column in columns)

@@ -22,7 +22,7 @@ from tierline.cli.common import (
     in_session,
     print_json,
     say,
-    write,
+    tell,
 )
 from tierline.errors import TierlineError
 
@@ -60,7 +60,7 @@ def index_history(root: _Root = Path(), as_json: _Json = False) -> None:
              "seconds": round(seconds, 3)}
         )  # fmt: skip
     else:
-        write(f"{done.records:,} records ({done.read:,} bytes) in {seconds:.1f} s.")
+        tell(f"{done.records:,} records ({done.read:,} bytes) in {seconds:.1f} s.")
     if done.skipped:
         say(f"{done.skipped:,} damaged lines were passed over.", "yellow")
 
@@ -91,7 +91,7 @@ def index_symbols(
     if as_json:
         print_json(found)
     elif found.state == "ready":
-        write(f"{found.symbols:,} symbols in {found.files:,} files, {found.seconds:.1f} s of work.")
+        tell(f"{found.symbols:,} symbols in {found.files:,} files, {found.seconds:.1f} s of work.")
     if found.state != "ready":
         say(f"The symbol index is {found.state}. {found.why}".strip(), "red")
         raise typer.Exit(EXIT_PROBLEM)
@@ -107,7 +107,7 @@ def index_meaning(root: _Root = Path(), as_json: _Json = False) -> None:
     if as_json:
         print_json({"turns": total, "embedded": done})
     else:
-        write(f"{done:,} of {total:,} turns are embedded.")
+        tell(f"{done:,} of {total:,} turns are embedded.")
     if done < total:
         say("The model stopped answering. Run tierline doctor, then this again.", "red")
         raise typer.Exit(EXIT_PROBLEM)

@@ -33,15 +33,16 @@ from tierline.cli.common import (
     CommandGroup,
     _Json,
     _Root,
-    err,
     open_session,
     out,
     piped,
     print_json,
     say,
+    tell,
 )
 from tierline.cli.reply import print_reply
 from tierline.errors import TierlineError
+from tierline.speech.translator import spoken, spoken_label
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -210,7 +211,7 @@ async def _chat(
                 return EXIT_PROBLEM
             raise
         for notice in sent.notices:
-            err.print(notice, style="yellow")
+            say(notice, "yellow")
         return await print_reply(events, sent.turn_id, as_json)
     except asyncio.CancelledError:
         return EXIT_INTERRUPTED
@@ -269,18 +270,20 @@ async def _budget(files: _Chosen, root: Path, provider: str, as_json: bool) -> i
     if as_json:
         print_json(report)
         return 0
-    table = Table(title=f"Next request to {report.model or 'no model'}", title_justify="left")
-    table.add_column("section")
-    table.add_column("tokens", justify="right")
+    table = Table(
+        title=spoken(f"Next request to {report.model or 'no model'}"), title_justify="left"
+    )
+    table.add_column(spoken_label("section"))
+    table.add_column(spoken_label("tokens"), justify="right")
     for section in report.sections:
-        table.add_row(section.name, f"{section.tokens:,}")
+        table.add_row(spoken_label(section.name), f"{section.tokens:,}")
     table.add_section()
-    table.add_row("total", f"{report.used:,}")
+    table.add_row(spoken_label("total"), f"{report.used:,}")
     out.print(table)
-    out.print(
+    tell(
         f"{report.percent:.1f} % of {report.max_input_tokens:,} tokens "
         f"({report.accuracy}, window from {report.limit_source})",
-        style="dim",
+        "dim",
     )
     return 0
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,6 @@ from tierline.cli.common import (
     EXIT_USAGE,
     _Json,
     _Root,
-    err,
     home_of,
     in_session,
     open_session,
@@ -30,10 +30,12 @@ from tierline.cli.common import (
     piped,
     print_json,
     say,
+    tell,
     write,
 )
 from tierline.cli.reply import print_reply
 from tierline.errors import TierlineError
+from tierline.speech.translator import spoken, spoken_label
 
 if TYPE_CHECKING:
     from tierline.session.session import Session
@@ -43,6 +45,7 @@ memory = typer.Typer(no_args_is_help=True, help="Memory levels: figures, compres
 memo = typer.Typer(no_args_is_help=True, help="Memos: knowledge that outlives sessions.")
 app.add_typer(memory, name="memory")
 app.add_typer(memo, name="memo")
+_FIGURE = re.compile(r"(?P<indent> *)(?P<name>[^:]+:) +(?P<value>.+)")
 ROLES = ("user", "assistant", "system", "tool")
 
 _New = Annotated[bool, typer.Option("--new", help="Begin a new session.")]
@@ -70,11 +73,11 @@ def add(
 ) -> None:
     """Add a message to the newest session without asking a model."""
     if role not in ROLES:
-        err.print(f"There is no role {role}. Use {', '.join(ROLES)}.", style="red")
+        say(f"There is no role {role}. Use {', '.join(ROLES)}.", "red")
         raise typer.Exit(EXIT_USAGE)
     said = piped() if text == "-" else text
     if not said.strip():
-        err.print("There is nothing to add: the text is empty.", style="red")
+        say("There is nothing to add: the text is empty.", "red")
         raise typer.Exit(EXIT_USAGE)
     identifier = in_session(root, lambda s: s.memory.add(role, said, important=important), new=new)
     _print_id(identifier, as_json)
@@ -124,10 +127,10 @@ def compress(root: _Root = Path(), as_json: _Json = False) -> None:
     if not done:
         say("Nothing was compressed. There is no turn to compress yet.", "dim")
     elif not stats.active:
-        err.print(
+        say(
             "The history strategy is not levels, so requests are not shortened by this. "
             'Set history.strategy to "levels".',
-            style="yellow",
+            "yellow",
         )
 
 
@@ -240,7 +243,30 @@ def memory_lines(root: Path) -> list[str]:
     if not (home_of(root) / "history.jsonl").exists():  # looking must not leave a folder behind
         return []
     stats = in_session(root, lambda s: s.memory.stats(p.NoParams()), read_only=True)
-    return list(stats.lines) if stats.messages else []
+    return figures(stats.lines).split("\n") if stats.messages else []
+
+
+def figures(lines: Sequence[str]) -> str:
+    """Names and figures, one pair a line, in the user's language. Those that stand below each other
+    stay aligned.
+    """
+    said: list[str] = []
+    block: list[tuple[str, str, int]] = []
+
+    def end() -> None:
+        width = max((max(at, len(name) + 1) for name, _, at in block), default=0)
+        said.extend(f"{name:<{width}}{value}" for name, value, _ in block)
+        block.clear()
+
+    for line in lines:
+        if (row := _FIGURE.fullmatch(line)) is not None:
+            name = row["indent"] + spoken_label(row["name"])
+            block.append((name, spoken_label(row["value"]), row.start("value")))
+        else:
+            end()
+            said.append(spoken_label(line))
+    end()
+    return "\n".join(said)
 
 
 # --- how -----------------------------------------------------------------------------------------
@@ -256,11 +282,11 @@ async def _interactive(root: Path, new: bool, strategy: str, provider: str, mode
     try:
         session = await open_session(root, new, strategy, events.put_nowait)
     except TierlineError as error:
-        err.print(f"{error.message} {error.advice}", style="red")
+        say(f"{error.message} {error.advice}", "red")
         return EXIT_USAGE
     prompt = sys.stdin.isatty()
     if prompt:
-        err.print("/help lists the commands, /quit or the end of input leaves.", style="dim")
+        say("/help lists the commands, /quit or the end of input leaves.", "dim")
     try:
         while True:
             line = await _next_line("> " if prompt else "")
@@ -269,7 +295,7 @@ async def _interactive(root: Path, new: bool, strategy: str, provider: str, mode
             try:
                 await _answer(session, events, line.strip(), print_reply)
             except TierlineError as error:
-                err.print(f"{error.message} {error.advice}".strip(), style="red")
+                say(f"{error.message} {error.advice}".strip(), "red")
     finally:
         await session.close()
 
@@ -285,7 +311,10 @@ async def _answer(
     if line.startswith("/"):
         result = await slash.run(session, p.CommandParams(line))
         if not result.prompt:
-            out.print(result.text)
+            if result.document:
+                out.print(result.text)
+            else:
+                tell(result.text)
             return
         line = result.prompt
     try:
@@ -294,11 +323,11 @@ async def _answer(
         if error.code != "unclear_mention":
             raise
         say(error.message, "yellow")
-        if (await _next_line("Send it as mere text? [y/N] ") or "").strip().lower() != "y":
+        if (await _next_line(spoken("Send it as mere text? [y/N] ")) or "").strip().lower() != "y":
             return
         sent = await session.turns.send(p.ChatSendParams(text=line, mentions="text"))
     for notice in sent.notices:
-        err.print(notice, style="yellow")
+        say(notice, "yellow")
     await reply(events, sent.turn_id, False)
     await session.turns.settled()
 
@@ -333,7 +362,7 @@ def _print_stats(stats: Any, as_json: bool) -> None:
     if as_json:
         print_json(stats)
     else:
-        out.print("\n".join(stats.lines))
+        out.print(figures(stats.lines))
 
 
 def _print_memos(result: Any, as_json: bool) -> None:
@@ -341,7 +370,7 @@ def _print_memos(result: Any, as_json: bool) -> None:
         print_json(result.memos)
         return
     if not result.memos:
-        out.print("There are no memos here.")
+        tell("There are no memos here.")
     for found in result.memos:
         tags = f" [{', '.join(found.tags)}]" if found.tags else ""
         out.print(f"{found.id} ({found.scope}){tags}\n  {found.content}")

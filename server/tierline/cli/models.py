@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tierline.cli import tables as cli_tables
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, out, print_json, say
+from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, out, print_json, say, tell
+from tierline.speech.translator import spoken_label
 
 if TYPE_CHECKING:
     from tierline.context.models import ModelFacts
@@ -61,7 +62,7 @@ def models(
         _one(found[0])
     elif found:
         _table(found)
-        out.print(f"Prices in US dollars per million tokens. From {table.public.origin}.")
+        tell(f"Prices in US dollars per million tokens. From {table.public.origin}.")
     else:
         say("No model of this provider is in the table: what it serves decides.", "yellow")
     if name and len(found) == 1 and found[0].limit_source == "default":
@@ -78,17 +79,18 @@ def _one(facts: ModelFacts) -> None:
     from tierline.context import modelwords
 
     out.print(facts.name, style="bold")
-    out.print(f"{modelwords.summary(facts)}\n{modelwords.details(facts)}")
+    for line in (modelwords.summary(facts), modelwords.details(facts)):
+        out.print(" · ".join(map(spoken_label, line.split(" · "))))
     if facts.prices.write_5m:
-        out.print(f"cache writes {modelwords.dollars(facts.prices.write_5m)} per million")
+        tell(f"cache writes {modelwords.dollars(facts.prices.write_5m)} per million")
     if facts.long_prompt_tokens:
         long = modelwords.money(facts.long_prices)
-        out.print(f"with more than {facts.long_prompt_tokens:,} tokens of input: {long}")
+        tell(f"with more than {facts.long_prompt_tokens:,} tokens of input: {long}")
     for text in (facts.note, f"Source: {facts.source}." if facts.source else ""):
         if text:
-            out.print(text, style="dim")
+            tell(text, "dim")
     if facts.limit_source == "default":
-        out.print(modelwords.ADVICE)
+        tell(modelwords.ADVICE)
 
 
 def _table(found: list[ModelFacts]) -> None:
@@ -104,7 +106,7 @@ def _table(found: list[ModelFacts]) -> None:
         notes = modelwords.details(facts).split(" · ")[1:-1]
         rows.append([
             facts.name, f"{facts.max_input_tokens:,}", f"{facts.max_output_tokens:,}", *money,
-            ", ".join(note for note in notes if not note.startswith("source")),
+            ", ".join(spoken_label(note) for note in notes if not note.startswith("source")),
         ])  # fmt: skip
     cli_tables.show("Models", columns, rows)
 

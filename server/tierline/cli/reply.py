@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tierline import protocol as p
-from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM, err, money, print_json, write
+from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM, money, print_json, say, write
 
 
 async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: bool) -> int:
@@ -14,13 +14,13 @@ async def print_reply(events: asyncio.Queue[p.Event], turn_id: str, as_json: boo
         body = (await events.get()).body
         match body:
             case p.TurnStarted() if body.context_line and not as_json:
-                err.print(body.context_line, style="dim")
+                say(body.context_line, "dim")
             case p.Waiting() if not as_json:
-                err.print(body.text, style="dim")
+                say(body.text, "dim")
             case p.TextDelta(turn_id=turn, text=text) if turn == turn_id and not as_json:
                 write(text, end="")
             case p.Notice() if body.turn_id == turn_id or body.level != "info":
-                err.print(body.text, style="yellow")
+                say(body.text, "yellow")
             case p.TurnFinished(turn_id=turn) if turn == turn_id:
                 return _print_end(body, as_json)
 
@@ -36,14 +36,14 @@ def _print_end(body: p.TurnFinished, as_json: bool) -> int:
         cost = f", {money(usage.cost)}" if usage.cost else ""
         read = usage.cache_read_tokens
         cached = "" if read is None else f" ({read:,} from cache)"
-        err.print(
+        say(
             f"{several}{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out{cost}",
-            style="dim",
+            "dim",
         )
     if body.cache is not None and body.cache.outcome in ("partial", "miss") and not as_json:
-        err.print(body.cache.sentence, style="dim")
+        say(body.cache.sentence, "dim")
     if body.outcome == "ok":
         return 0
     if body.error:
-        err.print(f"{body.error} {body.advice}".strip(), style="red")
+        say(f"{body.error} {body.advice}".strip(), "red")
     return EXIT_NO_PROVIDER if body.code == "no_provider" else EXIT_PROBLEM

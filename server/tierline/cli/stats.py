@@ -10,8 +10,19 @@ import typer
 
 from tierline.cli import tables as cli_tables
 from tierline.cli import turns as cli_turns
-from tierline.cli.common import EXIT_PROBLEM, _Json, _Root, home_of, money, out, print_json, say
+from tierline.cli.common import (
+    EXIT_PROBLEM,
+    _Json,
+    _Root,
+    home_of,
+    money,
+    out,
+    print_json,
+    say,
+    tell,
+)
 from tierline.cli.memory import memory_lines
+from tierline.speech.translator import spoken
 
 if TYPE_CHECKING:
     from tierline import protocol as p
@@ -46,7 +57,7 @@ def stats(
             say(f"No turn of session {session} is known. {_LIST}", "red")
             raise typer.Exit(EXIT_PROBLEM)
         else:
-            out.print("No turns have been recorded here yet.")
+            tell("No turns have been recorded here yet.")
         return
     found = collect(root.resolve(), session)
     if session and not found.sessions:
@@ -58,9 +69,9 @@ def stats(
     if found.sessions:
         _show(found, limit)
         for line in _notes(found):
-            out.print(line, style="dim")
+            tell(line, "dim")
     else:
-        out.print("No requests have been recorded here yet.")
+        tell("No requests have been recorded here yet.")
     if not session and (memory := memory_lines(root)):
         out.print("\n".join(["", *memory]))
 
@@ -96,12 +107,12 @@ def _show(found: p.Stats, limit: int) -> None:
     rows = [
         _cells(
             one,
-            one.title.split("\n")[0] or "(no title)",
+            one.title.split("\n")[0] or spoken("(no title)"),
             cli_tables.short(one.session_id, ids),
         )
         for one in found.sessions[:limit]
     ]
-    rows.append(_cells(found.total, f"total of {len(found.sessions)}", ""))
+    rows.append(_cells(found.total, spoken(f"total of {len(found.sessions)}"), ""))
     columns = [("session", False), ("id", True), *((name, True) for name in _FIGURES)]
     cli_tables.show("Prompt cache by session", columns, rows, total=True, least=10)
 
@@ -123,7 +134,7 @@ def _cells(one: p.SessionStats, name: str, identifier: str) -> list[str]:
 
 def saved(dollars: float) -> str:
     """What the cache has saved, in words where writing it has cost more so far."""
-    return money(dollars) if dollars >= 0 else "not yet"
+    return money(dollars) if dollars >= 0 else spoken("not yet")
 
 
 def _notes(found: p.Stats) -> list[str]:

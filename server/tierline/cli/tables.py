@@ -12,6 +12,8 @@ from rich.text import Text
 from tierline.cli.common import console
 from tierline.context.showing import printable
 from tierline.errors import TierlineError
+from tierline.speech.templates import is_number
+from tierline.speech.translator import spoken_label
 
 _LONGEST_NAME = 34
 _LEAST_WORDS = 14
@@ -35,7 +37,10 @@ def show(
     needs to say anything.
     """
     out = console()
-    rows = [list(map(printable, row)) for row in rows]
+    title = spoken_label(title)
+    columns = [(spoken_label(name), figures) for name, figures in columns]
+    shown = [_figure if figures else str for _, figures in columns]
+    rows = [[printable(how(cell)) for how, cell in zip(shown, row, strict=True)] for row in rows]
     widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
     widths = [max(w, cell_len(name)) for w, (name, _) in zip(widths, columns, strict=True)]
     first = min(widths[0], _LONGEST_NAME)
@@ -61,6 +66,11 @@ def show(
             table.add_section()
         table.add_row(*map(Text, row))
     out.print(table)
+
+
+def _figure(cell: str) -> str:
+    """A number as it is written in the user's language; anything else as it is."""
+    return spoken_label(cell) if is_number(cell) else cell
 
 
 def _stack(

@@ -21,9 +21,11 @@ from tierline.cli.common import (
     out,
     print_json,
     say,
+    tell,
     write,
 )
 from tierline.context.showing import printable
+from tierline.speech.translator import spoken, spoken_label
 
 if TYPE_CHECKING:
     from tierline import protocol as p
@@ -44,7 +46,7 @@ def url_add(
     """Read a page and put it into the newest session's context. Known pages are not read again."""
     from tierline import protocol as p
 
-    with console(stderr=True).status(f"Reading {address}"):
+    with console(stderr=True).status(spoken(f"Reading {address}")):
         found = in_session(root, lambda s: s.urls.add(p.UrlParams(address)))
     _changed("In the context", found, as_json)
 
@@ -64,8 +66,8 @@ def url_list(root: _Root = Path(), as_json: _Json = False) -> None:
     else:
         table = Table(box=None)
         for name in ("key", "read", "title", "address"):
-            table.add_column(name, no_wrap=name == "key")
-        table.add_column("tokens", justify="right")
+            table.add_column(spoken_label(name), no_wrap=name == "key")
+        table.add_column(spoken_label("tokens"), justify="right")
         for one in pages:
             cells = (one.key, one.fetched[:10], one.title or "–", one.url, f"{one.tokens:,}")
             table.add_row(*map(Text, map(printable, cells)))
@@ -89,7 +91,7 @@ def url_refresh(address: _Address, root: _Root = Path(), as_json: _Json = False)
     """Read a page again. If that fails, it stays as it was."""
     from tierline import protocol as p
 
-    with console(stderr=True).status(f"Reading {address}"):
+    with console(stderr=True).status(spoken(f"Reading {address}")):
         found = in_session(root, lambda s: s.urls.refresh(p.UrlParams(address)))
     _changed("Read again", found, as_json)
 
@@ -103,7 +105,7 @@ def url_remove(address: _Address, root: _Root = Path(), as_json: _Json = False) 
     if as_json:
         print_json(found)
     else:
-        write("The page is no longer in the context.")
+        tell("The page is no longer in the context.")
 
 
 def _changed(what: str, found: p.UrlsResult, as_json: bool) -> None:
@@ -111,7 +113,7 @@ def _changed(what: str, found: p.UrlsResult, as_json: bool) -> None:
         print_json(found)
     elif found.added is not None:
         page = found.added
-        write(
+        tell(
             f"{what}: {page.title or page.url}, {page.tokens:,} tokens, as read on "
             f"{page.fetched[:10]}."
         )

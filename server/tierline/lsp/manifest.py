@@ -72,6 +72,7 @@ SHOWN = {
     "warnCost": "spending.warn_cost",
     "warnChangeCost": "spending.warn_change_cost",
     "notifyAfterSeconds": "notify.after_seconds",
+    "notifySystem": "notify.system",
     "embeddings": "memory.embeddings",
     "injectMemos": "memory.inject_memos",
     "redactPersisted": "privacy.redact_persisted",

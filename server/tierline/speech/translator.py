@@ -28,12 +28,19 @@ class Translator:
 
     def __init__(self, messages: Mapping[str, str]) -> None:
         """``messages``: message → translation."""
-        self._whole = {m: t for m, t in messages.items() if "{" not in m}
+        self._words = {m: t for m, t in messages.items() if _is_word(m)}
+        self._whole = {m: t for m, t in messages.items() if "{" not in m and not _is_word(m)}
         templates = [Template.of(m, t) for m, t in messages.items() if "{" in m]
         # One without a word of its own would fit everything.
         self._templates = [t for t in templates if any(map(str.isalpha, "".join(t.literals)))]
         self._templates.sort(key=lambda template: -template.weight)
         self.say = lru_cache(2_000)(self._say)
+
+    def label(self, text: str) -> str:
+        """A word that stands alone, like a column's name, or a sentence. In sentences single words
+        are left: they may be names.
+        """
+        return self._words.get(text) or self.say(text)
 
     def say_lines(self, text: str) -> str:
         """A short text of lists and tables: each line, item and cell by itself."""
@@ -85,12 +92,13 @@ class Translator:
         if not core:
             return 0, piece
         before, after = piece.split(core, 1)
-        for text, head, tail in ((piece, "", ""), (core, before, after)):
+        ways = ((core, before, after), (piece, "", ""))
+        for text, head, tail in ways:
             if (known := self._whole.get(text)) is not None:
                 return len(core), head + known + tail
-            for template in templates:
-                values = template.values(text)
-                if values is not None:
+        for template in templates:
+            for text, head, tail in ways:
+                if (values := template.values(text)) is not None:
                     said = {k: self._value(v, depth) for k, v in values.items()}
                     return template.weight, head + template.filled(said) + tail
         return 0, piece
@@ -129,10 +137,20 @@ def spoken(text: str) -> str:
     return text if found is None else found.say(text)
 
 
+def spoken_label(text: str) -> str:
+    """The same for a word that stands alone, like a column's name."""
+    found = translator(from_environment(os.environ))
+    return text if found is None else found.label(text)
+
+
 def spoken_lines(text: str) -> str:
     """The same for lists and tables."""
     found = translator(from_environment(os.environ))
     return text if found is None else found.say_lines(text)
+
+
+def _is_word(message: str) -> bool:
+    return re.fullmatch(r"[^\W\d_][\w-]*:?", message) is not None
 
 
 def _names(locale: str) -> list[str]:

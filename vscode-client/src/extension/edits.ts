@@ -1,14 +1,7 @@
 /** Edits that the model proposes: the diff view, accept and reject, and saving when asked to. */
 import * as vscode from 'vscode';
 import type { LanguageClient, StaticFeature } from 'vscode-languageclient/node';
-import {
-  type ConsentInfo,
-  EDITOR_SAVE,
-  type EditInfo,
-  type EditReviewParams,
-  type SaveParams,
-  type TurnFinished,
-} from '../protocol';
+import { EDITOR_SAVE, type EditInfo, type EditReviewParams, type SaveParams } from '../protocol';
 import * as notify from './notify';
 import type { Session } from './session';
 
@@ -23,21 +16,13 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   readonly onDidChange = this.changed.event;
 
-  constructor(
-    private readonly session: Session,
-    private readonly chat: { readonly visible: boolean; focus(): Promise<void> },
-  ) {
+  constructor(private readonly session: Session) {
     this.subscriptions = [
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(EDIT_SCHEME, this),
       session.onChange(({ event }) => {
         if (event?.body.kind === 'editChanged' && event.body.edit.state !== 'open') {
           void this.closePreview(event.body.edit.id);
-        }
-        if (event?.body.kind === 'turnFinished') void this.ended(event.body);
-        if (event?.body.kind === 'consentAsked') void this.remind(event.body.consent);
-        if (event?.body.kind === 'toolChanged' && event.body.call.editId !== '') {
-          void this.remind(null);
         }
       }),
     ];
@@ -217,33 +202,6 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
           ? editOf(active.modified)
           : null;
     return open.find((edit) => edit.id === shown) ?? open[0];
-  }
-
-  /** A long turn has ended, and the user is elsewhere. */
-  private async ended({ outcome, seconds }: TurnFinished): Promise<void> {
-    const after = vscode.workspace.getConfiguration('tierline').get('notifyAfterSeconds', 20);
-    const elsewhere = !vscode.window.state.focused || !this.chat.visible;
-    if (after <= 0 || !(seconds >= after) || !elsewhere) return;
-    const show = vscode.l10n.t('Show');
-    const took = String(Math.round(seconds));
-    const text =
-      outcome === 'error'
-        ? vscode.l10n.t('Tierline has failed to answer, after {0} s.', took)
-        : vscode.l10n.t('Tierline has answered, after {0} s.', took);
-    if ((await notify.info(text, show)) === show) await this.chat.focus();
-  }
-
-  /** Something waits for the user, who may not see the chat. */
-  private async remind(consent: ConsentInfo | null): Promise<void> {
-    if (this.chat.visible && vscode.window.state.focused) return;
-    const show = vscode.l10n.t('Show');
-    const text =
-      consent === null
-        ? vscode.l10n.t('Tierline proposes an edit.')
-        : consent.kind !== 'command'
-          ? `${consent.title} ${consent.text.slice(0, 200)}`
-          : vscode.l10n.t('Tierline wants to run a command: {0}', consent.text.slice(0, 200));
-    if ((await notify.info(text, show)) === show) await this.chat.focus();
   }
 }
 

@@ -17,6 +17,7 @@ import { ContextViews } from './contextViews';
 import { Decorations } from './decorations';
 import { VirtualDocuments } from './documents';
 import { Edits } from './edits';
+import { Elsewhere } from './elsewhere';
 import { exportSession, importSession } from './exchange';
 import { Files } from './files';
 import { Keys } from './keys';
@@ -77,7 +78,7 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   controller.beforeReady = () => keys.sendAll();
   const editorModels = new LanguageModels();
-  const edits = new Edits(session, chat);
+  const edits = new Edits(session);
   chat.edits = edits;
   chat.ways = new ModelWays(session, keys, models);
   models.onPage = () => chat.visible && (session.model?.messages.length ?? 0) === 0;
@@ -96,6 +97,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...[mentions, terminals, code, inline, proposals],
     new SettingsCheck(),
     new StatusBar(session),
+    new Elsewhere(session, chat),
     new Decorations(session),
     controller.onConnection(({ kind }) => {
       if (kind === 'ready') void models.offerFound();

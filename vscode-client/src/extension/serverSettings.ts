@@ -58,6 +58,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, readonly [string, string]>
   warnCost: ['spending', 'warnCost'],
   warnChangeCost: ['spending', 'warnChangeCost'],
   notifyAfterSeconds: ['notify', 'afterSeconds'],
+  notifySystem: ['notify', 'system'],
   embeddings: ['memory', 'embeddings'],
   injectMemos: ['memory', 'injectMemos'],
   redactPersisted: ['privacy', 'redactPersisted'],

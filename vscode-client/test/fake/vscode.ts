@@ -168,8 +168,11 @@ export const quickPick = {
   },
 };
 
+export const UIKind = { Desktop: 1, Web: 2 };
 export const env = {
   language: 'en',
+  remoteName: undefined as string | undefined,
+  uiKind: UIKind.Desktop,
   clipboard: {
     writeText: vi.fn(async (_text: string) => {}),
     readText: vi.fn(async () => ''),
@@ -221,6 +224,7 @@ export const window = {
 
 export const workspace = {
   isTrusted: true,
+  name: undefined as string | undefined,
   registerTextDocumentContentProvider: vi.fn(() => new Disposable(() => {})),
   workspaceFolders: [] as unknown[],
   onDidChangeConfiguration: configurationChanged.event,
