@@ -63,7 +63,7 @@ def model() -> Iterator[ChoosingServer]:
     def answer(what: What, number: int, _body: Any) -> Reply | str:
         if what == "chat":
             return f"{REPLY} (Answer {number}.)"
-        return Reply([Pause(10), *o_reply(NOTES).body])
+        return Reply([Pause(10), *o_reply(NOTES).body]) if number == 1 else NOTES
 
     with ChoosingServer("openai", answer) as server:
         yield server
@@ -139,6 +139,10 @@ def test_a_long_session_is_compacted_and_the_summary_taken_back(
     again = json.dumps(model.of("chat")[-1], ensure_ascii=False)
     assert "Which of the tests cover absolute zero?" in again and "[History Summary]" not in again
 
+    # The look that follows the reply finds it long again.
+    expect(card).to_be_visible(timeout=60_000)
+    card.get_by_test_id("undo-compaction").click()
+    expect(card).to_have_count(0, timeout=30_000)
     vscode.command("Tierline: Compact Conversation Now")
     words = vscode.page.locator(".quick-input-widget")
     expect(words).to_contain_text("Compact the conversation", timeout=20_000)

@@ -319,19 +319,33 @@ async def test_a_reply_that_was_cut_says_so_in_its_reason(panel: Open, workspace
         assert (await chat.say(session, "Write.")).stop_reason == "max_tokens"
 
 
-async def test_errors_and_commands_are_in_the_environments_language(
+async def test_errors_commands_and_buttons_are_in_the_environments_language(
     panel: Open, workspace: Path
 ) -> None:
     from wire.scripts import o_error
 
-    with wire_server("openai", [o_error("bad key", 401)]) as model:
+    script = [o_error("bad key", 401), calls("openai", EDIT), says("openai", "Pity.")]
+    with wire_server("openai", script) as model:
         chat = await panel(model, env={"LANGUAGE": "de"})
-        session = await new(chat, workspace)
+        made = await chat.agent.new_session(cwd=str(workspace), mcp_servers=[])
+        session = made.session_id
+        assert made.modes is not None
+        assert [one.name for one in made.modes.available_modes] == ["Fragen", "Anwenden"]
+        assert "Modell" in [option.name for option in made.config_options or ()]
         with pytest.raises(RequestError, match="hat den Schlüssel nicht angenommen") as failed:
             await chat.say(session, "Hello there")
         assert "Prüfen Sie den Schlüssel" in str(failed.value)
         await chat.say(session, "/files")
         assert "Im Kontext sind keine Dateien." in chat.text()
+        chat.answers = ["deny"]
+        await chat.say(session, "Change it.")
+        ((call, buttons),) = chat.asked
+        assert str(call.title).endswith(" ändern")
+        assert [one.name for one in buttons] == [
+            "Anwenden",
+            "Diese und alle anderen dieser Sitzung anwenden",
+            "Ablehnen",
+        ]
         assert "Schlüssel" not in sent(model)
 
 
