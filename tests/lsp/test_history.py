@@ -152,6 +152,16 @@ async def test_titles_status_reading_and_deleting(start: Start, model: WireServe
     assert strategy.strategy == "ranked"
     read = await editor.ask("history/getSession")
     assert [m.text for m in read.messages] == ["Something", "One two three."]
+    left = await editor.ask("history/archiveSession", p.ArchiveParams())
+    assert left.sessions == [] and (await editor.ask("state/get")).messages == []
+    kept = await editor.ask("history/listSessions", p.SessionListParams(archived=True))
+    assert [(s.session_id, s.archived) for s in kept.sessions] == [(current, True)]
+    assert (await editor.ask("history/search", p.SearchParams("something"))).hits == []
+    found = await editor.ask("history/search", p.SearchParams("something", archived=True))
+    assert [hit.session_id for hit in found.hits] == [current]
+    back = await editor.ask("history/archiveSession", p.ArchiveParams(current, away=False))
+    assert [(s.session_id, s.archived) for s in back.sessions] == [(current, False)]
+    await editor.ask("history/loadSession", p.SessionParams(session_id=current))
     left = await editor.ask("history/deleteSession", p.SessionParams(session_id=current))
     assert left.sessions == []
     assert (await editor.ask("state/get")).messages == []

@@ -317,6 +317,7 @@ async def test_every_capability_is_a_command_too(
         ("history.remove", None),
         ("history.newSession", None),
         ("history.loadSession", {"sessionId": here}),
+        ("history.archiveSession", {"sessionId": here, "away": False}),
         ("history.deleteSession", {"sessionId": here}),
     ]:
         done[name] = await editor.command(name, params)

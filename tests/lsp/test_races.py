@@ -178,7 +178,7 @@ def test_a_prompt_that_waits_for_a_compaction(workspace: Path, held: WireServer)
             ended(pipe, pipe.request("tierline/chat/send", {"text": text * 200})["turnId"])
         quiet(pipe)
         compaction = pipe.post("tierline/compaction/run")
-        assert held.waiting.wait(5)
+        assert held.waiting.wait(30)
         waiting = pipe.request("tierline/chat/send", {"text": "Delta."})
         assert waiting["queued"]
         for method in ("chat/retry", "history/newSession", "history/drop", "branch/fork"):
@@ -210,7 +210,7 @@ def test_a_turn_answers_its_own_prompt(workspace: Path, held: WireServer) -> Non
         ours.initialize(history=chosen)
         theirs.initialize(history=chosen)
         mine = ours.request("tierline/chat/send", {"text": "My own question."})
-        assert held.waiting.wait(5)
+        assert held.waiting.wait(30)
         ended(theirs, theirs.request("tierline/chat/send", {"text": "Another question."})["turnId"])
         held.release()
         assert ended(ours, mine["turnId"])["outcome"] == "ok"

@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from mutation.attempt import Verdict, attempt
+from mutation.attempt import BUSY, Verdict, attempt
 from mutation.children import PACKAGES
 from mutation.faults import PACKAGE, ROOT
 from mutation.mutants import Mutant, difference, mutants
@@ -64,6 +64,9 @@ def judge(mutant: Mutant, known: dict[str, Any], seconds: float) -> Verdict:
     verdict = Verdict("no test")
     for tests in portions(witnesses(mutant, known), seconds):
         verdict = attempt(mutant, tests, OUT)
+        if verdict.result == "timeout" or verdict.by == BUSY:
+            # Beside other programs the same work takes more of the processor, too.
+            verdict = attempt(mutant, tests, OUT, patience=4)
         tried += verdict.tests
         if verdict.result != "survived":
             break

@@ -19,6 +19,7 @@ from mutation.mutants import Mutant
 ON_IMPORT = 70
 """The child's status if the module cannot even be imported; the others are pytest's."""
 WALL_SECONDS = 900
+BUSY = "the machine is too busy"
 
 
 @frozen
@@ -33,22 +34,26 @@ class Verdict:
     """How many were tried."""
 
 
-def attempt(mutant: Mutant | None, tests: list[tuple[str, float]], scratch: Path) -> Verdict:
-    """Run the tests until one fails. Without a mutant: the code as it is, and all of them."""
+def attempt(
+    mutant: Mutant | None, tests: list[tuple[str, float]], scratch: Path, patience: int = 1
+) -> Verdict:
+    """Run the tests until one fails. Without a mutant: the code as it is, and all of them.
+    ``patience``: so many times the usual limit.
+    """
     said = scratch / f"failed-{os.getpid()}"
     said.write_text("", encoding="utf-8")
     child = os.fork()
     if child == 0:
         # Of the processor: a test that never ends is told from a machine that is busy.
-        limit = int(20 + 6 * sum(seconds for _, seconds in tests))
+        limit = patience * int(20 + 6 * sum(seconds for _, seconds in tests))
         _run(mutant, [name for name, _ in tests], said, limit)
-    status = _wait(child, WALL_SECONDS)
+    status = _wait(child, patience * WALL_SECONDS)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)  # servers that a failed test has left behind
     by = said.read_text(encoding="utf-8").strip()
     said.unlink()
     if status is None:
-        return Verdict("error", "the machine is too busy", len(tests))
+        return Verdict("error", BUSY, len(tests))
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
         return Verdict("timeout", by, len(tests))
     if status == 0:

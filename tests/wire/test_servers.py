@@ -145,7 +145,7 @@ def test_a_held_reply_goes_on_once_released() -> None:
         got: list[bytes] = []
         thread = threading.Thread(target=lambda: got.append(post(server)))
         thread.start()
-        assert server.waiting.wait(5)
+        assert server.waiting.wait(30)
         time.sleep(0.05)
         assert got == []
         server.release()

@@ -753,6 +753,7 @@ export interface SessionInfo {
   firstRole: string;
   title: string;
   current: boolean;
+  archived: boolean;
 }
 
 /** How many sessions; 0 for the newest thousand. */
@@ -760,6 +761,8 @@ export interface SessionListParams {
   limit?: number;
   /** Only those in whose id, title or first words this is, in any case of letters. */
   query?: string;
+  /** Those in the archive instead of all others. */
+  archived?: boolean;
 }
 
 /** Sessions, and log files in the folder that are damaged or foreign (never changed). */
@@ -775,6 +778,13 @@ export interface SessionListResult {
 /** A session by id; the current one when empty. */
 export interface SessionParams {
   sessionId?: string;
+}
+
+/** A session leaves the usual lists and searches; the current one when empty. Its records stay as they are, and whoever goes on with it brings it back. */
+export interface ArchiveParams {
+  sessionId?: string;
+  /** False: it comes back. */
+  away?: boolean;
 }
 
 /** Whether listed files and pages stay; when empty, the setting decides or the user is asked. */
@@ -842,6 +852,8 @@ export interface SearchParams {
   role?: string;
   limit?: number;
   sessionId?: string;
+  /** Search the archive, too. */
+  archived?: boolean;
 }
 
 /** A message that was found. */
@@ -2194,6 +2206,8 @@ export interface Requests {
   'tierline/history/deleteSession': [SessionParams, SessionListResult];
   /** Give the session a title. */
   'tierline/history/renameSession': [RenameParams, Ok];
+  /** Archive one. */
+  'tierline/history/archiveSession': [ArchiveParams, SessionListResult];
   /** Search all sessions. */
   'tierline/history/search': [SearchParams, SearchHits];
   /** Figures of the history. */

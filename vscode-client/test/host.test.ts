@@ -297,6 +297,7 @@ describe('sessions', () => {
     firstRole: 'user',
     title: '',
     current: false,
+    archived: false,
     ...changes,
   });
 
@@ -336,6 +337,37 @@ describe('sessions', () => {
     expect(server.asked.at(-1)).toEqual(['tierline/history/loadSession', { sessionId: 's2' }]);
   });
 
+  it('go into the archive, are listed and searched there, and come back', async () => {
+    fake.quickPick.value = '';
+    server.answers['tierline/history/archiveSession'] = () => ({ sessions: [], damaged: [] });
+    await sessions().browse();
+    const pick = fake.quickPick;
+    const press = async (): Promise<unknown> => {
+      const item = pick.items[0];
+      pick.triggered.fire({ item, button: item?.buttons?.[2] });
+      await settle();
+      return server.asked.findLast(([method]) => method === 'tierline/history/archiveSession')?.[1];
+    };
+    expect(await press()).toEqual({ sessionId: 's2', away: true });
+    server.answers['tierline/history/listSessions'] = (params) => ({
+      sessions: (params as { archived?: boolean }).archived ? [info('s9', { archived: true })] : [],
+      damaged: [],
+    });
+    pick.pressed.fire(pick.buttons[0]);
+    await expect
+      .poll(() => pick.items.map((item) => item.label))
+      .toEqual(['$(comment-discussion) about s9']);
+    expect(pick.title).toBe('Archived Sessions');
+    expect(await press()).toEqual({ sessionId: 's9', away: false });
+    pick.value = 'needle';
+    pick.changed.fire('needle');
+    await expect
+      .poll(() => server.asked.findLast(([method]) => method === 'tierline/history/search')?.[1])
+      .toMatchObject({ query: 'needle', archived: true });
+    pick.pressed.fire(pick.buttons[0]);
+    await expect.poll(() => pick.title).toBe('Sessions');
+  });
+
   it('can be read without opening, and are deleted only after a question', async () => {
     server.answers['tierline/history/getSession'] = () => ({
       sessionId: 's2',
@@ -344,7 +376,7 @@ describe('sessions', () => {
     await sessions().browse();
     const pick = fake.quickPick;
     const item = pick.items[0];
-    const [preview, , trash] = item?.buttons ?? [];
+    const [preview, , , trash] = item?.buttons ?? [];
     pick.triggered.fire({ item, button: preview });
     await settle();
     expect(documents.show.mock.calls[0]?.[0]).toBe('Mine.md');

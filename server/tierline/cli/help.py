@@ -18,7 +18,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "budget": ("tierline budget -f src/parser.py", "tierline budget --json"),
     "replay": ("tierline replay 4f2a", "tierline replay --diff 4f2a 91c0"),
     "plans": ("tierline plans -n 5", "tierline plans --json"),
-    "sessions": ("tierline sessions", "tierline sessions -n 1 --json"),
+    "sessions": (
+        "tierline sessions",
+        "tierline sessions -n 1 --json",
+        "tierline sessions --archived",
+    ),
+    "archive": (
+        "tierline archive sess_1795971892622_a0ce8d",
+        "tierline archive --days 365 --dry-run",
+        "tierline archive --back sess_1795971892622_a0ce8d",
+    ),
     "own": ("tierline own", "tierline own --root ../restored"),
     "recover": ("tierline recover ../old/.tierline/history.jsonl",),
     "query": (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -102,7 +103,14 @@ def plans(
 
 
 @app.command()
-def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -> None:
+def sessions(
+    root: _Root = Path(),
+    limit: _Limit = 20,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="Those in the archive instead of all others.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
     """List the sessions of a workspace, the one used last first."""
     from tierline.store.sessions import HistoryStore
 
@@ -112,7 +120,7 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
         store = HistoryStore(home.parent, read_only=True)
         try:
             with bar("History") as step:
-                listed = store.list_sessions(limit, step)
+                listed = store.list_sessions(limit, step, archived=archived)
         except (OSError, TierlineError) as error:
             _fail(error)
         finally:
@@ -128,6 +136,56 @@ def sessions(root: _Root = Path(), limit: _Limit = 20, as_json: _Json = False) -
             for found in listed
         ]
     _print_rows(rows, ("sessionId", "timestamp", "messages", "preview"), "sessions", as_json)
+
+
+@app.command()
+def archive(
+    session: Annotated[list[str] | None, typer.Argument(help="Ids of sessions.")] = None,
+    days: Annotated[
+        int | None,
+        typer.Option("--days", min=1, help="All that were not used for so many days."),
+    ] = None,
+    back: Annotated[bool, typer.Option("--back", help="Take them back out of it.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say which ones, and change nothing.")
+    ] = False,
+    root: _Root = Path(),
+    as_json: _Json = False,
+) -> None:
+    """Take sessions out of the usual lists and searches. They stay in the history as they are; a
+    session that is gone on with comes back.
+    """
+    from tierline.store.sessions import HistoryStore
+
+    if bool(session) == bool(days):
+        say("Name sessions, or say --days; tierline sessions lists them.", "red")
+        raise typer.Exit(EXIT_USAGE)
+    store = HistoryStore(home_of(root).parent, read_only=dry_run or not home_of(root).is_dir())
+    try:
+        known = {one.session_id: one for one in store.list_sessions(archived=back)}
+        if days:
+            latest = datetime.now(UTC) - timedelta(days=days)
+            chosen = [n for n, one in known.items() if one.timestamp < latest.isoformat()]
+        else:
+            chosen = list(dict.fromkeys(session or []))
+            if missing := [name for name in chosen if name not in known]:
+                where = "in the archive" if back else "in the list"
+                say(f"There is no session {missing[0]} {where}. Nothing was changed.", "red")
+                raise typer.Exit(EXIT_PROBLEM)
+        if not dry_run:
+            for name in chosen:
+                store.archive_session(name, away=not back)
+    except (OSError, TierlineError) as error:
+        _fail(error)
+    finally:
+        store.close()
+    if as_json:
+        print_json({"sessions": chosen, "archived": not back, "dryRun": dry_run})
+        return
+    count = "1 session" if len(chosen) == 1 else f"{len(chosen)} sessions"
+    where = "back in the list" if back else "in the archive"
+    verb = "would be" if dry_run else "is" if len(chosen) == 1 else "are"
+    write(f"{count} {verb} {where}." if chosen else "There is nothing to move.")
 
 
 @app.command()

@@ -53,6 +53,9 @@ class EventKind(StrEnum):
     """The web pages in the context, for the next start [``urls``: addresses]."""
     DELETE = "delete"
     """The whole session was deleted by the user []."""
+    ARCHIVE = "archive"
+    """The session left the usual lists and searches, or came back [``away``]. Whoever goes on with
+    it brings it back."""
     COMPRESS = "compress"
     """The memory levels were compressed by hand [``after``: the newest group]."""
     LEVEL_SUMMARY = "level_summary"

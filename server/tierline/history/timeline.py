@@ -93,6 +93,7 @@ class Timeline:
     edits: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     """Id of each edit that was proposed in the session, oldest first, to what is known of it."""
     deleted: bool = False
+    archived: bool = False
     duplicates: int = 0
     """Records that repeated an id; the first one counts."""
     hidden: Mapping[str, str] = field(factory=dict)
@@ -191,6 +192,7 @@ class _Replay:
         self.urls: tuple[str, ...] = ()
         self.edits: dict[str, dict[str, Any]] = {}
         self.deleted = False
+        self.archived = False
         self.status: dict[str, Status] = {}
         self.newest: dict[str, str] = {}
         self.usages: dict[str, TurnUsage] = {}
@@ -206,7 +208,7 @@ class _Replay:
             line = self.lines[entry.branch_id] = _Line(entry.branch_id)
         if isinstance(entry, Message):
             line.messages.append(entry)
-            self.deleted = False
+            self.deleted = self.archived = False
             if entry.role in ("user", "assistant"):
                 self.newest[entry.group_id] = entry.id
         else:
@@ -277,6 +279,8 @@ class _Replay:
                 self.edits[_word(data, "edit")] = {**known, **data}
             case EventKind.DELETE:
                 self.deleted = True
+            case EventKind.ARCHIVE:
+                self.archived = data.get("away") is not False
 
     def _targets(self, data: Mapping[str, Any], line: _Line) -> Iterable[str]:
         stay = _word(data, "to")
@@ -333,6 +337,7 @@ class _Replay:
             urls=self.urls,
             edits=dict(self.edits),
             deleted=self.deleted,
+            archived=self.archived,
             compressed=tuple(g for g in line.compressed if g in present),
             told=tuple(told for told in line.told if told[0] in present),
             duplicates=self.duplicates,

@@ -23,6 +23,7 @@ class SessionInfo:
     first_role: str
     title: str = ""
     current: bool = False
+    archived: bool = False
 
 
 @define
@@ -32,6 +33,8 @@ class SessionListParams:
     limit: int = 50
     query: str = ""
     """Only those in whose id, title or first words this is, in any case of letters."""
+    archived: bool = False
+    """Those in the archive instead of all others."""
 
 
 @define
@@ -51,6 +54,17 @@ class SessionParams:
     """A session by id; the current one when empty."""
 
     session_id: str = ""
+
+
+@define
+class ArchiveParams:
+    """A session leaves the usual lists and searches; the current one when empty. Its records stay
+    as they are, and whoever goes on with it brings it back.
+    """
+
+    session_id: str = ""
+    away: bool = True
+    """False: it comes back."""
 
 
 @define
@@ -138,6 +152,8 @@ class SearchParams:
     role: str = ""
     limit: int = 50
     session_id: str = ""
+    archived: bool = False
+    """Search the archive, too."""
 
 
 @define

@@ -42,6 +42,7 @@ from tierline.protocol.editor import EditorChatParams, EditorChatResult, EditorM
 from tierline.protocol.files import FileParams, FilesResult, UrlParams, UrlsResult, UrlText
 from tierline.protocol.history import (
     AnchorResult,
+    ArchiveParams,
     BranchCompareParams,
     BranchComparison,
     BranchListResult,
@@ -257,6 +258,7 @@ METHODS: tuple[Method, ...] = (
     Method("tierline/history/getSession", SessionParams, SessionMessages, "Read a session."),
     Method("tierline/history/deleteSession", SessionParams, SessionListResult, "Hide a session."),
     Method("tierline/history/renameSession", RenameParams, Ok, "Give the session a title."),
+    Method("tierline/history/archiveSession", ArchiveParams, SessionListResult, "Archive one."),
     Method("tierline/history/search", SearchParams, SearchHits, "Search all sessions."),
     Method("tierline/history/status", NoParams, HistoryStatus, "Figures of the history."),
     Method("tierline/history/list", GroupListParams, GroupListResult, "Turns of the session."),

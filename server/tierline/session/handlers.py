@@ -59,6 +59,7 @@ HANDLERS: dict[str, Handler] = {
     "tierline/history/loadSession": lambda session, params: session.history.load(params),
     "tierline/history/getSession": lambda session, params: session.history.read(params),
     "tierline/history/deleteSession": lambda session, params: session.history.delete(params),
+    "tierline/history/archiveSession": lambda session, params: session.history.archive(params),
     "tierline/history/renameSession": lambda session, params: session.history.rename(params),
     "tierline/history/search": lambda session, params: session.history.search(params),
     "tierline/history/status": lambda session, params: session.history.status(params),

@@ -28,6 +28,7 @@ _ORDER = frozenset(
         EventKind.FORK,
         EventKind.SWITCH,
         EventKind.DELETE,
+        EventKind.ARCHIVE,
     }
 )
 Health: TypeAlias = Literal["ok", "partly", "damaged", "empty"]

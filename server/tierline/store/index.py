@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen
 
 from tierline import disk
 from tierline.disk import sqlite
@@ -33,7 +33,8 @@ Progress = Callable[[int, int], None]
 BULK_BYTES = 24 * 1024 * 1024
 """So much of the log goes into one transaction when there is much to catch up with."""
 _SUMMARY = (
-    "SELECT session_id, updated, message_count, preview, first_role, title, started FROM session"
+    "SELECT session_id, updated, message_count, preview, first_role, title, started, archived"
+    " FROM session"
 )
 _FINGERPRINT = 2048
 _MOST_PIECES = 1000
@@ -53,6 +54,7 @@ class SessionSummary:
     first_role: str
     title: str = ""
     started: str = ""
+    archived: bool = field(default=False, converter=bool)
 
     def holds(self, words: str) -> bool:
         """Whether they are in its id, title or first words, in any case of letters."""
@@ -198,20 +200,22 @@ class Index:
         except sqlite3.Error:
             return 0
 
-    def sessions(self, limit: int | None = None, containing: str = "") -> list[SessionSummary]:
+    def sessions(
+        self, limit: int | None = None, containing: str = "", *, archived: bool = False
+    ) -> list[SessionSummary]:
         """Sessions with visible messages, the one used last first; only those in whose id, title or
-        first words ``containing`` is, if it is given.
+        first words ``containing`` is, if it is given. Those in the archive, or all others.
         """
         if self.nothing:
             return []
         found: list[SessionSummary] = []
         with self.connection() as db:
             rows = db.execute(
-                f"{_SUMMARY} WHERE deleted = 0 AND message_count > 0"
+                f"{_SUMMARY} WHERE deleted = 0 AND archived = ? AND message_count > 0"
                 " AND (? = '' OR instr(lower(session_id || ' ' || title || ' ' || preview), ?))"
                 " ORDER BY last_seq DESC",
                 # SQLite knows no letters but ASCII's; the others are compared below.
-                2 * (containing.lower() if containing.isascii() else "",),
+                (int(archived), *2 * (containing.lower() if containing.isascii() else "",)),
             )
             for row in rows:
                 if limit is not None and len(found) >= limit:

@@ -189,7 +189,7 @@ class Batch:
             cursor = self.db.execute("SELECT * FROM session WHERE session_id = ?", (session_id,))
             row = cursor.fetchone()
             names = [d[0] for d in cursor.description]
-            fresh = (session_id, "", "", 0, "", "", "", 0, 0, "", "main")
+            fresh = (session_id, "", "", 0, "", "", "", 0, 0, 0, "", "main")
             events = self.db.execute(
                 "SELECT 1 FROM event WHERE session_id = ? AND kind IN ('undo', 'drop', 'remove')",
                 (session_id,),
@@ -226,7 +226,7 @@ class Batch:
         row["last_group"] = group
         row["updated"] = message.timestamp or row["updated"]
         row["started"] = row["started"] or message.timestamp
-        row["deleted"] = 0
+        row["deleted"] = row["archived"] = 0
         if not row["message_count"]:
             row["preview"], row["first_role"] = preview(text), message.role
         row["message_count"] += 1
@@ -292,7 +292,7 @@ class Batch:
                     times.append(entry.timestamp)
         row["message_count"] = len(shown_ids)
         row["title"], row["branch"] = well_formed(now.title), well_formed(now.branch)
-        row["deleted"] = int(now.deleted)
+        row["deleted"], row["archived"] = int(now.deleted), int(now.archived)
         if first is not None:
             text = self.db.execute(
                 "SELECT substr(content, 1, 400) FROM message WHERE seq = ?", (first[0],)
@@ -312,6 +312,7 @@ _VISIBILITY = frozenset(
         EventKind.FORK,
         EventKind.SWITCH,
         EventKind.DELETE,
+        EventKind.ARCHIVE,
         EventKind.STATUS,
     }
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
+from attrs import frozen
 
 from tierline.context.blocks import Text
 from tierline.context.text import well_formed
@@ -18,10 +21,19 @@ from tierline.store.log import HistoryLog
 _TAIL_BYTES = 16 * 1024 * 1024
 
 
-def tail(log: HistoryLog, start: int) -> tuple[list[SessionSummary], frozenset[str]]:
-    """Sessions by reading the log from a byte on, the one used last first, and those that were
-    deleted there. Counts are of what was read.
-    """
+@frozen
+class Tail:
+    """What the log's end says."""
+
+    sessions: tuple[SessionSummary, ...]
+    """The one used last first. Counts are of what was read."""
+    deleted: frozenset[str]
+    moved: Mapping[str, bool]
+    """Sessions that were archived there, or came back: whether they are in the archive now."""
+
+
+def tail(log: HistoryLog, start: int) -> Tail:
+    """Sessions by reading the log from a byte on."""
     entries: dict[str, list[Message | LogEvent]] = {}
     last: dict[str, int] = {}
     for line in log.read(start):
@@ -36,13 +48,17 @@ def tail(log: HistoryLog, start: int) -> tuple[list[SessionSummary], frozenset[s
         last[entry.session_id] = line.start
     found: list[SessionSummary] = []
     deleted = set()
+    moved: dict[str, bool] = {}
     for session in sorted(last, key=lambda s: -last[s]):
-        now = timeline(entries[session], session_id=session)
+        now_of = entries[session]
+        now = timeline(now_of, session_id=session)
+        if now.messages or any(getattr(e, "kind", "") == EventKind.ARCHIVE for e in now_of):
+            moved[session] = now.archived
         if now.deleted:
             deleted.add(session)
         elif (one := summary(now)) is not None:
             found.append(one)
-    return found, frozenset(deleted)
+    return Tail(tuple(found), frozenset(deleted), moved)
 
 
 def summary(now: Timeline) -> SessionSummary | None:
@@ -58,6 +74,7 @@ def summary(now: Timeline) -> SessionSummary | None:
         shown[0].role,
         now.title,
         shown[0].timestamp,
+        now.archived,
     )
 
 
@@ -68,6 +85,7 @@ def joined(before: SessionSummary, after: SessionSummary) -> SessionSummary:
         timestamp=after.timestamp,
         message_count=before.message_count + after.message_count,
         title=after.title or before.title,
+        archived=after.archived,
     )
 
 
@@ -78,8 +96,8 @@ def needle(session_id: str) -> bytes:
 
 
 def newest_session(log: HistoryLog) -> str:
-    """The session of the last message in the log that was not deleted; empty if it is not near the
-    end.
+    """The session of the last message in the log that was neither deleted nor archived; empty if it
+    is not near the end.
     """
     start = max(log.size() - _TAIL_BYTES, 0)
     last, deleted = "", set()
@@ -88,7 +106,7 @@ def newest_session(log: HistoryLog) -> str:
         if isinstance(entry, Message):
             last = entry.session_id
             deleted.discard(last)
-        elif entry is not None and entry.kind == EventKind.DELETE:
+        elif entry is not None and _leaves(entry):
             deleted.add(entry.session_id)
     return "" if last in deleted else last
 
@@ -101,9 +119,15 @@ def begun_session(log: HistoryLog) -> str:
     for line in log.read(max(log.size() - _TAIL_BYTES, 0)):
         entry = decode(line.record) if line.record is not None else None
         if entry is not None:
-            deleted = not isinstance(entry, Message) and entry.kind == EventKind.DELETE
-            last = "" if deleted else entry.session_id
+            left = not isinstance(entry, Message) and _leaves(entry)
+            last = "" if left else entry.session_id
     return last
+
+
+def _leaves(event: LogEvent) -> bool:
+    """True if its session is in no list from here on."""
+    away = event.kind == EventKind.ARCHIVE and event.data.get("away") is not False
+    return away or event.kind == EventKind.DELETE
 
 
 def _light(message: Message, *, first: bool) -> Message:

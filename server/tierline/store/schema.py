@@ -10,7 +10,7 @@ from tierline import disk
 from tierline.disk import sqlite
 from tierline.disk.folder import make
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the meaning of a table changes; an index of another version is built anew."""
 
 # ``message.content`` holds the searchable text of a message. FTS tables are contentless: candidates
@@ -21,9 +21,10 @@ DDL = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE session (
   session_id TEXT PRIMARY KEY, started TEXT, updated TEXT, message_count INTEGER, preview TEXT,
-  first_role TEXT, title TEXT, deleted INTEGER, last_seq INTEGER, last_group TEXT, branch TEXT
+  first_role TEXT, title TEXT, deleted INTEGER, archived INTEGER, last_seq INTEGER, last_group TEXT,
+  branch TEXT
 ) WITHOUT ROWID;
-CREATE INDEX session_newest ON session (deleted, last_seq);
+CREATE INDEX session_newest ON session (deleted, archived, last_seq);
 CREATE TABLE entry (
   seq INTEGER PRIMARY KEY, session_id TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL
 );
@@ -49,11 +50,11 @@ CREATE VIEW {guard}_messages AS
   SELECT m.id, m.session_id, m.group_id, m.branch_id, m.role, m.content, m.status, m.tokens,
          m.created_at, m.strategy AS parsing_strategy
   FROM message m JOIN session s ON s.session_id = m.session_id
-  WHERE m.dropped = 0 AND s.deleted = 0;
+  WHERE m.dropped = 0 AND s.deleted = 0 AND s.archived = 0;
 CREATE VIEW {guard}_sessions AS
   SELECT session_id, title, started AS created_at, updated AS updated_at, message_count, preview,
          first_role
-  FROM session WHERE deleted = 0 AND message_count > 0;
+  FROM session WHERE deleted = 0 AND archived = 0 AND message_count > 0;
 CREATE VIEW messages AS SELECT * FROM {guard}_messages;
 CREATE VIEW sessions AS SELECT * FROM {guard}_sessions;
 CREATE VIEW groups AS

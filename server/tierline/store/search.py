@@ -63,12 +63,15 @@ class SearchResult:
 
 @frozen
 class Query:
-    """What is searched for. Empty ``role`` and ``session_id`` mean any."""
+    """What is searched for. Empty ``role`` and ``session_id`` mean any. ``archived``: the archive,
+    too; a session that is named is searched wherever it is.
+    """
 
     text: str
     role: str = ""
     session_id: str = ""
     limit: int = 50
+    archived: bool = False
     words: tuple[str, ...] = field(init=False)
 
     @words.default
@@ -197,9 +200,10 @@ class _Found:
             "SELECT m.seq, m.content, m.id, m.session_id, m.group_id, m.role, m.created_at"  # noqa: S608 - parts are constants of this class
             f" FROM {source} CROSS JOIN session s ON s.session_id = m.session_id"
             f" WHERE {condition} AND m.dropped = 0 AND s.deleted = 0"
+            " AND (s.archived = 0 OR ?)"
             " AND (? = '' OR m.role = ?) AND (? = '' OR m.session_id = ?)"
             f" ORDER BY {order} DESC",
-            (value, role, role, session, session),
+            (value, self.query.archived or bool(session), role, role, session, session),
         )
 
 
@@ -230,7 +234,7 @@ class _Scan:
         for session, known in entries.items():
             now = timeline(known, session_id=session)
             self._hidden |= {(session, group) for group in now.hidden}
-            if now.deleted:
+            if now.deleted or (now.archived and not (query.archived or query.session_id)):
                 self._deleted.add(session)
         unique = {m.id: m for m in reversed(found)}
         self.hits = [

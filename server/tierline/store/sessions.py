@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import attrs
 from attrs import define, field, frozen
 
 from tierline import disk
@@ -247,6 +248,14 @@ class HistoryStore:
         if session_id == self._session:
             self.new_session()
 
+    def archive_session(self, session_id: str, *, away: bool = True) -> None:
+        """Take a session out of the usual lists and searches, or back in. Its records stay as they
+        are.
+        """
+        self.record(Action(EventKind.ARCHIVE, {"away": away}), session_id=session_id)
+        if away and session_id == self._session:
+            self.new_session()
+
     # --- reading ---------------------------------------------------------------------------------
 
     def timeline(self, session_id: str = "", branch: str = "") -> Timeline:
@@ -308,18 +317,24 @@ class HistoryStore:
                 yield entry
 
     def list_sessions(
-        self, limit: int | None = None, progress: Progress | None = None
+        self,
+        limit: int | None = None,
+        progress: Progress | None = None,
+        *,
+        archived: bool = False,
     ) -> list[SessionSummary]:
         """Sessions, the one used last first. An index that is missing is built first."""
         self.index.catch_up(progress)
-        return list(self._listed(limit, "", SCAN_BYTES).sessions)
+        return list(self._listed(limit, "", SCAN_BYTES, archived=archived).sessions)
 
-    def sessions(self, limit: int | None = None, containing: str = "") -> SessionList:
+    def sessions(
+        self, limit: int | None = None, containing: str = "", *, archived: bool = False
+    ) -> SessionList:
         """The same without waiting for an index that is far behind; only those in whose id, title
-        or first words ``containing`` is, if it is given.
+        or first words ``containing`` is, if it is given. Those in the archive, or all others.
         """
         self.index.catch_up(max_bytes=BULK_BYTES)
-        return self._listed(limit, containing, TAIL_BYTES)
+        return self._listed(limit, containing, TAIL_BYTES, archived=archived)
 
     def session(self, session_id: str) -> SessionSummary | None:
         """One session; None if there is none of this id, or it was deleted."""
@@ -333,25 +348,35 @@ class HistoryStore:
         now = self.timeline(session_id)
         return None if now.deleted else records.summary(now)
 
-    def _listed(self, limit: int | None, containing: str, most: int) -> SessionList:
+    def _listed(
+        self, limit: int | None, containing: str, most: int, *, archived: bool
+    ) -> SessionList:
         """From the index, and from at most so many bytes of the log's end that are not in it."""
         most_found = None if limit is None else max(limit, 0)
         offset, size = self.index.offset(), self.log.size()
         indexed: list[SessionSummary] = []
         with contextlib.suppress(sqlite3.Error):
-            indexed = self.index.sessions(most_found, containing)
+            indexed = self.index.sessions(most_found, containing, archived=archived)
             if offset >= size:
                 return SessionList(tuple(indexed))
         whole = most >= size - offset
-        fresh, deleted = records.tail(self.log, max(offset, size - most))
-        found = {one.session_id: one for one in fresh if one.holds(containing)}
-        for one in indexed:
+        end = records.tail(self.log, max(offset, size - most))
+        known = {one.session_id: one for one in indexed}
+        with contextlib.suppress(sqlite3.Error):
+            for name, away in end.moved.items():  # the index has them among the others, if at all
+                if away == archived and name not in known and (one := self.index.session(name)):
+                    known[name] = attrs.evolve(one, archived=archived)
+        found = {one.session_id: one for one in end.sessions if one.archived == archived}
+        for one in known.values():
             newer = found.get(one.session_id)
             if newer is not None:
                 found[one.session_id] = records.joined(one, newer)
-            elif one.session_id not in deleted:
+            elif one.session_id not in end.deleted and (
+                end.moved.get(one.session_id, archived) == archived
+            ):
                 found[one.session_id] = one
-        return SessionList(tuple(found.values())[:most_found], partial=not whole)
+        kept = [one for one in found.values() if one.holds(containing)]
+        return SessionList(tuple(kept)[:most_found], partial=not whole)
 
     def search(
         self,
@@ -360,6 +385,7 @@ class HistoryStore:
         limit: int = 50,
         *,
         session_id: str = "",
+        archived: bool = False,
         memory: Iterable[Message] = (),
     ) -> SearchResult:
         """Case-insensitive search; an empty query finds nothing.
@@ -367,7 +393,7 @@ class HistoryStore:
         Falls back to ``memory``, the conversation in memory, if the store finds nothing or cannot
         be read.
         """
-        wanted = Query(query, role, session_id, limit)
+        wanted = Query(query, role, session_id, limit, archived)
         try:
             result = search(self.index, wanted)
         except StorageError:

@@ -318,6 +318,18 @@ def test_sessions_are_listed_newest_first(workspace: Path, model: WireServer) ->
     assert plan["sessionId"] == found[1]["sessionId"]
     table = run(workspace, "sessions").stdout
     assert found[0]["sessionId"] in table
+    newer, older = (row["sessionId"] for row in found)
+    assert run(workspace, "archive").exit_code == 2
+    assert "no session nobody" in run(workspace, "archive", "nobody").stderr
+    assert "There is nothing to move." in run(workspace, "archive", "--days", "1").stdout
+    assert "1 session is in the archive." in run(workspace, "archive", older).stdout
+    assert [row["sessionId"] for row in rows(workspace, "sessions")] == [newer]
+    away = json.loads(run(workspace, "sessions", "--archived", "--json").stdout)
+    assert [row["sessionId"] for row in away] == [older]
+    dry = json.loads(run(workspace, "archive", "--back", older, "--dry-run", "--json").stdout)
+    assert dry == {"sessions": [older], "archived": False, "dryRun": True}
+    assert "1 session is back in the list." in run(workspace, "archive", "--back", older).stdout
+    assert {row["sessionId"] for row in rows(workspace, "sessions")} == {newer, older}
 
 
 def change(workspace: Path, statement: str) -> None:

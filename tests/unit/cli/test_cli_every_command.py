@@ -39,6 +39,7 @@ SAMPLES: dict[str, list[str]] = {
     "replay": ["nothing"],
     "plans": [],
     "sessions": [],
+    "archive": ["--days", "9000"],
     "own": [],
     "recover": ["{log}"],
     "gc": [],

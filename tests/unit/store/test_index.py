@@ -132,7 +132,7 @@ def test_sessions_by_the_index_and_by_the_log_are_the_same(store: HistoryStore) 
     store.load_session(one)
     fill(store, 1)
     listed = store.list_sessions()
-    read, _deleted = records.tail(store.log, 0)
+    read = list(records.tail(store.log, 0).sessions)
     assert listed == read
     assert [s.session_id for s in listed] == [one, two], "the one that was used last is first"
     assert [(s.message_count, s.first_role) for s in listed] == [(3, "user"), (1, "user")]

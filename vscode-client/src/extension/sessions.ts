@@ -28,6 +28,22 @@ const RENAME: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon('edit'),
   tooltip: vscode.l10n.t('Rename'),
 };
+const ARCHIVE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('archive'),
+  tooltip: vscode.l10n.t('Archive: out of the list, kept as it is'),
+};
+const UNARCHIVE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('inbox'),
+  tooltip: vscode.l10n.t('Back into the list'),
+};
+const SHOW_ARCHIVE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('archive'),
+  tooltip: vscode.l10n.t('Show the archive'),
+};
+const SHOW_LIST: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('list-unordered'),
+  tooltip: vscode.l10n.t('Show the usual list'),
+};
 const DELETE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon('trash'),
   tooltip: vscode.l10n.t('Delete'),
@@ -68,14 +84,19 @@ export class Sessions {
   /** All sessions; what is typed also searches their messages. */
   async browse(): Promise<void> {
     const pick = vscode.window.createQuickPick<Item>();
-    pick.title = vscode.l10n.t('Sessions');
+    let archived = false;
+    const dress = (): void => {
+      pick.title = archived ? vscode.l10n.t('Archived Sessions') : vscode.l10n.t('Sessions');
+      pick.buttons = [archived ? SHOW_LIST : SHOW_ARCHIVE];
+    };
+    dress();
     pick.placeholder = vscode.l10n.t('Choose a session, or type to search all messages');
     pick.matchOnDescription = true;
     pick.matchOnDetail = true;
     let timer: NodeJS.Timeout | undefined;
     const list = async (): Promise<void> => {
       pick.busy = true;
-      pick.items = await this.list(pick.value);
+      pick.items = await this.list(pick.value, archived);
       pick.busy = false;
     };
     const reload = (): void => void list().catch((error) => report(error));
@@ -91,6 +112,11 @@ export class Sessions {
     });
     pick.onDidTriggerItemButton(({ item, button }) => {
       void this.act(item, button).then(reload, report);
+    });
+    pick.onDidTriggerButton((button) => {
+      archived = button === SHOW_ARCHIVE;
+      dress();
+      reload();
     });
     pick.onDidHide(() => {
       clearTimeout(timer);
@@ -245,19 +271,24 @@ export class Sessions {
     await this.session.server.request('tierline/history/loadSession', { sessionId });
   }
 
-  private async list(query: string): Promise<Item[]> {
+  /** In the archive messages are searched there and in the usual sessions. */
+  private async list(query: string, archived: boolean): Promise<Item[]> {
     const { server } = this.session;
     const { sessions, damaged, more } = await server.request('tierline/history/listSessions', {
       limit: 0,
+      archived,
     });
     const typed = query.trim();
     if (more && typed.length >= 2) {
-      const older = await server.request('tierline/history/listSessions', { query: typed });
+      const older = await server.request('tierline/history/listSessions', {
+        query: typed,
+        archived,
+      });
       const known = new Set(sessions.map((one) => one.sessionId));
       sessions.push(...older.sessions.filter((one) => !known.has(one.sessionId)));
     }
     const items = sessions.map(sessionItem);
-    for (const file of damaged) {
+    for (const file of archived ? [] : damaged) {
       items.push({
         label: `$(warning) ${file}`,
         description: vscode.l10n.t('damaged log: choose it to take over what is good in it'),
@@ -267,7 +298,11 @@ export class Sessions {
       });
     }
     if (typed.length < 2) return items;
-    const { hits } = await server.request('tierline/history/search', { query, limit: 50 });
+    const { hits } = await server.request('tierline/history/search', {
+      query,
+      limit: 50,
+      archived,
+    });
     const titles = new Map(items.map((item) => [item.sessionId, item.title]));
     const found = hits.map((hit) => hitItem(hit, titles.get(hit.sessionId) ?? ''));
     return found.length === 0
@@ -288,7 +323,10 @@ export class Sessions {
     const { sessionId, title } = item;
     if (button === PREVIEW) await this.preview(sessionId, title);
     else if (button === RENAME) await this.rename(sessionId, title);
-    else if (button === DELETE) {
+    else if (button === ARCHIVE || button === UNARCHIVE) {
+      const away = button === ARCHIVE;
+      await this.session.server.request('tierline/history/archiveSession', { sessionId, away });
+    } else if (button === DELETE) {
       const sure = await confirmed(
         vscode.l10n.t('Delete the session “{0}”?', title),
         vscode.l10n.t('It is no longer listed or found.'),
@@ -371,7 +409,7 @@ function sessionItem(info: SessionInfo): Item {
         : vscode.l10n.t('{0} messages', info.messageCount),
       ...(info.current ? [vscode.l10n.t('open')] : []),
     ].join(' · '),
-    buttons: [PREVIEW, RENAME, DELETE],
+    buttons: [PREVIEW, RENAME, info.archived ? UNARCHIVE : ARCHIVE, DELETE],
   };
   if (info.title !== '' && info.preview !== '') item.detail = firstWords(info.preview, LABEL);
   return item;

@@ -155,16 +155,19 @@ export const quickPick = {
   changed: new EventEmitter<string>(),
   accepted: new EventEmitter<void>(),
   triggered: new EventEmitter<unknown>(),
+  pressed: new EventEmitter<unknown>(),
+  buttons: [] as unknown[],
   hidden: new EventEmitter<void>(),
   onDidChangeValue: (listener: Listener<string>) => quickPick.changed.event(listener),
   onDidAccept: (listener: Listener<void>) => quickPick.accepted.event(listener),
   onDidTriggerItemButton: (listener: Listener<unknown>) => quickPick.triggered.event(listener),
+  onDidTriggerButton: (listener: Listener<unknown>) => quickPick.pressed.event(listener),
   onDidHide: (listener: Listener<void>) => quickPick.hidden.event(listener),
   show: vi.fn(),
   hide: () => quickPick.hidden.fire(),
   dispose: () => {
-    for (const emitter of [quickPick.changed, quickPick.accepted, quickPick.triggered])
-      emitter.dispose();
+    const { changed, accepted, triggered, pressed } = quickPick;
+    for (const emitter of [changed, accepted, triggered, pressed]) emitter.dispose();
   },
 };
 

@@ -98,7 +98,9 @@ class HistoryService:
     async def sessions(self, params: p.SessionListParams) -> p.SessionListResult:
         """Sessions, the one used last first."""
         limit = params.limit or _MOST_SESSIONS
-        found = await asyncio.to_thread(self._store.sessions, limit + 1, params.query)
+        found = await asyncio.to_thread(
+            self._store.sessions, limit + 1, params.query, archived=params.archived
+        )
         others = await asyncio.to_thread(self._store.other_files)
         if found.partial:
             self._complete_soon()
@@ -141,6 +143,20 @@ class HistoryService:
             self._replaced("session deleted")
         return await self.sessions(p.SessionListParams())
 
+    @opens
+    async def archive(self, params: p.ArchiveParams) -> p.SessionListResult:
+        """Take a session out of the usual lists and searches, or back in; its records stay."""
+        current = self._store.session_id
+        wanted = params.session_id or current
+        if await asyncio.to_thread(self._store.session, wanted) is None:
+            raise _unknown_session(wanted)
+        if wanted == current:
+            self._idle()
+        await asyncio.to_thread(self._store.archive_session, wanted, away=params.away)
+        if self._store.session_id != current:
+            self._replaced("session archived")
+        return await self.sessions(p.SessionListParams())
+
     async def rename(self, params: p.RenameParams) -> p.Ok:
         """Give a session a title."""
         await asyncio.to_thread(
@@ -156,6 +172,7 @@ class HistoryService:
             params.role,
             max(1, params.limit),
             session_id=params.session_id,
+            archived=params.archived,
             memory=self._conversation.visible(),
         )
         hits = [
@@ -409,6 +426,7 @@ class HistoryService:
             first_role=summary.first_role,
             title=summary.title,
             current=summary.session_id == self._store.session_id,
+            archived=summary.archived,
         )
 
 
