@@ -11,7 +11,7 @@ import os
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -345,7 +345,6 @@ def load(
     """
     problems: list[SettingProblem] = []
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-    layers: list[tuple[str, Mapping[str, Any]]] = []
     own = workspace / FOLDER / "config.toml" if workspace is not None else None
     files = [user_file if user_file is not None else default_user_file()]
     if own is not None and trusted(editor):
@@ -353,17 +352,7 @@ def load(
     elif own is not None and os.path.lexists(own):
         why = "The file is not read: the workspace is not trusted."
         problems.append(SettingProblem(str(own), why))
-    for path in files:
-        try:
-            place = path if path == own else disk.resolved(path)  # links in dotfiles are the user's
-            layers.append((str(path), tomllib.loads(disk.read_text(place, _MOST_BYTES))))
-        except FileNotFoundError:
-            continue
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            why = disk.explain(error)
-            problems.append(
-                SettingProblem(str(path), f"The file was not read: {why}. Mend or move it.")
-            )
+    layers = list(_read(files, own, problems))
     layers.append(("editor settings", editor or {}))
     layers.append(("environment", _from_environment(os.environ if env is None else env)))
     untrusted = str(own) if own is not None else ""
@@ -389,6 +378,23 @@ def load(
                 merged[section][name] = converted
     sections = {name: SECTIONS[name](**values) for name, values in merged.items()}
     return Settings(**sections), problems
+
+
+def _read(
+    files: Sequence[Path], own: Path | None, problems: list[SettingProblem]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What the files say, by their names. ``own`` is the workspace's: no link is followed to it."""
+    for path in files:
+        try:
+            place = path if path == own else disk.resolved(path)  # links in dotfiles are the user's
+            yield str(path), tomllib.loads(disk.read_text(place, _MOST_BYTES))
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            why = disk.explain(error)
+            problems.append(
+                SettingProblem(str(path), f"The file was not read: {why}. Mend or move it.")
+            )
 
 
 def trusted(editor: Mapping[str, Any] | None) -> bool:

@@ -61,6 +61,11 @@ def register(server: TierlineServer, proposals: Proposals) -> None:
     def notebook_did_close(params: lsp.DidCloseNotebookDocumentParams) -> None:
         changed(params.notebook_document.uri)
 
+    _register_files(server)
+
+
+def _register_files(server: TierlineServer) -> None:
+    """What happens on the disk, and to the folders."""
     files = lsp.FileOperationRegistrationOptions(
         filters=[
             lsp.FileOperationFilter(scheme="file", pattern=lsp.FileOperationPattern(glob="**/*"))

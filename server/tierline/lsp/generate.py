@@ -15,6 +15,7 @@ import pkgutil
 import sys
 import types
 import typing
+from collections.abc import Iterator
 from enum import EnumType
 from pathlib import Path
 from typing import Any
@@ -160,9 +161,42 @@ def input_classes() -> set[type]:
     return seen
 
 
+_TO_CLIENT = [
+    "",
+    "## Requests to the client",
+    "",
+    "The server asks these of a client that declares them under",
+    "`capabilities.experimental.tierline`; no other client sees them.",
+    "",
+    "`save`: `tierline/editor/save`. Two more words change how questions are asked: with",
+    "`consent` and `edits` the client shows `consentAsked` and `editChanged` itself and",
+    "answers with `tierline/consent/answer`, `tierline/edit/accept` and",
+    "`tierline/edit/reject`; without them the same questions come as",
+    "`window/showMessageRequest`.",
+    "",
+    "`languageModels`: `tierline/editor/models` and `tierline/editor/chat`. The client",
+    f"sends each part of a reply as a `{protocol.EDITOR_PART}` notification with",
+    "[EditorPartParams](#editorpartparams) and answers the request when the reply is whole. A",
+    f"`{protocol.EDITOR_CANCEL}` notification ([EditorCancelParams](#editorcancelparams)) says",
+    "that the reply is no longer wanted. An error's `data.code` is `auth`, `unavailable`,",
+    "`overflow`, `rate_limited` or `bad_request`.",
+    "",
+    "`ask`: the client asks for words on its own command `tierline.ask` (*Ask about this*) and",
+    "passes them on with `tierline/chat/ask`.",
+    "",
+    "`provides`: a list of what the editor can give for a mention, of `problems`, `terminal`,",
+    "`selection` and `editors`. With it `tierline/editor/provide` is asked when a prompt names",
+    "`@problems`, `@problems:src/a.py`, `@terminal`, `@terminal:selection`, `@terminal:NAME`,",
+    "`@selection` or `@editors` and the prompt did not bring it as `given`. Diagnostics come",
+    "from the client alone: a server is not told what others report.",
+    "",
+    "| request | parameters | result | what it does |",
+    "| --- | --- | --- | --- |",
+]
+
+
 def markdown() -> str:
     """The whole of ``docs/protocol.md``."""
-    docs = field_docs(*modules())
     out = [
         "# Protocol",
         "",
@@ -198,38 +232,7 @@ def markdown() -> str:
             f"| [`{attrs.fields(cls).kind.default}`](#{cls.__name__.lower()}) "
             f"| {_one_line(cls.__doc__)} |"
         )
-    out += [
-        "",
-        "## Requests to the client",
-        "",
-        "The server asks these of a client that declares them under",
-        "`capabilities.experimental.tierline`; no other client sees them.",
-        "",
-        "`save`: `tierline/editor/save`. Two more words change how questions are asked: with",
-        "`consent` and `edits` the client shows `consentAsked` and `editChanged` itself and",
-        "answers with `tierline/consent/answer`, `tierline/edit/accept` and",
-        "`tierline/edit/reject`; without them the same questions come as",
-        "`window/showMessageRequest`.",
-        "",
-        "`languageModels`: `tierline/editor/models` and `tierline/editor/chat`. The client",
-        f"sends each part of a reply as a `{protocol.EDITOR_PART}` notification with",
-        "[EditorPartParams](#editorpartparams) and answers the request when the reply is whole. A",
-        f"`{protocol.EDITOR_CANCEL}` notification ([EditorCancelParams](#editorcancelparams)) says",
-        "that the reply is no longer wanted. An error's `data.code` is `auth`, `unavailable`,",
-        "`overflow`, `rate_limited` or `bad_request`.",
-        "",
-        "`ask`: the client asks for words on its own command `tierline.ask` (*Ask about this*) and",
-        "passes them on with `tierline/chat/ask`.",
-        "",
-        "`provides`: a list of what the editor can give for a mention, of `problems`, `terminal`,",
-        "`selection` and `editors`. With it `tierline/editor/provide` is asked when a prompt names",
-        "`@problems`, `@problems:src/a.py`, `@terminal`, `@terminal:selection`, `@terminal:NAME`,",
-        "`@selection` or `@editors` and the prompt did not bring it as `given`. Diagnostics come",
-        "from the client alone: a server is not told what others report.",
-        "",
-        "| request | parameters | result | what it does |",
-        "| --- | --- | --- | --- |",
-    ]
+    out += _TO_CLIENT
     out += [
         f"| `{m.name}` | {_link(m.params)} | {_link(m.result)} | {m.doc} |"
         for m in protocol.CLIENT_METHODS
@@ -245,22 +248,25 @@ def markdown() -> str:
         "| --- | --- | --- |",
     ]
     out += [f"| {error.number} | `{error.code}` | {error.doc} |" for error in protocol.ERRORS]
-    out += ["", "## Types", ""]
+    return "\n".join([*out, "", "## Types", "", *_types()])
+
+
+def _types() -> Iterator[str]:
+    docs = field_docs(*modules())
     inputs = input_classes()
     for cls in classes():
         hints = typing.get_type_hints(cls)
-        out += [f"### {cls.__name__}", "", " ".join((cls.__doc__ or "").split()), ""]
+        yield from (f"### {cls.__name__}", "", " ".join((cls.__doc__ or "").split()), "")
         if not attrs.fields(cls):
             continue
-        out += ["| field | type | meaning |", "| --- | --- | --- |"]
+        yield from ("| field | type | meaning |", "| --- | --- | --- |")
         for item in attrs.fields(cls):
             kind = ts_type(hints[item.name]).replace("|", "\\|")
             doc = docs.get(cls.__name__, {}).get(item.name, "")
             if cls in inputs and item.default is not attrs.NOTHING:
                 doc = f"*optional* {doc}".strip()
-            out.append(f"| `{camel(item.name)}` | `{kind}` | {doc} |")
-        out.append("")
-    return "\n".join(out)
+            yield f"| `{camel(item.name)}` | `{kind}` | {doc} |"
+        yield ""
 
 
 def configuration() -> str:

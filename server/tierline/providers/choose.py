@@ -99,17 +99,22 @@ def choose(  # noqa: PLR0911 - one line per way
     try:
         return _embedded(settings, "There is no key and no other server; it needs neither.")
     except ProviderError as error:
-        hint = ""
-        if any(server.models for server in found):
-            names = " and ".join(server.name for server in found if server.models)
-            hint = f" {names} runs on this machine; select it to agree to its use."
-        raise ProviderError(
-            "unavailable",
-            "There is no language model to ask.",
-            "Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, or the command that stores one); or run "
-            "Ollama, LM Studio or llama.cpp on this machine; or install the embedded model with "
-            f"{INSTALL} and a GGUF file. {error.message}{hint}",
-        ) from error
+        raise _none(found, error) from error
+
+
+def _none(found: Sequence[LocalServer], error: ProviderError) -> ProviderError:
+    """That there is no model, with all ways to get one. ``error``: why not the embedded one."""
+    hint = ""
+    if any(server.models for server in found):
+        names = " and ".join(server.name for server in found if server.models)
+        hint = f" {names} runs on this machine; select it to agree to its use."
+    return ProviderError(
+        "unavailable",
+        "There is no language model to ask.",
+        "Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, or the command that stores one); or run "
+        "Ollama, LM Studio or llama.cpp on this machine; or install the embedded model with "
+        f"{INSTALL} and a GGUF file. {error.message}{hint}",
+    )
 
 
 def spoken(choice: Choice, facts: ModelFacts, api: str) -> Choice:
