@@ -9,6 +9,7 @@ from attrs import frozen
 
 Figures: TypeAlias = Mapping[str, Any]
 GIGABYTE_LOG_MB = 1000
+MANY_FILES = 20_000
 SESSIONS = 30
 """Recorded sessions that the targets are for."""
 
@@ -188,6 +189,38 @@ TARGETS = (
     Target(
         "symbols_scale", "Memory of the index's process (peak)", 400, "MB",
         lambda f: f["index_peak_mb"], comparable=lambda f: f["files"] >= 10_000,
+    ),
+    Target(
+        "monorepo", "Memory of all processes in a workspace of 20,000 files (peak)", 500, "MB",
+        lambda f: f["all_peak_mb"], comparable=lambda f: f["files"] >= MANY_FILES,
+    ),
+    Target(
+        "monorepo", "Files of it that are left out of the index", 0, "",
+        lambda f: sum(one["files"] for one in f["skipped"]),
+        comparable=lambda f: f["files"] >= MANY_FILES,
+    ),
+    *(
+        Target(
+            "monorepo", f"Requests there {when}, but for waiting for a processor (worst p99)", 100,
+            "ms", lambda f, key=key: f[f"worst_own_p99_ms_{key}"],
+            comparable=lambda f: f["files"] >= MANY_FILES,
+        )
+        for key, when in (
+            ("indexing", "while the index is built"), ("at_rest", "at rest"),
+            ("switching", "in a branch switch"),
+        )
+    ),
+    Target(
+        "years", "Listing 50 of 20,000 sessions (median)", 100, "ms",
+        lambda f: f["server"]["list 50"]["median"], comparable=lambda f: f["sessions"] >= 20_000,
+    ),
+    Target(
+        "years", "Reading one of them (median)", 100, "ms",
+        lambda f: f["server"]["read"]["median"], comparable=lambda f: f["sessions"] >= 20_000,
+    ),
+    Target(
+        "years", "Memory of the server with them (peak)", 300, "MB",
+        lambda f: f["server_peak_mb"], comparable=lambda f: f["sessions"] >= 20_000,
     ),
     Target(
         "retrieval_commits", "Commits of which a touched file is among the first 10, against BM25",
