@@ -39,11 +39,11 @@ def undo(now: Timeline, *, to: str = "", count: int = 1) -> Action:
     return Action(EventKind.UNDO, {"groups": list(targets)})
 
 
-def remove(now: Timeline, group: str) -> Action:
+def remove(now: Timeline, group_id: str) -> Action:
     """Delete a group for good, from every branch. The log keeps it, flagged, as it keeps all."""
-    if group not in {m.group_id for m in now.messages}:
-        raise _not_found("group", group)
-    return Action(EventKind.REMOVE, {"groups": [group]})
+    if group_id not in {m.group_id for m in now.messages}:
+        raise _not_found("group", group_id)
+    return Action(EventKind.REMOVE, {"groups": [group_id]})
 
 
 def remove_all(names: Iterable[str]) -> Action:
@@ -51,21 +51,21 @@ def remove_all(names: Iterable[str]) -> Action:
     return Action(EventKind.REMOVE, {"groups": list(names)})
 
 
-def drop(now: Timeline, group: str) -> Action:
+def drop(now: Timeline, group_id: str) -> Action:
     """Hide a group from what is sent, searched and summarised, until it is restored."""
-    if group not in {g.id for g in now.groups()}:
-        raise _not_found("group", group)
-    return Action(EventKind.DROP, {"groups": [group]})
+    if group_id not in {g.id for g in now.groups()}:
+        raise _not_found("group", group_id)
+    return Action(EventKind.DROP, {"groups": [group_id]})
 
 
-def restore(now: Timeline, group: str = "") -> Action:
+def restore(now: Timeline, group_id: str = "") -> Action:
     """Bring back a dropped or undone group, or (without a name) what was hidden last."""
     hidden = [g for g, why in now.hidden.items() if why != EventKind.REMOVE]
-    if group and group not in hidden:
-        raise _not_found("hidden group", group)
+    if group_id and group_id not in hidden:
+        raise _not_found("hidden group", group_id)
     if not hidden:
         raise TierlineError("not_found", "Nothing is hidden.", "There is nothing to restore.")
-    return Action(EventKind.RESTORE, {"groups": [group or hidden[-1]]})
+    return Action(EventKind.RESTORE, {"groups": [group_id or hidden[-1]]})
 
 
 def summarise(
@@ -108,12 +108,12 @@ def fork(now: Timeline, at: str = "", name: str = "") -> Action:
     )
 
 
-def fork_before(now: Timeline, group: str, name: str = "") -> Action:
+def fork_before(now: Timeline, group_id: str, name: str = "") -> Action:
     """Begin a branch in front of a group: everything before it is inherited, perhaps nothing."""
     visible = now.visible()
-    place = next((n for n, m in enumerate(visible) if m.group_id == group), None)
+    place = next((n for n, m in enumerate(visible) if m.group_id == group_id), None)
     if place is None:
-        raise _not_found("group", group)
+        raise _not_found("group", group_id)
     branch = fork_name([b.id for b in now.branches], name)
     data = {"branch": branch, "parent": now.branch}
     if place == 0:
@@ -158,9 +158,9 @@ def level_summary(now: Timeline, summary: str, text: str) -> Action:
     return Action(EventKind.LEVEL_SUMMARY, {"summary": summary, "text": text, "after": after})
 
 
-def state(text: str, group: str = "", message: str = "") -> Action:
+def state(text: str, group_id: str = "", message: str = "") -> Action:
     """Store a STATE block, the group that it was derived from, and the message that it ended."""
-    data = {"text": text, "group": group}
+    data = {"text": text, "group": group_id}
     return Action(EventKind.STATE, data | ({"message": message} if message else {}))
 
 

@@ -243,9 +243,9 @@ class _Scan:
             if not self.hides(m.session_id, m.group_id)
         ]
 
-    def hides(self, session: str, group: str) -> bool:
+    def hides(self, session: str, group_id: str) -> bool:
         """True if the group was taken back, or its session deleted, in what was read."""
-        return (session, group) in self._hidden or session in self._deleted
+        return (session, group_id) in self._hidden or session in self._deleted
 
 
 def _hit(message: Message, text: str, query: Query) -> Hit:

@@ -579,17 +579,17 @@ class HistoryStore:
         """Undo in the current session; returns the groups that were taken back."""
         return self._groups(actions.undo(self.timeline(), to=to, count=count))
 
-    def remove(self, group: str) -> tuple[str, ...]:
+    def remove(self, group_id: str) -> tuple[str, ...]:
         """Remove a group of the current session for good."""
-        return self._groups(actions.remove(self.timeline(), group))
+        return self._groups(actions.remove(self.timeline(), group_id))
 
-    def drop(self, group: str) -> tuple[str, ...]:
+    def drop(self, group_id: str) -> tuple[str, ...]:
         """Hide a group of the current session."""
-        return self._groups(actions.drop(self.timeline(), group))
+        return self._groups(actions.drop(self.timeline(), group_id))
 
-    def restore(self, group: str = "") -> tuple[str, ...]:
+    def restore(self, group_id: str = "") -> tuple[str, ...]:
         """Bring a hidden group of the current session back."""
-        return self._groups(actions.restore(self.timeline(), group))
+        return self._groups(actions.restore(self.timeline(), group_id))
 
     def _groups(self, action: Action) -> tuple[str, ...]:
         return tuple(self.record(action).data["groups"])

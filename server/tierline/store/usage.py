@@ -75,7 +75,7 @@ class StoredRequest:
         found: Attribution,
         paid: Bill,
         session: str,
-        turn: str,
+        turn_id: str,
         at: float,
         provider: str,
         model: str,
@@ -83,7 +83,7 @@ class StoredRequest:
         """What is stored of a request, without its details."""
         return cls(
             session_id=session,
-            turn_id=turn,
+            turn_id=turn_id,
             at=at,
             provider=provider,
             model=model,

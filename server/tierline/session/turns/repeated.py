@@ -22,7 +22,7 @@ def unchanged(
     output: Output,
     messages: Sequence[Message],
     standing: Mapping[str, tuple[int, ...]],
-    group: str,
+    group_id: str,
 ) -> Output | None:
     """What to answer instead of the same bytes; None if they are to be sent.
 
@@ -37,14 +37,14 @@ def unchanged(
             if place >= len(held) or held[place] < len(output.text):
                 continue
             if "".join(b.text for b in result.content if isinstance(b, Text)) == output.text:
-                where = _where(message, messages, group)
+                where = _where(message, messages, group_id)
                 said = f"Unchanged since {where}: the result of {tool} that stands there holds."
                 return Output(said, note="unchanged")
     return None
 
 
-def _where(message: Message, messages: Sequence[Message], group: str) -> str:
-    if message.group_id == group:
+def _where(message: Message, messages: Sequence[Message], group_id: str) -> str:
+    if message.group_id == group_id:
         return "your earlier call in this turn"
     order = list(dict.fromkeys(one.group_id for one in messages))
     prompts = (m for m in messages if m.group_id == message.group_id and m.role == "user")

@@ -157,11 +157,11 @@ class Rounds:
                 return self.finished(turn, message)
             await self._waiting.reach(turn)
 
-    async def complete_earlier(self, running: str = "") -> None:
+    async def complete_earlier(self, group_id: str = "") -> None:
         """Calls that never got a result, because their process ended: say so. Those of the turn
         that runs get theirs, and so do those of another server that lives.
         """
-        visible = [m for m in self._conversation.visible() if m.group_id != running]
+        visible = [m for m in self._conversation.visible() if m.group_id != group_id]
         answered = results_of(visible)
         open_calls = [
             (message, call)
