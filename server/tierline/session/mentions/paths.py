@@ -6,7 +6,8 @@ import asyncio
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from heapq import merge
+from itertools import accumulate, islice
 
 from tierline.context.refusals import Refusal
 from tierline.workspace.loader import Loader
@@ -24,6 +25,7 @@ _FIRST_SECONDS = 1.0
 """How long the very first request waits for the listing; then it gets what there is."""
 _REST_AFTER, _REST_SECONDS = 200, 0.001
 """After so many files the listing lets the requests go first."""
+_SORTED_AT_ONCE = 2_000
 _MOST_TRIED = 20_000
 _LETTERS_SECONDS = 0.05
 """How long paths are looked at that only hold the letters somewhere."""
@@ -33,7 +35,10 @@ class PathList:
     """Paths, the shallow and short ones first; folders end with a slash."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._paths = sorted(paths, key=lambda path: (path.count("/"), len(path), path))
+        rest = iter(paths)
+        # One sort of all of them would keep Python's lock, and so the requests, for as long.
+        parts = iter(lambda: sorted(islice(rest, _SORTED_AT_ONCE), key=_order), [])
+        self._paths = list(merge(*parts, key=_order))
         self._lines = [path.casefold() for path in self._paths]
         self._text = "\n" + "\n".join(self._lines) + "\n"
         self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=1))
@@ -156,6 +161,10 @@ class Paths:
         except TimeoutError:
             pass
         return [*found, *folders]
+
+
+def _order(path: str) -> tuple[int, int, str]:
+    return path.count("/"), len(path), path
 
 
 def _rank(path: str, wanted: str) -> int:
