@@ -50,7 +50,7 @@ def message(number: int, role: Any, *blocks: Any, group: str = "g") -> Message:
 def send(made: ContextPlan, items: list[Item], group: str) -> RenderedRequest:
     items = list(made.select(items))
     facts = COUNTER.model
-    moment = RequestContext(now=1_700_000_000.0, model=facts.name, active_group=group)
+    moment = RequestContext(now=1_700_000_000.0, model=facts.name, group_id=group)
     policy = LogStructured(count=COUNTER.count)
     arranged = policy.arrange(items, CacheState(), moment, Pricing.of(facts))
     prompt = assemble(
@@ -98,7 +98,7 @@ def test_br_026_one_file_larger_than_the_window_is_named_and_the_prompt_goes_out
     ]
     items = [
         file("big.log", COUNTER.count(text), text=text),
-        *atoms(history, count=COUNTER.count, active_group="g2"),
+        *atoms(history, count=COUNTER.count, group_id="g2"),
     ]
     made = plan(items, limit)
     assert any(want["notice_names"] in notice and "2," in notice for notice in made.notices)
@@ -136,7 +136,7 @@ def test_br_030_a_tool_loop_is_checked_before_every_call(margin: float) -> None:
             message(2 * number + 1, "assistant", call),
             message(2 * number + 2, "tool", result),
         ]
-        items = list(atoms(talk, count=COUNTER.count, active_group="g"))
+        items = list(atoms(talk, count=COUNTER.count, group_id="g"))
         made = plan(items, limit)
         assert made.estimate + made.max_output_tokens <= want["max_body_tokens"]
         body = send(made, items, "g")
@@ -153,7 +153,7 @@ def test_br_032_a_file_is_in_the_body_or_listed_with_a_reason() -> None:
         for path, text in texts.items()
     ]
     talk = [message(1, "user", Text("What is x?"))]
-    items += atoms(talk, count=COUNTER.count, active_group="g")
+    items += atoms(talk, count=COUNTER.count, group_id="g")
     gone = Absent("file:d.py", Section.FILES, "missing", "It was deleted.", path="d.py")
     made = plan(items, limits(600, output=50), absent=[gone])
     body = send(made, items, "g").payload.decode()
@@ -170,7 +170,7 @@ def test_br_034_emergency_truncation_keeps_the_only_request_word_for_word() -> N
     want = expect("BR-034")
     history = load(case("BR-034") / "history.jsonl")
     group = history[0].group_id
-    items = list(atoms(history, count=COUNTER.count, active_group=group))
+    items = list(atoms(history, count=COUNTER.count, group_id=group))
     selection = Selection(items)
     limit = limits(100_000, output=100)
     notices = emergency_truncate(selection, limit, target_tokens=want["target_tokens"])
@@ -187,7 +187,7 @@ def test_br_034_emergency_truncation_keeps_the_only_request_word_for_word() -> N
 
 def test_br_034_shedding_keeps_it_too() -> None:
     history = load(case("BR-034") / "history.jsonl")
-    items = list(atoms(history, count=COUNTER.count, active_group=history[0].group_id))
+    items = list(atoms(history, count=COUNTER.count, group_id=history[0].group_id))
     made = plan(items, limits(400, output=50))
     assert made.includes(f"history:{history[0].id}")
     assert len(made.included) > 1

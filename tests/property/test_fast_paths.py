@@ -167,10 +167,10 @@ def test_history_items_are_those_of_a_cold_start(
     """Whatever the requests before held: another text under the same id, another active turn."""
     known: KnownAtoms = {}
     for found, active in [*requests, *requests]:
-        warm = truncate(isolate(found, "anthropic"), active_group=active)
+        warm = truncate(isolate(found, "anthropic"), group_id=active)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Message, "plain", False)
-            cold = truncate(isolate(found, "anthropic"), active_group=active)
+            cold = truncate(isolate(found, "anthropic"), group_id=active)
             assert warm == cold
-            expected = atoms(cold, count=four_characters, active_group=active)
-        assert atoms(warm, count=four_characters, active_group=active, known=known) == expected
+            expected = atoms(cold, count=four_characters, group_id=active)
+        assert atoms(warm, count=four_characters, group_id=active, known=known) == expected

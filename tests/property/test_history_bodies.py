@@ -99,7 +99,7 @@ def test_any_log_becomes_a_valid_body(
     now = timeline(decoded(written), session_id="s")
     history = isolate(now.context(), provider)
     history = select(history, strategy=strategy, size=size, query=query, search=lambda _: ["g1"])
-    history = truncate(history, active_group="g2")
+    history = truncate(history, group_id="g2")
     assert violations(body(prompt_of(history, "the prompt"), provider), provider) == []
     assert violations(body(prompt_of(history), provider), provider) == []
 

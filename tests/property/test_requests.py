@@ -127,7 +127,7 @@ def snapshots(draw: st.DrawFn) -> tuple[Snapshot, TokenCounter]:
             Absent(f"file:gone{n}.py", Section.FILES, "missing", "It is not on disk any more.")
             for n in range(draw(st.integers(0, 2)))
         ),
-        active_group=messages[-1].group_id,
+        group_id=messages[-1].group_id,
         memos=tuple(
             Item("memo:1", Section.MEMOS, sha256(t.text), counter.count(t.text), t.text)
             for t in tail
@@ -183,7 +183,7 @@ def test_every_body_fits_and_holds_what_its_plan_says(
         assert again.plan == composed.plan, "the same state gives the same plan"
         assert again.request.payload == composed.request.payload
         # The next turn: a reply, a changed file, another prompt.
-        group = f"{snapshot.active_group}+"
+        group = f"{snapshot.group_id}+"
         reply = evolve(
             snapshot.messages[-1], id=f"r{group}", role="assistant", content=(Text("Yes."),)
         )
@@ -193,7 +193,7 @@ def test_every_body_fits_and_holds_what_its_plan_says(
         snapshot = evolve(
             snapshot,
             messages=(*snapshot.messages, reply, ask),
-            active_group=group,
+            group_id=group,
             sent=composed.arrangement.next,
             now=snapshot.now + 30,
             files=tuple(_edited(item, text, counter) for item in snapshot.files[:1])
@@ -240,6 +240,6 @@ def _is_what_the_plan_says(composed: Composed, snapshot: Snapshot) -> None:
                     for b in m.blocks
                 )
                 assert asked == (f"result {block.id} " in text)
-    assert f"question {int(snapshot.active_group.rstrip('+')[1:])}" in text or (
-        snapshot.active_group.endswith("+")
+    assert f"question {int(snapshot.group_id.rstrip('+')[1:])}" in text or (
+        snapshot.group_id.endswith("+")
     ), "the request that is being answered is in"

@@ -217,7 +217,7 @@ class World:
             list(self.messages()),
             [*self.tail, *([self.state] if self.state is not None else [])],
             self.sent.transcript,
-            active_group=self.turns[-1].id if self.turns else "",
+            group_id=self.turns[-1].id if self.turns else "",
             count=size,
             known=self.known,
         )

@@ -154,20 +154,20 @@ def atoms(
     messages: Sequence[Message],
     *,
     count: Count,
-    active_group: str = "",
+    group_id: str = "",
     priority: int = 50,
     known: KnownAtoms | None = None,
 ) -> tuple[Item, ...]:
     """History items for the planner, oldest first, keyed ``history:<id of the first message>``.
 
-    The user's message of ``active_group`` is required: it can never be shed. ``known`` is what the
+    The user's message of the turn ``group_id`` is required: it can never be shed. ``known`` is what the
     call before with the same ``count`` and ``priority`` put there: an atom that has not changed
     stays the same item.
     """
     return atoms_of(
         atomic(messages),
         count=count,
-        active_group=active_group,
+        group_id=group_id,
         priority=priority,
         known=known,
     )
@@ -177,7 +177,7 @@ def atoms_of(
     parts: Iterable[tuple[Message, ...]],
     *,
     count: Count,
-    active_group: str = "",
+    group_id: str = "",
     priority: int = 50,
     known: KnownAtoms | None = None,
     form: Callable[[tuple[Message, ...]], Form | None] = lambda _atom: None,
@@ -190,7 +190,7 @@ def atoms_of(
     for atom in parts:
         first = atom[0]
         old = known.get(first.id) if known else None
-        required = bool(active_group) and first.group_id == active_group and is_prompt(first)
+        required = bool(group_id) and first.group_id == group_id and is_prompt(first)
         if old is not None and old[0] == atom:
             item = old[1]
         else:

@@ -58,13 +58,13 @@ Limits = Mapping[str, tuple[int, ...]]
 
 
 def limits(
-    messages: Sequence[Message], *, active_group: str, settings: TruncationSettings = DEFAULTS
+    messages: Sequence[Message], *, group_id: str, settings: TruncationSettings = DEFAULTS
 ) -> dict[str, tuple[int, ...]]:
     """What the results of each message may keep if they are written now."""
     active = [
         (m.id, place)
         for m in messages
-        if m.group_id == active_group and not m.plain
+        if m.group_id == group_id and not m.plain
         for place, _ in enumerate(results(m))
     ]
     newest = set(active[-settings.recent :]) if settings.recent else set()
@@ -82,7 +82,7 @@ def limits(
             continue
         allowed: list[int] = []
         for place, result in enumerate(results(message)):
-            if message.group_id != active_group:
+            if message.group_id != group_id:
                 allowed.append(settings.inactive)
             elif (message.id, place) not in newest:
                 allowed.append(settings.degraded)
@@ -97,7 +97,7 @@ def limits(
 def truncate(
     messages: Sequence[Message],
     *,
-    active_group: str,
+    group_id: str,
     sent: Limits | None = None,
     settings: TruncationSettings = DEFAULTS,
 ) -> tuple[Message, ...]:
@@ -106,7 +106,7 @@ def truncate(
     A message that ``sent`` names keeps the form in which it was sent, whatever its age. The others
     get the form that is due now.
     """
-    allowed = {**limits(messages, active_group=active_group, settings=settings), **(sent or {})}
+    allowed = {**limits(messages, group_id=group_id, settings=settings), **(sent or {})}
     return tuple(shorten(m, allowed[m.id]) if m.id in allowed else m for m in messages)
 
 

@@ -76,7 +76,7 @@ def write(
     tail: Sequence[Item],
     transcript: Transcript,
     *,
-    active_group: str,
+    group_id: str,
     count: Callable[[Any], int],
     known: KnownForms,
 ) -> Written:
@@ -86,7 +86,7 @@ def write(
     sent a second time; what the user has selected holds for its own prompt only.
     """
     long = {m.id for m in messages if not m.plain and _long(m)}
-    allowed = limits(messages, active_group=active_group)
+    allowed = limits(messages, group_id=group_id)
     due = {name: allowed[name] for name in allowed if name in long}
     kept = {name: transcript.limits.get(name, due[name]) for name in due}
     thinking = frozenset(m.id for m in messages if not m.plain and any(map(bound, m.content)))
@@ -94,13 +94,11 @@ def write(
     fresh = _Style(due, thinking)
     said = [as_sent.write(m) for m in messages]
     parts = atomic(said)
-    history = atoms_of(
-        parts, count=count, active_group=active_group, known=known.sent, form=as_sent.form
-    )
-    anew = _anew(messages, parts, fresh, active_group, count, known.anew)
+    history = atoms_of(parts, count=count, group_id=group_id, known=known.sent, form=as_sent.form)
+    anew = _anew(messages, parts, fresh, group_id, count, known.anew)
     there = {item.key for item in history}
     standing = [note for note in transcript.notes if note.after in there]
-    tail, used = _found(tail, standing, active_group)
+    tail, used = _found(tail, standing, group_id)
     anew |= {i.key: evolve(i, note=None, volatile=True, group="", depends=i.depends[:-1])
              for i in tail if i.note is not None}  # fmt: skip
     spent: dict[str, list[Item]] = {}
@@ -125,7 +123,7 @@ def _anew(
     messages: Sequence[Message],
     parts: Iterable[tuple[Message, ...]],
     fresh: _Style,
-    active_group: str,
+    group_id: str,
     count: Callable[[Any], int],
     known: KnownAtoms,
 ) -> dict[str, Item | None]:
@@ -138,12 +136,12 @@ def _anew(
     changed = [
         written for atom in parts if (written := tuple(other.get(m.id, m) for m in atom)) != atom
     ]
-    items = atoms_of(changed, count=count, active_group=active_group, known=known, form=fresh.form)
+    items = atoms_of(changed, count=count, group_id=group_id, known=known, form=fresh.form)
     return {item.key: item for item in items}
 
 
 def _found(
-    tail: Iterable[Item], standing: Iterable[Note], active_group: str
+    tail: Iterable[Item], standing: Iterable[Note], group_id: str
 ) -> tuple[list[Item], set[int]]:
     """The tail, with each text that stands in the conversation at its place there, and the numbers
     of the notes that serve so.
@@ -153,7 +151,7 @@ def _found(
     used: set[int] = set()
     for item in tail:
         note = newest.get((item.key, item.sha256)) if item.volatile else None
-        if note is None or (item.section is Section.PROMPT and note.group != active_group):
+        if note is None or (item.section is Section.PROMPT and note.group != group_id):
             items.append(item)
             continue
         used.add(note.number)

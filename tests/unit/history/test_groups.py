@@ -49,7 +49,7 @@ def test_atom_never_reaches_into_the_next_group() -> None:
 
 def test_items_carry_key_hash_tokens_group_and_messages() -> None:
     history = (*tool_turn(1, ["out"]), *turn(2))
-    items = atoms(history, count=four_characters, active_group="g2")
+    items = atoms(history, count=four_characters, group_id="g2")
     assert [i.key for i in items] == [
         "history:m100",
         "history:m101",
@@ -160,7 +160,7 @@ def test_an_atom_that_has_not_changed_stays_the_same_item() -> None:
     first = atoms(history, count=four_characters, known=known)
     assert list(known) == [item.key.removeprefix("history:") for item in first]
     edited = (history[0], attrs.evolve(history[1], content=(Text("other"),)), *history[2:])
-    again = atoms(edited, count=four_characters, active_group="g2", known=known)
+    again = atoms(edited, count=four_characters, group_id="g2", known=known)
     same = [a is b for a, b in zip(first, again, strict=True)]
     assert same == [True, False, False, True, True], "one is new, one is required now"
     assert again[1].sha256 != first[1].sha256 and again[2].required

@@ -33,26 +33,26 @@ def lengths(messages: tuple[Message, ...]) -> list[int]:
 def test_three_tiers_of_limits() -> None:
     """Seed 000: 5 most recent 5000, beyond 1000, inactive groups 300."""
     history = (*tool_turn(1, ["x" * 9000]), *tool_turn(2, ["y" * 9000] * 7))
-    assert lengths(truncate(history, active_group="g2")) == [300, 1000, 1000, *[5000] * 5]
+    assert lengths(truncate(history, group_id="g2")) == [300, 1000, 1000, *[5000] * 5]
 
 
 def test_short_results_and_other_messages_are_left_alone() -> None:
     history = (*tool_turn(1, ["x" * 300]), *turn(2, prompt="p" * 9000))
-    assert truncate(history, active_group="g2") == history
+    assert truncate(history, group_id="g2") == history
 
 
 def test_limits_are_settings() -> None:
     """Seed 000: "configurable via the TruncationSettings struct"."""
     history = (*tool_turn(1, ["x" * 99]), *tool_turn(2, ["y" * 99] * 2))
     settings = TruncationSettings(full=50, degraded=20, inactive=10, recent=1)
-    assert lengths(truncate(history, active_group="g2", settings=settings)) == [10, 20, 50]
+    assert lengths(truncate(history, group_id="g2", settings=settings)) == [10, 20, 50]
 
 
 @pytest.mark.parametrize("name", ["full", "degraded", "inactive", "recent", "retrieved"])
 def test_a_limit_may_be_zero_and_not_below(name: str) -> None:
     none = TruncationSettings(**{name: 0})
     history = (*tool_turn(1, ["x" * 99]), *tool_turn(2, ["y" * 99] * 7))
-    cut = lengths(truncate(history, active_group="g2", settings=none))
+    cut = lengths(truncate(history, group_id="g2", settings=none))
     zero = {"full": cut[3:], "degraded": cut[1:3], "inactive": cut[:1]}.get(name, [])
     assert set(zero) <= {0} and (set(cut) <= {99} or zero), "nothing of it but the hint"
     with pytest.raises(ValueError, match=name):
@@ -69,7 +69,7 @@ def test_pictures_in_a_result_stay() -> None:
     call = msg(1, "assistant", (ToolUse("a", "shot"),), group="g1")
     shot = ToolResult("a", (Text("x" * 9000), picture, Text("tail")))
     answer = msg(2, "user", (shot,), group="g1")
-    _, cut = truncate((call, answer), active_group="g2")
+    _, cut = truncate((call, answer), group_id="g2")
     content = results(cut)[0].content
     assert picture in content and Text("tail") not in content
     assert sum(len(b.text) for b in content if isinstance(b, Text)) == 300 + len(hint("m2"))
@@ -78,8 +78,8 @@ def test_pictures_in_a_result_stay() -> None:
 def test_results_of_query_db_are_not_cut_to_the_size_that_they_were_asked_for() -> None:
     call = msg(1, "assistant", (ToolUse("q", "query_db"),), group="g1")
     answer = msg(2, "user", (ToolResult("q", (Text("x" * 15_000),)),), group="g1")
-    assert lengths(truncate((call, answer), active_group="g1")) == [15_000]
-    assert lengths(truncate((call, answer), active_group="g2")) == [300]
+    assert lengths(truncate((call, answer), group_id="g1")) == [15_000]
+    assert lengths(truncate((call, answer), group_id="g2")) == [300]
 
 
 @given(
@@ -89,7 +89,7 @@ def test_results_of_query_db_are_not_cut_to_the_size_that_they_were_asked_for() 
 def test_no_cut_falls_inside_a_character(text: str, limit: int) -> None:
     history = tool_turn(1, [text])
     settings = TruncationSettings(inactive=limit)
-    for message in truncate(history, active_group="g2", settings=settings):
+    for message in truncate(history, group_id="g2", settings=settings):
         for result in results(message):
             kept = "".join(b.text for b in result.content if isinstance(b, Text))
             body = kept.removesuffix(hint(message.id))
@@ -120,8 +120,8 @@ def test_br190_huge_result_is_capped_stored_once_and_retrievable(
         kept = kept or stored
     assert kept is not None
     history = store.timeline().context()
-    assert lengths(truncate(history, active_group=asked.group_id))[0] == wanted["caps"][cap]
-    inactive = truncate(history, active_group="another")
+    assert lengths(truncate(history, group_id=asked.group_id))[0] == wanted["caps"][cap]
+    inactive = truncate(history, group_id="another")
     assert lengths(inactive)[0] == wanted["caps"]["inactive"]
     shown = next(r for m in inactive for r in results(m))
     text = "".join(b.text for b in shown.content if isinstance(b, Text))
@@ -137,7 +137,7 @@ def test_br190_huge_result_is_capped_stored_once_and_retrievable(
 def test_truncation_never_touches_the_originals() -> None:
     history = tool_turn(1, ["x" * 9000])
     before = [attrs.asdict(m) for m in history]
-    truncate(history, active_group="")
+    truncate(history, group_id="")
     assert [attrs.asdict(m) for m in history] == before
 
 
@@ -163,11 +163,11 @@ def test_of_one_message_with_several_results_each_is_judged() -> None:
         *(ToolResult(f"c{n}", (Text("x" * 99),)) for n in range(4)), Text("and now?"),
     ), group="g1")  # fmt: skip
     settings = TruncationSettings(full=50, degraded=20, inactive=10, recent=2)
-    _, cut = truncate((calls, answers), active_group="g1", settings=settings)
+    _, cut = truncate((calls, answers), group_id="g1", settings=settings)
     sizes = [len(r.content[0].text) - len(hint("m2")) for r in results(cut)]  # type: ignore[union-attr]
     assert sizes == [20, 20, 50, 50] and cut.content[-1] == Text("and now?")
     none = attrs.evolve(settings, recent=0)
-    _, old = truncate((calls, answers), active_group="g1", settings=none)
+    _, old = truncate((calls, answers), group_id="g1", settings=none)
     assert {len(r.content[0].text) - len(hint("m2")) for r in results(old)} == {20}  # type: ignore[union-attr]
 
 
@@ -176,7 +176,7 @@ def test_what_was_asked_for_again_is_not_cut_shorter_than_anything_new() -> None
     answer = msg(2, "user", (ToolResult("q", (Text("x" * 99),)),), group="g1")
     for full, retrieved, kept in ((50, 70, 70), (70, 50, 70), (50, 200, 99)):
         settings = TruncationSettings(full=full, retrieved=retrieved)
-        assert lengths(truncate((call, answer), active_group="g1", settings=settings)) == [kept]
+        assert lengths(truncate((call, answer), group_id="g1", settings=settings)) == [kept]
 
 
 def test_a_result_of_exactly_the_limit_is_whole_and_texts_share_the_room() -> None:

@@ -156,10 +156,10 @@ def test_why_nothing_is_cached() -> None:
 def test_only_pauses_before_a_turn_count() -> None:
     """Requests within one turn (after tool calls) say nothing about the user."""
     parts = Parts.of([])
-    sent = advance(CacheState(), RequestContext(100.0, active_group="a"), parts, "p")
-    sent = advance(sent, RequestContext(105.0, active_group="a"), parts, "p")
-    sent = advance(sent, RequestContext(165.0, active_group="b"), parts, "p")
-    sent = advance(sent, RequestContext(10.0, active_group="c"), parts, "p")
+    sent = advance(CacheState(), RequestContext(100.0, group_id="a"), parts, "p")
+    sent = advance(sent, RequestContext(105.0, group_id="a"), parts, "p")
+    sent = advance(sent, RequestContext(165.0, group_id="b"), parts, "p")
+    sent = advance(sent, RequestContext(10.0, group_id="c"), parts, "p")
     assert sent.gaps == (60.0,), "nor does a clock that was set back"
 
 

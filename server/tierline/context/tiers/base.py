@@ -103,7 +103,7 @@ class RequestContext:
     model: str = ""
     tools: str = ""
     """Hash of the tool definitions as they are sent; they come first in every cached prefix."""
-    active_group: str = ""
+    group_id: str = ""
     """The turn that the request answers."""
     signals: Mapping[str, Signals] = field(factory=dict)
     """By item key."""
@@ -470,9 +470,7 @@ def advance(
 ) -> CacheState:
     """The next state as far as it is the same for every policy."""
     gap = clock.now - sent.at
-    new_turn = (
-        bool(sent.at) and gap >= 0 and (not clock.active_group or clock.active_group != sent.group)
-    )
+    new_turn = bool(sent.at) and gap >= 0 and (not clock.group_id or clock.group_id != sent.group)
     return evolve(
         sent,
         policy=policy,
@@ -482,7 +480,7 @@ def advance(
         kept=0.0,
         requests=sent.requests + 1,
         gaps=(*sent.gaps, gap)[-MAX_GAPS:] if new_turn else sent.gaps,
-        group=clock.active_group,
+        group=clock.group_id,
         seen={item.key: item.sha256 for item in (*parts.head, *parts.docs)},
         talk=frozenset(item.key for item in parts.talk),
         transcript=Transcript.of((*parts.talk, *parts.tail)),

@@ -66,7 +66,7 @@ class Counter:
         """Count, demote what changed, promote into broken tiers, then write the tiers out."""
         parts = Parts.of(items)
         cause = is_cold(sent, clock, prices)
-        if clock.forced or (cause and clock.active_group != sent.group):
+        if clock.forced or (cause and clock.group_id != sent.group):
             parts = parts.anew(clock.anew)
         docs = [doc for doc in parts.docs if not doc.key.startswith(TREE_PREFIX)]
         talk = [i for i in parts.talk if not _is_prompt(i, clock)]
@@ -104,9 +104,7 @@ class Counter:
 
 def _is_prompt(item: Item, clock: RequestContext) -> bool:
     """The request that is being answered, with all of its turn, is not tracked yet."""
-    return item.section is Section.PROMPT or (
-        bool(clock.active_group) and item.group == clock.active_group
-    )
+    return item.section is Section.PROMPT or (bool(clock.group_id) and item.group == clock.group_id)
 
 
 @define

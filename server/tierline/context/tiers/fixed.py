@@ -41,7 +41,7 @@ class Fixed:
         """Every item as it is, by kind, then in the plan's order. Prices decide nothing here."""
         parts = Parts.of(items)
         cause = is_cold(sent, clock, prices)
-        if clock.forced or (cause and clock.active_group != sent.group):
+        if clock.forced or (cause and clock.group_id != sent.group):
             parts = parts.anew(clock.anew)
         parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         front = [piece_of(i, Tier.HEAD) for i in parts.head]

@@ -93,7 +93,7 @@ class LogStructured:
                 count=self.count,
             ),
             limit=self.limit,
-            goes_on=bool(clock.active_group) and clock.active_group == sent.group,
+            goes_on=bool(clock.group_id) and clock.group_id == sent.group,
         )
         ttl, decisions = self._lifetime(sent, request, cause)
         choice = choose(request, ttl, cause)

@@ -433,7 +433,7 @@ class CompactionService:
         messages = [m for m in self._conversation.context() if m.group_id not in waiting]
 
         def size(some: Sequence[Message]) -> int:
-            sent = truncate(isolate(some, strategy), active_group="")
+            sent = truncate(isolate(some, strategy), group_id="")
             return counter.count([to_prompt(m) for m in sent])
 
         chosen = messages

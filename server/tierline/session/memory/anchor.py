@@ -127,7 +127,7 @@ class Anchor:
             query="",
             search=None,
         )
-        return tuple(truncate(chosen, active_group=""))
+        return tuple(truncate(chosen, group_id=""))
 
 
 def note_items(

@@ -52,7 +52,7 @@ class Snapshot:
     refused: frozenset[str] = frozenset()
     """Prefixes of thinking that the service did not take."""
     thinking: Thinking = field(factory=Thinking)
-    active_group: str = ""
+    group_id: str = ""
     tail: tuple[PromptBlock, ...] = ()
     memos: tuple[Item, ...] = ()
     urls: tuple[Item, ...] = ()
@@ -189,7 +189,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> Candidate
         messages,
         (*found, *selected),
         snapshot.sent.transcript,
-        active_group=snapshot.active_group,
+        group_id=snapshot.group_id,
         count=counter.count,
         known=known.atoms,
     )

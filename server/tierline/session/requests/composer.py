@@ -339,7 +339,7 @@ class Composer:
             absent=tuple(
                 absent_of(entry) for entry in self._sources.files.context.entries() if entry.reason
             ),
-            active_group=active,
+            group_id=active,
             tail=tail_of(turn),
             memos=read.memos,
             urls=read.urls,

@@ -139,7 +139,7 @@ def _plan(candidates: Sequence[Item], snapshot: Snapshot, frame: int) -> Context
         frame_tokens=frame,
         compaction_failed=snapshot.after_overflow or snapshot.compaction_failed,
         branch=snapshot.branch,
-        turn=snapshot.active_group,
+        turn=snapshot.group_id,
         retrieval_set=snapshot.automatic.set_id,
     )
 
@@ -161,7 +161,7 @@ def _form(
         RequestContext(
             now=snapshot.now,
             model=snapshot.facts.name,
-            active_group=snapshot.active_group,
+            group_id=snapshot.group_id,
             signals=signals_of(snapshot),
             tools=tools_hash(snapshot.tools),
             edits=snapshot.edits,
@@ -179,7 +179,7 @@ def _form(
     )
     messages, notices = limit_images(prompt.messages, sees=snapshot.facts.sees_images)
     prompt = evolve(prompt, messages=messages)
-    if snapshot.active_group:
+    if snapshot.group_id:
         prompt, _lost = keep_valid(
             strict(prompt, strategy=snapshot.strategy), snapshot.maker, snapshot.refused
         )
