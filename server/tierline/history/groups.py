@@ -160,7 +160,7 @@ def atoms(
 ) -> tuple[Item, ...]:
     """History items for the planner, oldest first, keyed ``history:<id of the first message>``.
 
-    The user's message of the turn ``group_id`` is required: it can never be shed. ``known`` is what the
+    The user's message of the turn ``group_id`` is required: it is never shed. ``known`` is what the
     call before with the same ``count`` and ``priority`` put there: an atom that has not changed
     stays the same item.
     """
