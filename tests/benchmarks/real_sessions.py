@@ -26,6 +26,8 @@ from benchmarks.recorded.replay import play
 COUNTER = "counter"
 OTHERS = (*NAMES, COUNTER)
 MOST = 40
+SAME = 0.005
+"""Part of the cost by which two arrangements may differ and still cost the same."""
 
 
 def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
@@ -69,8 +71,8 @@ def summed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "over_bound_median": round(statistics.median(ratios), 3),
         "over_bound_worst": max(ratios),
         "cheaper_than_all_share": round(statistics.fmean(cheaper), 3),
-        "cheaper_or_within_3_percent_share": round(
-            statistics.fmean(all(r > 0.97 for r in row["others"].values()) for row in rows), 3
+        "cheaper_or_the_same_share": round(
+            statistics.fmean(all(r > 1 - SAME for r in row["others"].values()) for row in rows), 3
         ),
         "cheaper_than": {
             name: round(statistics.fmean(row["others"][name] > 1 for row in rows), 3)
@@ -136,9 +138,13 @@ def losses(result: dict[str, Any]) -> str:
     said = []
     for other in OTHERS:
         lost = {n: row["others"][other] for n, row in rows.items() if row["others"][other] <= 1}
-        if lost:
-            told = ", ".join(f"{n} ({100 * (1 / r - 1):.1f} %)" for n, r in lost.items())
-            said.append(f"* {other}, in {len(lost)} of {len(rows)}: {told}")
+        for words, found in (
+            ("costs less", {n: r for n, r in lost.items() if r <= 1 - SAME}),
+            (f"costs the same, within {SAME:.1%}", {n: r for n, r in lost.items() if r > 1 - SAME}),
+        ):
+            told = ", ".join(f"{n} ({100 * (1 / r - 1):.1f} %)" for n, r in found.items())
+            if told:
+                said.append(f"* {other} {words} in {len(found)} of {len(rows)}: {told}")
     if not said:
         return "No session was cheaper, or as cheap, in another arrangement.\n"
     head = (
