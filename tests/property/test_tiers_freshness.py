@@ -127,6 +127,12 @@ class Freshness(RuleBasedStateMachine):
         self.past.append((path, text))
         self.world.model_edit(path, old, new, named=named)
 
+    @precondition(lambda self: self.world.edits)
+    @rule(data=st.data())
+    def undone(self, data: st.DataObject) -> None:
+        """An edit is no longer said to be applied, whatever its file says."""
+        self.world.edits.remove(data.draw(st.sampled_from(self.world.edits)))
+
     @precondition(lambda self: self.past)
     @rule(data=st.data())
     def undo_edit(self, data: st.DataObject) -> None:

@@ -15,13 +15,17 @@ from typing import Any
 _UPDATE = re.compile(r'Update: (?P<name>"(?:[^"\\]|\\.)*"|[^\s"]+) (?P<what>[^\n]*)\n?')
 _FULL = re.compile(r"\((\w{8}), in full\):")
 _DELTA = re.compile(r"changed from (\w{8}) to (\w{8}):")
-_AGAIN = re.compile(r"is (\w{8}) again\.")
+_AGAIN = re.compile(r"is (\w{8}) again(?:, as it was first shown)?\.")
 _GONE = "is no longer part of the context."
 _CONFIRMED = re.compile(
     r"was (\w{8}) and is (\w{8}) since your edit (\S+) was applied as proposed\."
 )
 _RULE = "An edit of yours whose result names two versions has made the second of the first"
-_TOLD = re.compile(r"Applied as proposed \((\w{8}) to (\w{8})\): ")
+_TOLD = re.compile(
+    r"Applied as proposed \((\w{8}) to (\w{8})\): (.*?)\."
+    r"(?: It is not saved yet, so commands still see the file as it was\.)?",
+    re.DOTALL,
+)
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_END = "\\ No newline at end of file"
 
@@ -110,8 +114,8 @@ class Reader:
 
     def result(self, call: str, text: str) -> None:
         """The result of a call: it may say that an edit was applied."""
-        told = _TOLD.match(text) if self.ruled and call in self.calls else None
-        name = str(self.calls[call].get("path")) if told else ""
+        told = _TOLD.fullmatch(text) if self.ruled and call in self.calls else None
+        name = told[3] if told else ""
         if told and name in self.files and version(self.files[name]) == told[1]:
             self._edited(name, call, told[1], told[2])
 
@@ -124,9 +128,9 @@ class Reader:
         self._now(name, old, after)
 
     def _old(self, name: str, named: str) -> str:
-        old = self.files.get(name, self.paragraphs.get(named))
-        if old is not None and version(old) != named:
-            old = self.past.get((name, named))
+        old = self.files.get(name)
+        if old is None or version(old) != named:
+            old = self.past.get((name, named), self.paragraphs.get(named))
         if old is None or version(old) != named:
             raise UnreadableError(f"{name}: the update is for {named}, which is not what there is")
         return old

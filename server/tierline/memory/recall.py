@@ -265,11 +265,20 @@ def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: Mapping[str, float
     if is_summary(turn.messages):
         parts.append(turn.text)
     else:
-        parts.append(f"User: {_short(turn.prompt)}")
+        parts.append(f"User: {_said(turn.prompt, asked)}")
         done = "\n".join(full_text(m.content) for m in turn.messages if not is_prompt(m))
         if done.strip():
             parts.append(f"Assistant: {excerpt(done, asked, TURN_CHARACTERS)}")
     return Recalled(f"turn-{number}", "topic", "\n".join(parts), turn.message_ids, why)
+
+
+def _said(prompt: str, asked: Mapping[str, float]) -> str:
+    """A prompt; of a long one how it begins, and the lines that are asked for."""
+    whole, most = prompt.strip(), TURN_CHARACTERS // 2
+    if len(whole) <= most:
+        return whole
+    first = clip(whole.split("\n", 1)[0], most // 4)
+    return f"{first}\n{excerpt(whole[len(first) :], asked, most - len(first))}"
 
 
 def excerpt(text: str, asked: Mapping[str, float], most: int) -> str:
@@ -304,12 +313,6 @@ def excerpt(text: str, asked: Mapping[str, float], most: int) -> str:
         parts.append(lines[place])
         before = place
     return "\n".join([*parts, "…"] if before < len(lines) - 1 else parts)
-
-
-def _short(text: str) -> str:
-    whole = text.strip()
-    cut = clip(whole, TURN_CHARACTERS // 2)
-    return cut if len(cut) == len(whole) else f"{cut} …"
 
 
 """Turns by falling similarity of meaning to a text; empty where no embeddings are there."""

@@ -70,3 +70,14 @@ def test_of_many_turns_about_a_topic_the_one_that_says_it_together_comes_first()
     asked = "What was to capture the events of a paste?"
     found = of_summarised(turns, {"g10"}, asked, Memory(Budgets(), count))
     assert "KeyBindings" in found[0].text
+
+
+def test_of_a_long_prompt_the_lines_that_are_asked_for_come_back() -> None:
+    pasted = f"Why does this fail?\n{FILLER}The broker takes to_parts of the header.\n{FILLER}"
+    talk = [*said(1, 0, pasted, "A typo."), *said(2, 5, "Thanks.", "You are welcome.")]
+    turns = TurnCache().turns(talk, count)
+    asked = "What does the broker take of the header?"
+    (found,) = of_summarised(turns, {"g2"}, asked, Memory(Budgets(), count))
+    assert "to_parts" in found.text
+    assert "Why does this fail?" in found.text
+    assert len(found.text) < 1_200

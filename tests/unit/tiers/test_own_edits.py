@@ -71,6 +71,20 @@ def test_an_edit_that_was_undone_is_said() -> None:
     assert sent(made) == [("file:a.py", Kind.DELTA)]
 
 
+def test_an_edit_that_was_undone_before_a_long_pause_is_said() -> None:
+    """The base has the text before it again, and the results stand behind the base."""
+    made = begun()
+    edit(made, 7)
+    sent(made)
+    edit(made, 8)
+    sent(made)
+    made.files["a.py"] = BIG
+    made.edits.clear()
+    made.now += 4000
+    made.ask("After a long pause?")
+    assert sent(made) == [("file:a.py", Kind.DELTA)]
+
+
 def test_an_edit_that_others_changed_before_it_was_sent_is_said() -> None:
     made = begun()
     edit(made, 7)

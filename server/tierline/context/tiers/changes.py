@@ -47,16 +47,29 @@ class Changes:
         was = {b.key: (b.section, b.path) for b in base}
         was |= {e.key: (e.section, e.path) for e in earlier}
         docs = {doc.key: doc for doc in self.docs}
+        first = {b.key: b.sha for b in base}
         gone = [self._gone(key, *was[key]) for key in known.now if key not in docs]
+        changed = [doc for doc in docs.values() if known.now.get(doc.key) != doc.sha256]
         return gone + [
-            self._changed(doc, known.whole.get(doc.key, ""), was.get(doc.key, ("", ""))[1], talk)
-            for doc in docs.values()
-            if known.now.get(doc.key) != doc.sha256
+            self._again(doc)
+            if doc.key in known.told and first.get(doc.key) == doc.sha256
+            else self._changed(
+                doc, known.whole.get(doc.key, ""), was.get(doc.key, ("", ""))[1], talk
+            )
+            for doc in changed
         ]
 
     def _gone(self, key: str, section: Section, path: str) -> Logged:
         text = updates.gone(path or key)
         return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
+
+    def _again(self, doc: Item) -> Logged:
+        """The model's own edits were undone: the document is what it is in the base."""
+        text = updates.again(updates.of_item(doc), first=True)
+        return Logged(
+            doc.key, doc.sha256, self.count(text), Kind.DELTA, text, doc.section, doc.path,
+            self.number,
+        )  # fmt: skip
 
     def _changed(self, doc: Item, known: str, path: str, talk: Sequence[Item]) -> Logged:
         edit = self._applied(doc, known, talk)

@@ -4,21 +4,29 @@ A result that names the versions before and after changes the file from the one 
 it stands in the conversation. So base, updates and results in their order give every current text.
 Where a file says another version at that place, the result changes nothing: it was read before the
 file came into the request, or a rewrite has put the text after it into the base.
+
+All of it is read from what is sent, as the model does. What has become of an edit since is no
+matter: that it was undone is said of the file like any other change.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from tierline.context.blocks import Text, ToolResult
+from tierline.context.blocks import Text, ToolResult, ToolUse
+from tierline.context.fences import render_file
 from tierline.context.items import Item
-from tierline.context.tiers.base import AppliedEdit
 from tierline.context.tiers.logstate import Logged
+from tierline.context.tiers.updates import content_of
 
-_TOLD = re.compile(r"Applied as proposed \([0-9a-f]{8} to [0-9a-f]{8}\): ")
+TOOL = "propose_edit"
+UNSAVED = " It is not saved yet, so commands still see the file as it was."
+_TOLD = re.compile(r"Applied as proposed \(([0-9a-f]{8}) to ([0-9a-f]{8})\): (.*)\.", re.DOTALL)
+_NAMED = "="
+"""Before the name of a version whose text is not at hand, in the place of its hash."""
 
 
 def told(path: str, versions: tuple[str, str]) -> str:
@@ -28,82 +36,111 @@ def told(path: str, versions: tuple[str, str]) -> str:
     return f"Applied as proposed ({versions[0]} to {versions[1]}): {path}."
 
 
+@frozen
+class Told:
+    """An edit as its result tells of it."""
+
+    path: str
+    before: str
+    after: str
+
+    @property
+    def key(self) -> str:
+        """Of the file's item."""
+        return f"file:{self.path}"
+
+
+def told_in(item: Item) -> tuple[Told, ...]:
+    """The edits of which an item of the conversation holds the results."""
+    found: tuple[Told, ...] | None = item.memo.get("told")
+    if found is None:
+        blocks = [b.block for m in item.messages for b in m.blocks]
+        calls = {b.id for b in blocks if isinstance(b, ToolUse) and b.name == TOOL}
+        results = (b for b in blocks if isinstance(b, ToolResult) and b.tool_use_id in calls)
+        found = item.memo["told"] = tuple(one for b in results for one in _told(b))
+    return found
+
+
+def _told(result: ToolResult) -> Iterable[Told]:
+    said = result.content[0] if result.content else None
+    if isinstance(said, Text) and (m := _TOLD.fullmatch(said.text.removesuffix(UNSAVED))):
+        yield Told(m[3], m[1], m[2])
+
+
+def among(items: Sequence[Item]) -> list[tuple[int, Item]]:
+    """The items that hold such results, with their places."""
+    return [(n, item) for n, item in enumerate(items) if item.messages and told_in(item)]
+
+
+@define
+class Versions:
+    """Texts that are at hand, by their items' hashes, and the names of their versions."""
+
+    texts: Mapping[str, str]
+    _names: dict[str, str] = field(factory=dict)
+
+    def name(self, path: str, sha: str) -> str:
+        """The name of a version of a file; empty if it does not stand as it is."""
+        if sha.startswith(_NAMED):
+            return sha.removeprefix(_NAMED)
+        if sha not in self._names:
+            content = content_of("", path, self.texts.get(sha, ""))
+            self._names[sha] = content.version if content.plain else ""
+        return self._names[sha]
+
+    def sha(self, path: str, name: str) -> str:
+        """The hash of the version of a file that has a name."""
+        head = render_file(path, "").split("\n")[0] + "\n"
+        for sha, text in self.texts.items():
+            if text.startswith(head) and self.name(path, sha) == name:
+                return sha
+        return _NAMED + name
+
+
 @define
 class Known:
-    """What the model has at a place of the conversation: versions by key."""
+    """What the model has at a place of the conversation: by key the hash of the item."""
 
-    have: Container[str]
-    """Versions of which the text is at hand."""
+    versions: Versions
     now: dict[str, str] = field(factory=dict)
     whole: dict[str, str] = field(factory=dict)
     """The newest ones that a difference can start from. One that was followed by a change before
     any request was sent is not among them.
     """
 
+    told: set[str] = field(factory=set)
+    """Keys whose version was come to by a result."""
+
     def take(self, key: str, sha: str) -> None:
         """A text says another version from here on; an empty one: it was taken away."""
+        self.told.discard(key)
         if not sha:
             self.now.pop(key, None)
             self.whole.pop(key, None)
             return
         self.now[key] = sha
-        if sha in self.have:
+        if sha in self.versions.texts:
             self.whole[key] = sha
 
-
-@frozen
-class OwnEdits:
-    """Edits that were applied as proposed, by the item of the conversation that proposes them."""
-
-    by_item: Mapping[str, Mapping[str, AppliedEdit]]
-    """By item and by the id of the call."""
-
-    @classmethod
-    def of(cls, edits: Iterable[AppliedEdit]) -> OwnEdits:
-        """Of the edits of a conversation."""
-        found: dict[str, dict[str, AppliedEdit]] = {}
-        for edit in edits:
-            found.setdefault(edit.history, {})[edit.reference] = edit
-        return cls(found)
-
-    def told(self, item: Item) -> Iterator[AppliedEdit]:
-        """The edits of which this item holds a result that stands for an update."""
-        edits = self.by_item.get(item.key)
-        if not edits:
-            return
-        for message in item.messages:
-            for block in (b.block for b in message.blocks):
-                if isinstance(block, ToolResult) and (edit := edits.get(block.tool_use_id)):
-                    said = block.content[0] if block.content else None
-                    if isinstance(said, Text) and _TOLD.match(said.text):
-                        yield edit
-
-    def among(self, items: Sequence[Item]) -> list[tuple[int, Item]]:
-        """The items that may hold such a result, with their places."""
-        if not self.by_item:
-            return []
-        return [(n, item) for n, item in enumerate(items) if item.key in self.by_item]
-
-    def follow(self, known: Known, items: Iterable[tuple[int, Item]]) -> None:
-        """Bring ``known`` to where it is behind the items."""
+    def follow(self, items: Iterable[tuple[int, Item]]) -> None:
+        """Come to where it is behind the items."""
         for _, item in items:
-            for edit in self.told(item):
-                if known.now.get(edit.item) == edit.before:
-                    known.take(edit.item, edit.after)
+            for edit in told_in(item):
+                sha = self.now.get(edit.key)
+                if sha and self.versions.name(edit.path, sha) == edit.before:
+                    self.take(edit.key, self.versions.sha(edit.path, edit.after))
+                    self.told.add(edit.key)
 
     def read(
-        self,
-        known: Known,
-        updates: Iterable[tuple[int, Logged]],
-        items: Iterable[tuple[int, Item]],
+        self, updates: Iterable[tuple[int, Logged]], items: Iterable[tuple[int, Item]]
     ) -> None:
-        """Bring ``known`` to where it is behind the log: ``updates`` with their places in it, and
-        ``items`` with theirs in the conversation.
+        """Come to where it is behind the log: ``updates`` with their places in it, and ``items``
+        with theirs in the conversation.
         """
         waiting = list(items)
         for number, (place, entry) in enumerate(updates):
             before = [one for one in waiting if one[0] < place - number]
-            self.follow(known, before)
+            self.follow(before)
             waiting = waiting[len(before) :]
-            known.take(entry.key, entry.sha)
-        self.follow(known, waiting)
+            self.take(entry.key, entry.sha)
+        self.follow(waiting)

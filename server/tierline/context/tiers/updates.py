@@ -32,7 +32,7 @@ _LINE = re.compile(
     r'Update: (?P<name>"(?:[^"\\]|\\.)*"|[^\s"]+)'
     rf"(?: \((?P<in_full>{_VERSION}), in full\):"
     rf"| changed from (?P<from>{_VERSION}) to (?P<to>{_VERSION}):"
-    rf"| is (?P<again>{_VERSION}) again\."
+    rf"| is (?P<again>{_VERSION}) again(?:, as it was first shown)?\."
     r"| (?P<gone>is no longer part of the context)\."
     rf"| was (?P<old>{_VERSION}) and is (?P<new>{_VERSION}) since your edit (?P<edit>\S+) was"
     r" applied as proposed\.)\n?"
@@ -97,11 +97,17 @@ def change(before: ItemContent, now: ItemContent) -> tuple[Kind, str]:
         return Kind.FULL, whole
     name = _written(now.name)
     if before.text == now.text:
-        return Kind.DELTA, f"{_START}{name} is {now.version} again.\n"
+        return Kind.DELTA, again(now)
     diff = delta.make(before.text, now.text)
     head = f"{_START}{name} changed from {before.version} to {now.version}:\n"
     short = head + fence(diff, "diff")
     return (Kind.DELTA, short) if len(short) < len(whole) else (Kind.FULL, whole)
+
+
+def again(now: ItemContent, first: bool = False) -> str:
+    """A text is what it was. ``first``: as it stands in the base, where no name of it stands."""
+    shown = ", as it was first shown" if first else ""
+    return f"{_START}{_written(now.name)} is {now.version} again{shown}.\n"
 
 
 def gone(name: str) -> str:

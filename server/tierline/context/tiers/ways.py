@@ -39,7 +39,7 @@ from tierline.context.tiers.logstate import (
     update_piece,
     versions,
 )
-from tierline.context.tiers.own import Known, OwnEdits
+from tierline.context.tiers.own import Known, Versions, among, told_in
 
 TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))
 """A document goes into the first tier whose limit its hazard is below, else into L3."""
@@ -167,21 +167,21 @@ class Request:
         return [entry for _, entry in sorted(placed, key=lambda pair: pair[0])]
 
     @cached_property
-    def _own(self) -> OwnEdits:
-        return OwnEdits.of(self.clock.edits)
+    def _versions(self) -> Versions:
+        return Versions(self._have())
 
     @cached_property
     def _told(self) -> list[tuple[int, Item]]:
         """The items of the conversation that may tell of applied edits, with their places."""
-        return self._own.among(self.parts.talk)
+        return among(self.parts.talk)
 
     def _known(self, base: Iterable[Based], kept: int) -> Known:
         """What the model has after so many entries of the log."""
-        known = Known(self._have())
+        known = Known(self._versions)
         for entry in base:
             known.take(entry.key, entry.sha)
         there = [(place, update) for place, update in self.state.updates if place < kept]
-        self._own.read(known, there, [one for one in self._told if one[0] < kept - len(there)])
+        known.read(there, [one for one in self._told if one[0] < kept - len(there)])
         return known
 
     def _way(self, cut: Cut | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
@@ -198,9 +198,9 @@ class Request:
             anew = self.clock.anew
             changed = {item.key: anew[item.key] for item in rest if item.key in anew}
             rest = tuple(chain.from_iterable(rewritten(rest, changed)))
-        known, told = self._known(base, len(kept)), self._own.among(rest)
+        known, told = self._known(base, len(kept)), among(rest)
         place = self._place(rest, told)
-        self._own.follow(known, [one for one in told if one[0] < place])
+        known.follow([one for one in told if one[0] < place])
         changes = self.changes.since(known, base, earlier, (*head, *rest[:place]))
 
         def appended() -> tuple[Logged, ...]:
@@ -235,8 +235,8 @@ class Request:
         if not behind:
             return place
         now = {doc.key: doc.sha256 for doc in self.parts.docs}
-        after = Known((), dict(now))
-        self._own.follow(after, behind)
+        after = Known(self._versions, dict(now))
+        after.follow(behind)
         return place if after.now == now else sum(not item.volatile for item in rest)
 
     @cached_property
@@ -284,7 +284,8 @@ class Request:
         if chosen.cut is None:
             needed |= set(self._known(chosen.base, self.checkpoint(chosen)).whole.values())
         written = [e.sha for e in chosen.updates if e.sha in have]
-        written += [e.after for _, i in self._told for e in self._own.told(i) if e.after in have]
+        told = (edit for _, item in self._told for edit in told_in(item))
+        written += [sha for one in told if (sha := self._versions.sha(one.path, one.after)) in have]
         return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
 
     def checkpoint(self, chosen: Way) -> int:

@@ -13,7 +13,7 @@ from tierline.context.refusals import Refusal
 from tierline.context.showing import visible_text
 from tierline.context.text import clip
 from tierline.context.tiers.base import AppliedEdit
-from tierline.context.tiers.own import told
+from tierline.context.tiers.own import UNSAVED, told
 from tierline.session.edits.edit import Edit
 from tierline.tools.reading import told as in_words
 from tierline.tools.registry import Output
@@ -175,7 +175,7 @@ def question(edit: Edit) -> str:
 
 
 def _saved(edit: Edit) -> str:
-    return "" if edit.saved else " It is not saved yet, so commands still see the file as it was."
+    return "" if edit.saved else UNSAVED
 
 
 def _note(info: p.EditInfo) -> str:
