@@ -1,6 +1,7 @@
 """What compaction loses of sessions that people had: questions about the part that was compacted,
-answered by looking into the request that is sent. Summaries are extracts: no paid model is here
-that could write them, so what its words lose is not measured.
+answered by looking into the request that is sent. The summaries measured here are extracts. What a
+model's words lose is measured only where one can be asked: ``-- --ask MODEL`` adds a row for
+summaries of the levels that this model of Anthropic's writes (the key is ANTHROPIC_API_KEY).
 
 Recorded sessions of one person (``--sessions DIR``, see tests/benchmarks/recorded/README.md) are
 joined until the history is long enough to be compacted, and lived through with the whole server,
@@ -18,10 +19,11 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import anthropic
 from attrs import define, evolve, field
 
 from benchmarks.recorded.folder import DEFAULT, everything, needed
@@ -33,7 +35,7 @@ from tierline import protocol as p
 
 LONG = 150_000
 """Characters that are said in a joined session: above the trigger of compaction, and then some."""
-ASKED = 40
+ASKED = 120
 JOINED = 3
 MODEL = "claude-opus-4-6"
 """One that gives what it says beside its calls."""
@@ -42,9 +44,17 @@ TRIGGER = 24_000
 no recorded session here reaches."""
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "extract": {"compaction": {"summariser": "extractive", "compaction_trigger_tokens": TRIGGER}},
-    "levels": {"history": {"strategy": "levels"}, "compaction": {"enabled": False}},
+    "levels": {
+        "history": {"strategy": "levels"},
+        "compaction": {"enabled": False, "summariser": "extractive"},
+    },
+    "levels, written": {
+        "history": {"strategy": "levels"},
+        "compaction": {"enabled": False, "summariser": "model"},
+    },
 }
-"""Settings of each summariser."""
+"""Settings of each summariser. The last one asks a model."""
+WRITTEN = "levels, written"
 RECALLED = ("Recalled from this conversation", "[Recalled", "[Code found for this prompt]")
 
 
@@ -54,12 +64,16 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
     parser.add_argument("--sessions", type=Path, default=DEFAULT)
     parser.add_argument("--joined", type=int, default=JOINED)
     parser.add_argument("--full", action="store_true", help="twice as many joined sessions")
+    parser.add_argument("--ask", metavar="MODEL", help="who writes summaries of the levels, too")
     told = parser.parse_args([*arguments])
     found = needed(told.sessions, joined, told.joined * (1 + told.full))
     began = time.perf_counter()
     result: dict[str, Any] = {"sessions": len(found)}
     for way, settings in WAYS.items():
-        result[way] = summed([asyncio.run(_asked(one, settings)) for one in found])
+        if way == WRITTEN and not told.ask:
+            continue
+        writer = service(told.ask) if way == WRITTEN else None
+        result[way] = summed([asyncio.run(_asked(one, settings, writer)) for one in found])
     result["seconds"] = round(time.perf_counter() - began)
     return result
 
@@ -100,6 +114,8 @@ class Asking:
     """With whether the request answers it, with and without what was recalled."""
     compacted: int = 0
     turns: int = 0
+    written: int = 0
+    """Requests for summaries."""
 
     async def __call__(self, player: Player, editor: EditingEditor) -> None:
         """Ask what the compacted turns say."""
@@ -145,9 +161,26 @@ def _texts(body: Any) -> Iterator[tuple[str, bool]]:
                 yield "".join(part.get("text", "") for part in block.get("content", ())), False
 
 
-async def _asked(recording: Recording, settings: Mapping[str, Any]) -> Asking:
+def service(model: str, **options: Any) -> Callable[[Any], str]:
+    """Answers requests for summaries by asking a model of Anthropic's. ``options`` are the
+    client's; without them the environment says key and address.
+    """
+    client = anthropic.Anthropic(**options)
+
+    def ask(body: Any) -> str:
+        kept = {name: body[name] for name in ("system", "messages", "max_tokens") if name in body}
+        with client.messages.stream(model=model, **kept) as stream:
+            return stream.get_final_text()
+
+    return ask
+
+
+async def _asked(
+    recording: Recording, settings: Mapping[str, Any], writer: Callable[[Any], str] | None
+) -> Asking:
     asking = Asking()
-    await play(recording, settings=settings, model=MODEL, after=asking)
+    played = await play(recording, settings=settings, model=MODEL, after=asking, summarise=writer)
+    asking.written = len(played.summaries)
     print(f"{recording.name}: {summed([asking])}", file=sys.stderr)
     return asking
 
@@ -167,6 +200,7 @@ def summed(asked: Sequence[Asking]) -> dict[str, Any]:
         "asked": len(found),
         "compacted_turns": sum(asking.compacted for asking in asked),
         "turns": sum(asking.turns for asking in asked),
+        "summaries_asked_for": sum(asking.written for asking in asked),
         "with": round(statistics.fmean([yes for _, yes, _ in found] or [0]), 3),
         "without": round(statistics.fmean([without for *_, without in found] or [0]), 3),
         "by_kind": by_kind,

@@ -100,6 +100,8 @@ class Player:
     turn: int = 0
     outputs: int = 0
     model: EnforcingServer | None = None
+    summarise: Callable[[Any], str] | None = None
+    """Who answers requests for a summary; None: ``_summary``."""
     looking: Looking | None = None
 
     def answer(self, body: Any, number: int) -> Answer:
@@ -108,7 +110,7 @@ class Player:
         at = self.model.taken[-1].at
         if not body.get("tools"):
             self.played.summaries.append((body, at))
-            return Answer(_summary(body), thinking="")
+            return Answer((self.summarise or _summary)(body), thinking="")
         for message in body["messages"][-1:]:
             self._results(message)
         files = {path: text for path in self.chat if (text := self._read(path)) is not None}
@@ -240,14 +242,16 @@ async def play(
     model: str = "",
     after: Callable[[Player, EditingEditor], Awaitable[None]] | None = None,
     looking: Looking | None = None,
+    summarise: Callable[[Any], str] | None = None,
 ) -> Played:
     """Live through a session. ``policy``: another one than the default; ``after`` is called at its
     end, while the server still runs. ``looking``: where the user is in the editor at each prompt.
+    ``summarise`` answers the bodies of requests for summaries.
     """
     played = Played(recording)
     with tempfile.TemporaryDirectory(dir=_TEMPORARY) as name:
         base = Path(name)
-        player = Player(recording, base / "work", played, looking=looking)
+        player = Player(recording, base / "work", played, looking=looking, summarise=summarise)
         player.root.mkdir()
         (player.root / ".git").mkdir()
         (player.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
