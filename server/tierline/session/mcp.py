@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import asdict, frozen
 
@@ -17,11 +17,9 @@ from tierline import protocol as p
 from tierline.context.text import clip, well_formed
 from tierline.errors import TierlineError
 from tierline.providers.base import ToolCall
+from tierline.session.session import Session
 from tierline.tools.registry import Output
 from tierline.tools.schema import problems
-
-if TYPE_CHECKING:
-    from tierline.session.session import Session
 
 READING = (
     "list_files",

@@ -90,7 +90,7 @@ class Snapshot:
 
 
 @define
-class Known:
+class KnownItems:
     """The items of the last request. Nearly all of the next one's are equal to them; met as the
     same objects, they bring along what has been worked out from them (``Item.memo``).
     """
@@ -137,7 +137,7 @@ class Candidates:
         return tuple(item for item in found if item is not None)
 
 
-def gather(snapshot: Snapshot, counter: TokenCounter, known: Known) -> Candidates:
+def gather(snapshot: Snapshot, counter: TokenCounter, known: KnownItems) -> Candidates:
     """Everything that may go into the request. What has not changed since the last one is met as
     the same object.
     """

@@ -36,7 +36,7 @@ from tierline.session.memory.anchor import note_items
 from tierline.session.memory.memos import memo_items
 from tierline.session.models import ModelService
 from tierline.session.requests.candidates import (
-    Known,
+    KnownItems,
     Snapshot,
     absent_of,
     gather,
@@ -123,7 +123,7 @@ class Composer:
         """Whether the last compaction of this conversation failed; compaction knows."""
         self._ledger = UsageLedger()
         self._sent = SentState(home / "sent")
-        self._known = Known()
+        self._known = KnownItems()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
         self._replies: dict[Line, str] = {}
