@@ -88,6 +88,10 @@ OTHERS = (
     *("system", "files", "notes", "history", "prompt", "tools", "instructions", "memos", "pages"),
     *("state", "symbols", "urls", "retrieved", "summaries", "{0} from {1}, reads {2}"),
     *("No", "1 file", "key", "read", "title", "address"),
+    # What is put together from words.
+    *(f"{{0}} {verb} in the archive." for verb in ("is", "are", "would be")),
+    *(f"{{0}} {verb} back in the list." for verb in ("is", "are", "would be")),
+    *("1 session", "small", "index", "There is nothing to compact."),
     # Figures of the memory.
     *("Permanent:", "Session:", "Working:", "Volatile:", "never", "Memory", "Summaries:", "Tasks:"),
 )

@@ -185,7 +185,7 @@ def archive(
     count = "1 session" if len(chosen) == 1 else f"{len(chosen)} sessions"
     where = "back in the list" if back else "in the archive"
     verb = "would be" if dry_run else "is" if len(chosen) == 1 else "are"
-    write(f"{count} {verb} {where}." if chosen else "There is nothing to move.")
+    tell(f"{count} {verb} {where}." if chosen else "There is nothing to move.")
 
 
 @app.command()

@@ -40,10 +40,16 @@ class Template:
 
     @classmethod
     def of(cls, message: str, translation: str) -> Template:
-        """Make the pattern. A place may be empty, and may hold line breaks."""
+        """Make the pattern. A place may be empty, and may hold line breaks. One that is not in the
+        translation can be the ending of a plural only, so that nothing is lost.
+        """
         parts = _PLACE.split(message)
+        kept = set(places(translation))
         pattern = "".join(
-            re.escape(part) if at % 2 == 0 else f"(?P<p{part}>.*?)" for at, part in enumerate(parts)
+            re.escape(part)
+            if at % 2 == 0
+            else f"(?P<p{part}>{'.*?' if part in kept else '[a-z]{0,3}'})"
+            for at, part in enumerate(parts)
         )
         literals = tuple(part for part in parts[::2] if part)
         return cls(message, translation, literals, re.compile(pattern, re.DOTALL))

@@ -88,7 +88,7 @@ class Translator:
 
     def _piece(self, piece: str, templates: Iterable[Template], depth: int) -> tuple[int, str]:
         """How much of a piece is known, in characters, and the piece translated."""
-        core = piece.strip()
+        core = piece.strip(" \n\t·")  # the dot stands between parts and belongs to none
         if not core:
             return 0, piece
         before, after = piece.split(core, 1)

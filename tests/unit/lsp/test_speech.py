@@ -95,6 +95,10 @@ def test_every_sentence_is_found_again_by_its_words() -> None:
             "src/a.py is in, in tier L1, with 8,400 tokens: it is in the file context.",
             "src/a.py ist dabei, in Stufe L1, mit 8.400 Token: es steht im Dateikontext.",
         ),
+        (
+            "8,192 tokens · replies up to 2,048 · cache by prefix · no pictures",
+            "8.192 Token · Antworten bis 2.048 · Cache nach Anfang · keine Bilder",
+        ),
         ("I wrote this myself, and it is not yours.", "I wrote this myself, and it is not yours."),
         ("", ""),
     ],
