@@ -34,7 +34,14 @@ CALLED = {
 }
 """File, as a pattern, and the names in it that a library or another process calls."""
 
-SET = ["levelname", "levelno", "epilog", "__repr__", "_resolved_forward_references"]
+SET = [
+    "levelname",
+    "levelno",
+    "epilog",
+    "context_class",
+    "__repr__",
+    "_resolved_forward_references",
+]
 """Attributes that are set for a library: logging, click, attrs, cattrs."""
 
 FIELDS = ["protocol/*.py"]

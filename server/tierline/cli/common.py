@@ -93,7 +93,7 @@ def console(*, stderr: bool = False) -> Console:
     )
 
 
-out, err = console(), console(stderr=True)
+out = console()
 
 
 def say(text: str, style: str = "") -> None:
