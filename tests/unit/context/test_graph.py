@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.context.retrieval.graph import DAMPING, Graph, done, pagerank, spread
+from tierline.context.retrieval.graph import DAMPING, Edges, Graph, done, ranking, spread
+
+
+def pagerank(edges: Edges, *more: Any, **options: Any) -> list[float]:
+    """All steps at once."""
+    return done(ranking(edges, *more, **options))
+
 
 weights = st.floats(0.01, 10, allow_nan=False)
 

@@ -124,27 +124,6 @@ class Graph(Sequence[Compact]):
         return turned
 
 
-def pagerank(
-    edges: Edges,
-    jump: Mapping[int, float] | None = None,
-    *,
-    damping: float = DAMPING,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = MAX_ITERATIONS,
-    start: Sequence[float] | None = None,
-) -> list[float]:
-    """The rank of each node; ranks sum to 1. An empty graph has none.
-
-    ``jump`` says where the surfer begins anew, as weights of any scale; everywhere alike if it is
-    empty. A node without edges jumps too. ``start`` is an earlier result to begin with, which
-    saves iterations. Ends when ranks change by less than ``tolerance`` in sum.
-
-    Raises:
-        ValueError: a weight is negative, or ``damping`` is not within 0 and 1.
-    """
-    return done(ranking(edges, jump, damping, tolerance, max_iterations, start))
-
-
 def ranking(
     edges: Edges,
     jump: Mapping[int, float] | None = None,
@@ -153,7 +132,16 @@ def ranking(
     max_iterations: int = MAX_ITERATIONS,
     start: Sequence[float] | None = None,
 ) -> Generator[None, None, list[float]]:
-    """``pagerank`` in steps, so that others get a turn; the ranks are what it returns."""
+    """The rank of each node (PageRank); ranks sum to 1. An empty graph has none. Made in steps, so
+    that others get a turn; the ranks are what the generator returns.
+
+    ``jump`` says where the surfer begins anew, as weights of any scale; everywhere alike if it is
+    empty. A node without edges jumps too. ``start`` is an earlier result to begin with, which
+    saves iterations. Ends when ranks change by less than ``tolerance`` in sum.
+
+    Raises:
+        ValueError: a weight is negative, or ``damping`` is not within 0 and 1.
+    """
     size = len(edges)
     if not size:
         return []
@@ -213,7 +201,7 @@ def spread(
 ) -> dict[int, float]:
     """The first terms of the personalised rank: what is within ``steps`` edges of the seeds.
 
-    Equals ``pagerank(edges, seeds)`` up to ``damping ** (steps + 1)`` in sum, and touches only the
+    Equals ``ranking(edges, seeds)`` up to ``damping ** (steps + 1)`` in sum, and touches only the
     neighbourhood; for a prompt in a large workspace. A node that less than ``least`` of the whole
     reaches keeps it and passes nothing on.
     """

@@ -93,7 +93,7 @@ def rank_files(
 ) -> Ranking:
     """The files that a prompt is most likely about, best first. Ties go by path.
 
-    ``central`` is the rank of files without any prompt (``pagerank``), by path.
+    ``central`` is the rank of files without any prompt (``ranking``), by path.
     """
     blend = blend or Blend()
     words: dict[str, float] = {w: float(n) for w, n in query_terms(query.text).items()}
