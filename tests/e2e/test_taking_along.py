@@ -99,12 +99,8 @@ def test_a_tool_of_the_workspaces_server_answers_and_the_conversation_goes_along
         vscode.command("Tierline: Export Conversation…")
         choose(vscode, form)
         file_dialog(vscode, vscode.workspace / name, "OK")
-        said = vscode.page.locator(".notification-toast", has_text="The conversation is in").last
+        said = vscode.page.locator(".notification-toast", has_text=f"The conversation is in {name}")
         expect(said).to_be_visible(timeout=20_000)
-        for _ in range(100):
-            if (vscode.workspace / name).exists():
-                break
-            vscode.page.wait_for_timeout(100)
     html = (vscode.workspace / "talk.html").read_text("utf-8")
     assert "<strong>rains</strong>" in html and f"Called {TOOL}" in html
     assert "<script" not in html and "src=" not in html

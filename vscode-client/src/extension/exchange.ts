@@ -6,6 +6,10 @@ import type { Session } from './session';
 /** As much as the server reads; a larger file is not even loaded. */
 const MOST_BYTES = 50_000_000;
 
+function fileName(uri: vscode.Uri): string {
+  return uri.path.slice(uri.path.lastIndexOf('/') + 1);
+}
+
 export async function exportSession(session: Session): Promise<void> {
   const t = vscode.l10n.t;
   const picked = await vscode.window.showQuickPick(
@@ -34,7 +38,7 @@ export async function exportSession(session: Session): Promise<void> {
   if (uri === undefined) return;
   await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(made.text));
   const open = t('Open');
-  if ((await notify.info(t('The conversation is in {0}.', made.name), open)) === open) {
+  if ((await notify.info(t('The conversation is in {0}.', fileName(uri)), open)) === open) {
     await vscode.commands.executeCommand('vscode.open', uri);
   }
 }
@@ -47,7 +51,7 @@ export async function importSession(session: Session): Promise<void> {
       openLabel: t('Import'),
     })) ?? [];
   if (uri === undefined) return;
-  const name = uri.path.slice(uri.path.lastIndexOf('/') + 1);
+  const name = fileName(uri);
   if ((await vscode.workspace.fs.stat(uri)).size > MOST_BYTES) {
     void notify.warning(t('{0} is larger than 50 MB. Import a part of it.', name));
     return;
