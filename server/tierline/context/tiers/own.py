@@ -37,7 +37,7 @@ def told(path: str, versions: tuple[str, str]) -> str:
 
 
 @frozen
-class Told:
+class ToldEdit:
     """An edit as its result tells of it."""
 
     path: str
@@ -50,9 +50,9 @@ class Told:
         return f"file:{self.path}"
 
 
-def told_in(item: Item) -> tuple[Told, ...]:
+def told_in(item: Item) -> tuple[ToldEdit, ...]:
     """The edits of which an item of the conversation holds the results."""
-    found: tuple[Told, ...] | None = item.memo.get("told")
+    found: tuple[ToldEdit, ...] | None = item.memo.get("told")
     if found is None:
         blocks = [b.block for m in item.messages for b in m.blocks]
         calls = {b.id for b in blocks if isinstance(b, ToolUse) and b.name == TOOL}
@@ -61,10 +61,10 @@ def told_in(item: Item) -> tuple[Told, ...]:
     return found
 
 
-def _told(result: ToolResult) -> Iterable[Told]:
+def _told(result: ToolResult) -> Iterable[ToldEdit]:
     said = result.content[0] if result.content else None
     if isinstance(said, Text) and (m := _TOLD.fullmatch(said.text.removesuffix(UNSAVED))):
-        yield Told(m[3], m[1], m[2])
+        yield ToldEdit(m[3], m[1], m[2])
 
 
 def among(items: Sequence[Item]) -> list[tuple[int, Item]]:
