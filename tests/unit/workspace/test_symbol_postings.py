@@ -90,6 +90,12 @@ def test_numbers_of_files_that_are_gone_are_used_again() -> None:
     assert len(corpus.entries) == 100 and len(corpus.definers("run")) == 1
 
 
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index looks at its process, which is the whole test run here."""
+    monkeypatch.setattr(symbol_index, "resident", lambda: 2)
+
+
 def built(root: Path, **options: Any) -> SymbolIndex:
     index = SymbolIndex([Folder("", str(root))], None, **options)
     for _ in index.scan():
