@@ -28,12 +28,16 @@ FILES = 4
 
 
 def load() -> None:
-    """Import whatever a server may want."""
-    import tierline
+    """Import and read whatever a server may want."""
+    import tierline.tokenizers
 
     for module in pkgutil.walk_packages(tierline.__path__, "tierline."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    for library in ("anthropic", "openai"):  # what a first request would load
+        importlib.import_module(library)
+    for vocabulary in ("o200k_base", "cl100k_base"):
+        tierline.tokenizers.encoder(vocabulary)
     gc.collect()
     gc.freeze()  # else the children's collectors would copy every page of it
 
