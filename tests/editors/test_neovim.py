@@ -169,4 +169,4 @@ def test_a_chat_panel_has_an_edit_accepted_in_the_editors_own_buffer(tmp_path: P
     assert (tmp_path / "n.txt").read_text(encoding="utf-8") == "mine, not saved\n1\ntwo\n3\n"
     assert "tool_call" in seen["kinds"] and "usage_update" in seen["kinds"]
     assert seen["sessions"] == 1
-    assert "accepted" in told
+    assert told.startswith("Applied as proposed (")
