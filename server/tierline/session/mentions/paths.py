@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import accumulate, islice
 
@@ -21,14 +21,34 @@ _QUICK_SECONDS = 0.3
 """A listing that takes no longer is waited for; another one goes on beside the requests."""
 _SHARE = 20
 """A slow listing is made again after so many times the time that it takes."""
-_FIRST_SECONDS = 1.0
-"""How long the very first request waits for the listing; then it gets what there is."""
+_FIRST_SECONDS, _WAIT_SECONDS = 1.0, 0.06
+"""How long the very first request waits for a listing, and later ones; then they get what there
+is."""
 _REST_AFTER, _REST_SECONDS = 200, 0.001
 """After so many files the listing lets the requests go first."""
 _SORTED_AT_ONCE = 2_000
-_MOST_TRIED = 20_000
 _LETTERS_SECONDS = 0.05
 """How long paths are looked at that only hold the letters somewhere."""
+
+
+class _Lines:
+    """Lines that are looked through by their letters: many times faster in one text."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._text = "\n" + "\n".join(lines) + "\n"
+        self._starts = list(accumulate((len(line) + 1 for line in lines), initial=1))
+
+    def holding(self, sought: str) -> Iterator[int]:
+        """Numbers of the lines that hold a text, in their order; with a line break before it those
+        that begin with it.
+        """
+        place = self._text.find(sought)
+        while place >= 0:
+            number = bisect_right(self._starts, place + (sought[0] == "\n")) - 1
+            if number >= len(self._starts) - 1:
+                return
+            yield number
+            place = self._text.find(sought, self._starts[number + 1] - 1)
 
 
 class PathList:
@@ -40,8 +60,8 @@ class PathList:
         parts = iter(lambda: sorted(islice(rest, _SORTED_AT_ONCE), key=_order), [])
         self._paths = list(merge(*parts, key=_order))
         self._lines = [path.casefold() for path in self._paths]
-        self._text = "\n" + "\n".join(self._lines) + "\n"
-        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=1))
+        self._whole = _Lines(self._lines)
+        self._names = _Lines([line.rstrip("/").rpartition("/")[2] for line in self._lines])
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -56,27 +76,17 @@ class PathList:
             return [*first, *(p for p in self._paths[: most + len(first)] if p not in listed)][
                 :most
             ]
-        ranks: dict[int, int] = {}
-        for sought in (f"/{wanted}", f"\n{wanted}", wanted):
-            for number in self._holding(sought):
-                if number not in ranks:
-                    ranks[number] = _rank(self._lines[number], wanted)
-        if len(ranks) < most:
-            for number in self._scattered(wanted):
-                ranks.setdefault(number, 4)
-        order = sorted(ranks, key=lambda number: (ranks[number], number))
-        return [self._paths[number] for number in order[:most]]
-
-    def _holding(self, sought: str) -> Iterator[int]:
-        """Numbers of the lines that hold a text, in their order."""
-        place, tried = self._text.find(sought), 0
-        while place >= 0 and tried < _MOST_TRIED:
-            number = bisect_right(self._starts, place + (sought[0] == "\n")) - 1
-            if number >= len(self._lines):
-                return
-            yield number
-            tried += 1
-            place = self._text.find(sought, self._starts[number + 1] - 1)
+        found: dict[int, None] = {}  # in this order
+        for lines, sought in (
+            (self._names, f"\n{wanted}"), (self._whole, f"\n{wanted}"),
+            (self._names, wanted), (self._whole, wanted),
+        ):  # fmt: skip
+            found |= dict.fromkeys(islice(lines.holding(sought), most))
+            if len(found) >= most:
+                break
+        else:
+            found |= dict.fromkeys(self._scattered(wanted))
+        return [self._paths[number] for number in islice(found, most)]
 
     def _scattered(self, wanted: str) -> Iterator[int]:
         until = time.monotonic() + _LETTERS_SECONDS
@@ -127,7 +137,10 @@ class Paths:
             self._begin()
         if self._task is None or (not self._first and self._took > _QUICK_SECONDS):
             return
-        await asyncio.wait({self._task}, timeout=_FIRST_SECONDS if not self._found else 0.02)
+        await asyncio.wait(
+            {self._task},
+            timeout=_FIRST_SECONDS if self._first and not self._found else _WAIT_SECONDS,
+        )
 
     def _begin(self) -> None:
         if self._task is None or self._task.done():
@@ -165,13 +178,3 @@ class Paths:
 
 def _order(path: str) -> tuple[int, int, str]:
     return path.count("/"), len(path), path
-
-
-def _rank(path: str, wanted: str) -> int:
-    """How well a path fits that holds the text, 0 the best."""
-    name = path.rstrip("/").rpartition("/")[2]
-    if name.startswith(wanted):
-        return 0
-    if path.startswith(wanted):
-        return 1
-    return 2 if wanted in name else 3

@@ -126,10 +126,11 @@ class DiskPostings:
         """See ``Postings``. Names that do not begin with them are looked for as long as may be."""
         first = _bytes(letters)
         rows = self._connection.execute(
-            "SELECT name FROM name WHERE folded >= ? AND folded < ? LIMIT ?",
-            (first, first + b"\xff", _MOST_ALIKE),
+            "SELECT name FROM (SELECT name FROM name WHERE folded >= ? AND folded < ? LIMIT ?) "
+            "ORDER BY length(CAST(name AS TEXT)), name LIMIT ?",
+            (first, first + b"\xff", _MOST_ALIKE, most),
         )
-        found = in_order((_text(name) for (name,) in rows), letters)[:most]
+        found = in_order((_text(name) for (name,) in rows), letters)
         if len(found) < most:
             found += in_order(self._inside(first), letters)[: most - len(found)]
         return found
