@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 
 from tierline.context.refusals import Refusal
 from tierline.workspace.loader import Loader
@@ -32,11 +33,17 @@ _LETTERS_SECONDS = 0.05
 
 
 class _Lines:
-    """Lines that are looked through by their letters: many times faster in one text."""
+    """Lines that are looked through by their letters: many times faster in one text, and a third of
+    the memory.
+    """
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._text = "\n" + "\n".join(lines) + "\n"
-        self._starts = list(accumulate((len(line) + 1 for line in lines), initial=1))
+        self._starts = array("I", accumulate((len(line) + 1 for line in lines), initial=1))
+
+    def __iter__(self) -> Iterator[str]:
+        for start, after in pairwise(self._starts):
+            yield self._text[start : after - 1]
 
     def holding(self, sought: str) -> Iterator[int]:
         """Numbers of the lines that hold a text, in their order; with a line break before it those
@@ -59,9 +66,9 @@ class PathList:
         # One sort of all of them would keep Python's lock, and so the requests, for as long.
         parts = iter(lambda: sorted(islice(rest, _SORTED_AT_ONCE), key=_order), [])
         self._paths = list(merge(*parts, key=_order))
-        self._lines = [path.casefold() for path in self._paths]
-        self._whole = _Lines(self._lines)
-        self._names = _Lines([line.rstrip("/").rpartition("/")[2] for line in self._lines])
+        lines = [path.casefold() for path in self._paths]
+        self._whole = _Lines(lines)
+        self._names = _Lines([line.rstrip("/").rpartition("/")[2] for line in lines])
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -90,7 +97,7 @@ class PathList:
 
     def _scattered(self, wanted: str) -> Iterator[int]:
         until = time.monotonic() + _LETTERS_SECONDS
-        for number, line in enumerate(self._lines):
+        for number, line in enumerate(self._whole):
             if number % 1000 == 0 and time.monotonic() > until:
                 return
             place = 0
