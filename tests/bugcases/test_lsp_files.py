@@ -307,7 +307,7 @@ async def test_br_128_a_huge_file_is_refused_and_memory_stays_flat(
 ) -> None:
     """BR-128: 60 MB that the editor never opened."""
     root = build("BR-128", tmp_path / "case")
-    editor = await start(model, root=root)
+    editor = await start(model, root=root, forked=False)
     await assemble(editor, model)
     pid = editor.client._server.pid
     for params in (

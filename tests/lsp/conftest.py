@@ -54,9 +54,11 @@ async def start(workspace: Path) -> AsyncIterator[Start]:
         transport: str = "stdio",
         folders: list[Path] | None = None,
         root: Path | None = None,
+        forked: bool = True,
         **settings: Any,
     ) -> Editor:
         editor = Editor(root or workspace)
+        editor.forked = forked
         env = environment(server) if server is not None else {}
         env |= settings.pop("env", {})
         await editor.start(transport, env=env, settings=settings, folders=folders)

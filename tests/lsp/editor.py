@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,8 @@ class Editor:
             self.events.append(params)
             self._changed.set()
 
+        self.forked = True
+        """Off for a test that measures the process: one that is forked has more in its memory."""
         self.locale: str | None = None
         """The language that the client speaks, as an editor says it to the server."""
         self.told: list[str] = []
@@ -99,7 +102,7 @@ class Editor:
         }
         command = [sys.executable, "-m", "tierline", "serve"]
         if transport == "stdio":
-            with forking():
+            with forking() if self.forked else nullcontext():
                 await self.client.start_io(*command, env=clean)
         else:
             await self._start_tcp(command, clean)
