@@ -45,11 +45,12 @@ def workspace(workspace: Path) -> Path:
     return workspace
 
 
-def file_dialog(bench: Workbench, target: Path, button: str) -> None:
-    """Name a file in VS Code's own dialog."""
+def file_dialog(bench: Workbench, offered: str, target: Path, button: str) -> None:
+    """Name a file in VS Code's own dialog, once it has put down what it offers itself."""
     box = bench.page.locator(".quick-input-widget input").first
-    expect(box).to_have_value(re.compile("/"), timeout=20_000)
+    expect(box).to_have_value(re.compile(f"{re.escape(offered)}$"), timeout=20_000)
     box.fill(str(target))
+    expect(box).to_have_value(str(target))
     bench.page.locator(".quick-input-widget").get_by_role("button", name=button).click()
     expect(box).to_be_hidden(timeout=20_000)
 
@@ -98,7 +99,7 @@ def test_a_tool_of_the_workspaces_server_answers_and_the_conversation_goes_along
     for form, name in (("HTML", "talk.html"), ("JSON", "talk.json")):
         vscode.command("Tierline: Export Conversation…")
         choose(vscode, form)
-        file_dialog(vscode, vscode.workspace / name, "OK")
+        file_dialog(vscode, f"Conversation.{form.lower()}", vscode.workspace / name, "OK")
         said = vscode.page.locator(".notification-toast", has_text=f"The conversation is in {name}")
         expect(said).to_be_visible(timeout=20_000)
     html = (vscode.workspace / "talk.html").read_text("utf-8")
@@ -111,8 +112,10 @@ def test_a_tool_of_the_workspaces_server_answers_and_the_conversation_goes_along
     # Imported, it is a session of its own, which can be opened and asked on.
     vscode.command("Tierline: New Session")
     expect(chat.get_by_test_id("message")).to_have_count(0, timeout=20_000)
+    expect(box).to_be_focused()  # beginning a session leads back to the input
+    vscode.page.wait_for_timeout(500)
     vscode.command("Tierline: Import Conversation…")
-    file_dialog(vscode, vscode.workspace / "talk.json", "Import")
+    file_dialog(vscode, "/temperature/", vscode.workspace / "talk.json", "Import")
     said = vscode.page.locator(".notification-toast", has_text="were taken over into a new session")
     expect(said).to_be_visible(timeout=20_000)
     vscode.command("Tierline: Browse and Search Sessions")
