@@ -130,7 +130,7 @@ class DiskPostings:
             "ORDER BY length(CAST(name AS TEXT)), name LIMIT ?",
             (first, first + b"\xff", _MOST_ALIKE, most),
         )
-        found = in_order((_text(name) for (name,) in rows), letters)
+        found = [_text(name) for (name,) in rows]
         if len(found) < most:
             found += in_order(self._inside(first), letters)[: most - len(found)]
         return found
