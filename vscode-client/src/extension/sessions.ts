@@ -20,34 +20,17 @@ interface Item extends vscode.QuickPickItem {
 const SEARCH_DELAY_MS = 200;
 /** Longest name of a session or message in a list, in characters. */
 const LABEL = 70;
-const PREVIEW: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon('preview'),
-  tooltip: vscode.l10n.t('Read without opening'),
-};
-const RENAME: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon('edit'),
-  tooltip: vscode.l10n.t('Rename'),
-};
-const ARCHIVE: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon('archive'),
-  tooltip: vscode.l10n.t('Archive: out of the list, kept as it is'),
-};
-const UNARCHIVE: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon('inbox'),
-  tooltip: vscode.l10n.t('Back into the list'),
-};
-const SHOW_ARCHIVE: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon('archive'),
-  tooltip: vscode.l10n.t('Show the archive'),
-};
-const SHOW_LIST: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon('list-unordered'),
-  tooltip: vscode.l10n.t('Show the usual list'),
-};
-const DELETE: vscode.QuickInputButton = {
-  iconPath: new vscode.ThemeIcon('trash'),
-  tooltip: vscode.l10n.t('Delete'),
-};
+function button(icon: string, tooltip: string): vscode.QuickInputButton {
+  return { iconPath: new vscode.ThemeIcon(icon), tooltip };
+}
+
+const PREVIEW = button('preview', vscode.l10n.t('Read without opening'));
+const RENAME = button('edit', vscode.l10n.t('Rename'));
+const ARCHIVE = button('archive', vscode.l10n.t('Archive: out of the list, kept as it is'));
+const UNARCHIVE = button('inbox', vscode.l10n.t('Back into the list'));
+const SHOW_ARCHIVE = button('archive', vscode.l10n.t('Show the archive'));
+const SHOW_LIST = button('list-unordered', vscode.l10n.t('Show the usual list'));
+const DELETE = button('trash', vscode.l10n.t('Delete'));
 
 export class Sessions {
   constructor(
