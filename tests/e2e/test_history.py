@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
+from e2e.views import quick_pick
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.scripts import o_reply
@@ -68,13 +69,6 @@ def answered(chat: FrameLocator, count: int) -> None:
 
 def prompts(chat: FrameLocator) -> Locator:
     return chat.locator("[data-testid=message][data-role=user]")
-
-
-def quick_pick(bench: Workbench, text: str) -> None:
-    """Choose an entry of the open quick pick."""
-    row = bench.page.locator(".quick-input-list .monaco-list-row", has_text=text).first
-    expect(row).to_be_visible(timeout=20_000)
-    row.click()
 
 
 def test_history_from_the_first_turn_to_another_session(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from e2e.views import asked, picture
+from e2e.views import asked, picture, quick_pick
 from e2e.workbench import Workbench
 from lsp.conftest import environment
 from wire.agents import Use, calls, results, says, tool_names
@@ -55,12 +55,6 @@ def file_dialog(bench: Workbench, offered: str, target: Path, button: str) -> No
     expect(box).to_be_hidden(timeout=20_000)
 
 
-def choose(bench: Workbench, text: str) -> None:
-    row = bench.page.locator(".quick-input-list .monaco-list-row", has_text=text).first
-    expect(row).to_be_visible(timeout=20_000)
-    row.click()
-
-
 def test_a_tool_of_the_workspaces_server_answers_and_the_conversation_goes_along(
     vscode: Workbench, model: WireServer
 ) -> None:
@@ -98,7 +92,7 @@ def test_a_tool_of_the_workspaces_server_answers_and_the_conversation_goes_along
     # Taken along as a page that loads nothing, and as JSON.
     for form, name in (("HTML", "talk.html"), ("JSON", "talk.json")):
         vscode.command("Tierline: Export Conversation…")
-        choose(vscode, form)
+        quick_pick(vscode, form)
         file_dialog(vscode, f"Conversation.{form.lower()}", vscode.workspace / name, "OK")
         said = vscode.page.locator(".notification-toast", has_text=f"The conversation is in {name}")
         expect(said).to_be_visible(timeout=20_000)

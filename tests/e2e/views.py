@@ -101,6 +101,13 @@ def asked(chat: FrameLocator, text: str, *, seconds: float = 60) -> Locator:
     return reply
 
 
+def quick_pick(bench: Workbench, text: str) -> None:
+    """Choose an entry of the open quick pick."""
+    row = bench.page.locator(".quick-input-list .monaco-list-row", has_text=text).first
+    expect(row).to_be_visible(timeout=20_000)
+    row.click()
+
+
 def webviews(bench: Workbench) -> dict[str, Frame]:
     """The inner frames of Tierline's webviews by what they show."""
     found: dict[str, Frame] = {}
