@@ -115,7 +115,14 @@ class Drafting:
         if path not in self.now:
             self.first(path, text)
         elif self.now[path] != text:
-            changes[path] = self.now[path] = text
+            self._others(changes, path, text)
+
+    def _others(self, changes: dict[str, str | None], path: str, text: str) -> None:
+        """From here on a file's text is not what the beginning and the edits make of it, so what is
+        missing in it can no longer be put at the beginning.
+        """
+        changes[path] = self.now[path] = text
+        self._made.discard(path)
 
     def apply(self, edit: Edit, changes: dict[str, str | None]) -> Edit | None:
         """Take an edit down. Where what it looks for is not there, others had changed the file: so
@@ -144,7 +151,7 @@ class Drafting:
             else:
                 start, end = closest(old, search)
                 old = old[:start] + search + old[end:]
-                changes[path] = old
+                self._others(changes, path, old)
         self.now[path] = old.replace(search, edit.replace, 1)
         self._edited.add(path)
         return edit

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.recorded import aider, claude_code, cline
+from benchmarks.recorded.account import same
 from benchmarks.recorded.blocks import edits_in
 from benchmarks.recorded.closest import closest
 from benchmarks.recorded.folder import recordings
-from benchmarks.recorded.recording import Edit, Recording
+from benchmarks.recorded.recording import Drafting, Edit, Recording, Round, Turn
+from benchmarks.recorded.replay import edited
 from benchmarks.recorded.sources import dated, git
 
 AIDER = """
@@ -363,3 +365,26 @@ def test_a_folder_gives_sessions_of_each_person_in_turns(tmp_path: Path) -> None
     assert [one.person for one in found] == ["a", "b", "a"]
     assert [one.person for one in recordings(tmp_path, 2)] == ["a", "b"]
     assert found[0].turns[1].at == 1740823380.0
+
+
+def test_a_text_that_others_changed_is_not_rebuilt_from_its_beginning() -> None:
+    drafting = Drafting("one", "somebody", "aider")
+    changes: dict[str, str | None] = {}
+    edits = [Edit("a.py", "one()\n", "two()\n"), Edit("a.py", "three()\n", "four()\n")]
+    drafting.apply(edits[0], changes)
+    drafting.done(Turn("first", (Round("Yes.", (), (edits[0],)),)))
+    drafting.changed(changes, "a.py", "nothing()\n")
+    drafting.apply(edits[1], changes)
+
+    text = changes["a.py"]
+
+    assert drafting.files["a.py"] == "one()\n"
+    assert edited(text, [edits[1]]) == "nothing()\nfour()\n"
+
+
+def test_a_masked_secret_is_no_wrong_text() -> None:
+    real = 'before = 1\ntoken = "6da9a43058a5"\nafter = 2\n'
+
+    assert same('before = 1\ntoken = "[redacted:password]"\nafter = 2\n', real)
+    assert not same('before = 1\ntoken = "[redacted:password]"\nafter = 3\n', real)
+    assert not same('before = 1\ntoken = "another"\nafter = 2\n', real)
