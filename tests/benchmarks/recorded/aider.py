@@ -39,6 +39,15 @@ _THINKING = re.compile(
     r"|► \*\*THINKING\*\*\n(?P<older>.*?)\n► \*\*ANSWER\*\*)\s*",
     re.DOTALL | re.MULTILINE,
 )
+_ANSWERED = re.compile(r"^Tokens: .* received")
+"""Behind every reply; what the model says after it answers what aider told it by itself."""
+_FIXES = re.compile(r"^Attempt to fix ")
+_PARTLY = re.compile(r"^# The other \d+ SEARCH/REPLACE blocks? were applied successfully")
+_MALFORMED = "The LLM did not conform to the edit format."
+_BOOKKEEPING = re.compile(
+    r"^(?:Tokens: |Applied edit to |Commit |Committing |Added |Add |You can use /undo|https?://"
+    r"|Allow edits to |Create new file\?|Retrying in )"
+)
 _ASKED = re.compile(r"^/(?:ask|code|architect|chat-mode \w+) +(?=\S)")
 _BLOCK = re.compile(r"^<{5,9} ?(SEARCH|ORIGINAL)")
 _BLOCK_END = re.compile(r"^>{5,9} ?(REPLACE|UPDATED)")
@@ -61,6 +70,12 @@ class _Draft:
     reply: list[str] = field(factory=list)
     applied: list[str] = field(factory=list)
     commits: list[str] = field(factory=list)
+    after: list[str] | None = None
+    """What aider told since the reply ended."""
+    by_itself: bool = False
+    """The prompt is aider's own."""
+    unended: bool = False
+    """The last of that has further lines."""
     told_last: list[str] = field(factory=list)
     before: dict[str, str] = field(factory=dict)
     """Texts before the last turn's edits, for /undo."""
@@ -87,6 +102,8 @@ class _Draft:
         return None
 
     def told(self, line: str) -> None:
+        if self.after is not None:
+            self.after.append(line)
         if found := _ADDED.match(line):
             self._add(found[1])
         elif found := _REMOVED.match(line):
@@ -98,17 +115,53 @@ class _Draft:
             self.applied.append(self._relative(found[1]))
         elif found := _COMMIT.match(line):
             self.commits.append(found[1])
+        elif _ANSWERED.match(line) and self.prompt:
+            self.after = []
         elif _OFFERED.match(line):
             for name in self.told_last:
                 self._add(name)
         bare = bool(line) and " " not in line and "." in line
         self.told_last = [*self.told_last, line] if bare else []
 
+    def goes_on(self, line: str) -> bool:
+        """Whether a line before or behind a reply belongs to what aider tells: of several lines
+        only the first stands behind ``> ``, and only the last has the two blanks.
+        """
+        replies = self.after is None and any(map(str.strip, self.reply))
+        if replies or not (self.unended or line.startswith("> ")):
+            return False
+        if self.after is not None:
+            self.after.append(line.removeprefix("> ").rstrip())
+        self.unended = not line.endswith("  ")
+        return True
+
+    def replied(self, line: str) -> None:
+        """A line of a reply. After the end of the turn's first one, aider has gone on by itself:
+        with what a linter said, with files that were asked for, with blocks that did not fit.
+        """
+        if self.after is not None and line.strip():
+            asked = self._reflected(self.after)
+            self.flush()
+            self.prompt, self.at, self.by_itself = asked, None, True
+        self.reply.append(line)
+
+    def _reflected(self, told: list[str]) -> str:
+        first = next((n for n, line in enumerate(told) if line.startswith("# ")), None)
+        if first is not None:
+            last = next((n for n, line in enumerate(told) if _FIXES.match(line)), len(told))
+            return "\n".join(told[first:last]).strip()
+        if self.later:
+            return f"I added these files to the chat: {', '.join(self.later)}"
+        said = [line for line in told if line.strip() and not _BOOKKEEPING.match(line)]
+        return "\n".join(said) or "Go on."
+
     def flush(self) -> None:
         """The turn is over, if there is one."""
         prompt, reply = self.prompt, "\n".join(self.reply).strip("\n")
         applied, commits = list(dict.fromkeys(self.applied)), self.commits
+        told, by_itself = self.after or [], self.by_itself
         self.prompt, self.reply, self.applied, self.commits = "", [], [], []
+        self.after, self.unended, self.by_itself = None, False, False
         if not prompt or not reply:
             return
         drafting = self.drafting
@@ -117,7 +170,13 @@ class _Draft:
         thinking = "\n\n".join((m["inner"] or m["older"] or "") for m in _THINKING.finditer(reply))
         reply = _THINKING.sub("", reply)
         text, edits = edits_in(reply, applied)
-        made = [edit for edit in edits if edit.path in applied]
+        if _MALFORMED in told:
+            quoted = "\n".join(told)
+            part = any(map(_PARTLY.match, told))
+            made = [e for e in edits if part and (e.search or "").rstrip() not in quoted]
+            applied = list(dict.fromkeys(edit.path for edit in made))
+        else:
+            made = [edit for edit in edits if edit.path in applied]
         for path in applied:  # what aider edits is in the chat
             if path not in self.chat:
                 self.chat.add(path)
@@ -141,6 +200,7 @@ class _Draft:
                 tuple(p for p in dict.fromkeys(self.adds) if p in self.chat),
                 tuple(dict.fromkeys(self.drops)),
                 changes,
+                by_itself,
             )
         )
         self.adds, self.later, self.drops = self.later, [], []
@@ -161,7 +221,7 @@ class _Draft:
 
     def _add(self, name: str) -> None:
         path = self._relative(name)
-        if path and path not in self.chat:
+        if path and "://" not in path and path not in self.chat:
             self.chat.add(path)
             replied = any(line.strip() for line in self.reply)
             (self.later if replied else self.adds).append(path)
@@ -224,8 +284,10 @@ def read(
             if (told[1] or "").startswith("^C"):
                 continue
             draft.told(told[1] or "")
+        elif not formatted and draft.goes_on(line):
+            continue
         elif draft.prompt:
-            draft.reply.append(line)
+            draft.replied(line)
     if prompt and draft is not None:
         draft.typed("\n".join(prompt).strip())
     return [*found, *_ended(draft)]

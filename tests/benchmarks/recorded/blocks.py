@@ -45,9 +45,10 @@ def edits_in(text: str, whole: Sequence[str] = ()) -> tuple[str, tuple[Edit, ...
             if place < len(lines) and _CLOSE.match(lines[place]):
                 place += 1
     said = "\n".join(rest)
-    for name in whole:
-        if all(edit.path != name for edit in edits):
-            said, more = _whole(said, name)
+    for sign in ("above", "said", "only"):
+        left = [name for name in whole if all(edit.path != name for edit in edits)]
+        if left and (sign != "only" or len(whole) == 1):
+            said, more = _whole(said, left, sign)
             edits += more
     return re.sub(r"\n{3,}", "\n\n", said).strip("\n"), tuple(edits)
 
@@ -96,13 +97,41 @@ def _untitled(rest: list[str], path: str) -> None:
             return
 
 
-def _whole(text: str, name: str) -> tuple[str, list[Edit]]:
-    """The listing of a whole file below its name."""
-    start = re.search(rf"(?m)^[*`#: ]*{re.escape(name)}[*`: ]*\n+(`{{3,}})[^\n]*\n", text)
-    if start is None:
-        return text, []
-    end = re.compile(rf"(?m)^{start[1]}[ \t]*$").search(text, start.end())
-    if end is None:
-        return text, []
-    said = text[: start.start()] + text[end.end() :]
-    return said, [Edit(name, None, text[start.end() : end.start()])]
+def _whole(text: str, names: Sequence[str], sign: str) -> tuple[str, list[Edit]]:
+    """Listings of whole files, as aider reads them: what names the file is the line above the fence
+    (``above``), what was said before (``said``), or that it is the ``only`` one. The next fence of
+    any kind ends it, so that a text with fences of its own was cut there.
+    """
+    rest: list[str] = []
+    edits: dict[str, Edit] = {}
+    said = name = ""
+    listing: list[str] | None = None
+    for line in text.split("\n"):
+        if listing is None and _FENCE.match(line):
+            above = _title(rest[-1] if rest else "", names)
+            name = {"above": above, "said": said, "only": names[0]}[sign]
+            if above and name:
+                rest.pop()
+            said, listing = "", [line]
+        elif listing is not None and line.startswith(("```", "</source>")):
+            if name and name not in edits:
+                edits[name] = Edit(name, None, "".join(f"{row}\n" for row in listing[1:]))
+            else:
+                rest += [*listing, line]
+            listing = None
+        elif listing is not None:
+            listing.append(line)
+        else:
+            words = [word.rstrip(".:,;!").strip("`") for word in line.split() if "`" in word]
+            said = next((word for word in words if word in names), said)
+            rest.append(line)
+    return "\n".join([*rest, *(listing or ())]), list(edits.values())
+
+
+def _title(line: str, names: Sequence[str]) -> str:
+    """Which of the files a line above a fence names; a made-up folder before it does not count."""
+    bare = line.strip("*:`# \t")
+    if bare in names:
+        return bare
+    alike = [name for name in names if name.rpartition("/")[2] == bare.rpartition("/")[2]]
+    return alike[0] if bare and len(alike) == 1 else ""

@@ -65,6 +65,8 @@ class Turn:
     drops: tuple[str, ...] = ()
     changes: Mapping[str, str | None] = field(factory=dict)
     """What others made of files before the prompt; None for a file that is gone."""
+    at_once: bool = False
+    """Nobody typed it: the tool went on by itself, a moment after the turn before."""
 
 
 @frozen
@@ -127,10 +129,13 @@ class Drafting:
     def apply(self, edit: Edit, changes: dict[str, str | None]) -> Edit | None:
         """Take an edit down. Where what it looks for is not there, others had changed the file: so
         it is put there, in ``changes``. Returns the edit as it can be made; None if it cannot,
-        because what it looks for is not there after an earlier edit of the same turn.
+        because what it looks for is not there after an earlier edit of the same turn, or if it
+        changes nothing.
         """
         path = edit.path
         old = self.know(path)
+        if edit.replace == (old if edit.search is None else edit.search):
+            return None
         if edit.search is None or (old is None and not edit.search.strip()):
             self.now[path] = edit.replace
             self._edited.add(path)

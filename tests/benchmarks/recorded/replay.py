@@ -39,6 +39,8 @@ PAUSES = (
 the session's alone): those of five people whose input histories were read. Which one is taken
 depends on the session's name and the turn alone.
 """
+AT_ONCE = 5.0
+"""Seconds after which a tool goes on by itself."""
 BYTECODE = Path(__file__).parents[3] / "build" / "bytecode"
 OUTPUTS = "recorded-output"
 """Folder for what commands and searches of the recording printed."""
@@ -96,6 +98,8 @@ class Player:
     played: Played
     answers: list[Answer] = field(factory=list)
     chat: set[str] = field(factory=set)
+    coming: list[str] = field(factory=list)
+    """Files that come into the chat as soon as they are there: those that an edit makes."""
     own: dict[str, str] = field(factory=dict)
     turn: int = 0
     outputs: int = 0
@@ -309,11 +313,13 @@ async def _live(player: Player, editor: EditingEditor, ahead: mmap.mmap) -> None
     for number, turn in enumerate(player.recording.turns):
         player.turn = number
         if number:
-            if last is not None and turn.at is not None:
+            if turn.at_once:
+                gone_by += AT_ONCE
+            elif last is not None and turn.at is not None:
                 gone_by += max(0.0, turn.at - last)
             else:
                 gone_by += random.Random(f"{player.recording.name} {number}").choice(PAUSES)
-        last = turn.at
+        last = last if turn.at_once else turn.at
         player.model.skew = gone_by
         ahead[:8] = struct.pack("d", gone_by)
         await _before(player, editor, turn)
@@ -346,10 +352,14 @@ async def _before(player: Player, editor: EditingEditor, turn: Turn) -> None:
         if path in player.chat:
             player.chat.discard(path)
             await editor.ask("files/remove", p.FileParams(path=path))
-    for path in turn.adds:
+    coming = dict.fromkeys([*(one for one in player.coming if one not in turn.drops), *turn.adds])
+    player.coming = []
+    for path in coming:
         if (player.root / path).is_file():
             player.chat.add(path)
             await editor.ask("files/add", p.FileParams(path=path, confirm=True))
+        else:
+            player.coming.append(path)
 
 
 def _summary(body: Any) -> str:

@@ -309,6 +309,31 @@ def test_search_and_replace_blocks(text: str, edits: list[tuple[str, str, str]])
     assert [(e.path, e.search, e.replace) for e in edits_in(text)[1]] == edits
 
 
+@pytest.mark.parametrize(
+    ("reply", "files", "texts"),
+    [
+        (
+            "Run this in `app.js`:\n```bash\nnpm i\n```\n**src/app.js**:\n```js\nx\n```",
+            ["src/app.js"],
+            {"src/app.js": "x\n"},
+        ),
+        ("I change `a.py`.\n\n```python\nx = 1\n```", ["a.py", "b.py"], {"a.py": "x = 1\n"}),
+        ("Done:\n\n```python\nx = 1\n```", ["a.py"], {"a.py": "x = 1\n"}),
+        ("Done:\n\n```python\nx = 1\n```", ["a.py", "b.py"], {}),
+        (
+            "README.md\n```\n# It\n```bash\nmake\n```\n```\n",  # aider cut it, too
+            ["README.md"],
+            {"README.md": "# It\n"},
+        ),
+        ("path/to/a.py\n````\nx = '```'\n````", ["a.py"], {"a.py": "x = '```'\n"}),
+    ],
+)
+def test_a_listing_of_a_whole_file_is_read_as_aider_reads_it(
+    reply: str, files: list[str], texts: dict[str, str]
+) -> None:
+    assert {e.path: e.replace for e in edits_in(reply, files)[1] if e.search is None} == texts
+
+
 def test_a_listing_below_a_files_name_is_its_whole_text() -> None:
     said, edits = edits_in("Here:\n\na.py\n```python\nx = 1\n```\nSo it is.", ["a.py"])
     assert edits == (Edit("a.py", None, "x = 1\n"),)
@@ -367,6 +392,140 @@ def test_a_folder_gives_sessions_of_each_person_in_turns(tmp_path: Path) -> None
     assert found[0].turns[1].at == 1740823380.0
 
 
+BY_ITSELF = """
+# aider chat started at 2025-03-01 10:00:00
+
+> Added shop.py to the chat.  
+
+#### two digits  
+
+shop.py
+```python
+<<<<<<< SEARCH
+    return str(total)
+=======
+    return f"{total:.2f}"
+>>>>>>> REPLACE
+```
+
+shop.py
+```python
+<<<<<<< SEARCH
+    raise Sold
+=======
+    raise SoldOut
+>>>>>>> REPLACE
+```
+
+> Tokens: 1,200 sent, 80 received.  
+> The LLM did not conform to the edit format.  
+> # 1 SEARCH/REPLACE block failed to match!  
+>   
+> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in shop.py  
+> <<<<<<< SEARCH  
+>     raise Sold  
+> =======  
+>     raise SoldOut  
+> >>>>>>> REPLACE  
+>   
+> # The other 1 SEARCH/REPLACE block were applied successfully.  
+
+shop.py
+```python
+<<<<<<< SEARCH
+    raise Gone
+=======
+    raise SoldOut
+>>>>>>> REPLACE
+```
+
+> Tokens: 1,500 sent, 40 received.  
+> Applied edit to shop.py  
+> Commit 1234567 fix: raise SoldOut  
+> # Fix any errors below, if possible.  
+>   
+> shop.py:3: F821 undefined name 'SoldOut'  
+> Attempt to fix lint errors? (Y)es/(N)o [Yes]: y  
+
+errors.py
+```
+class SoldOut(Exception):
+    pass
+```
+
+> Tokens: 1,600 sent, 30 received.  
+> errors.py  
+> Create new file? (Y)es/(N)o [Yes]: y  
+> Applied edit to errors.py  
+> export SHOP=1
+./shop.py  
+> Run shell commands? (Y)es/(N)o/(D)on't ask again [Yes]: n  
+
+#### thanks  
+> For more, install this:
+
+pip install more
+
+See the page.  
+> Install it? (Y)es/(N)o [Yes]: n  
+> https://example.com/shop  
+> Add URL to the chat? (Y)es/(N)o/(D)on't ask again [Yes]: y  
+
+You are welcome.
+"""  # noqa: W291
+
+
+def test_what_aider_asked_by_itself_is_a_turn_of_its_own() -> None:
+    (session,) = aider.read(BY_ITSELF, "somebody")
+    first, again, lint, last = session.turns
+
+    assert [turn.at_once for turn in session.turns] == [False, True, True, False]
+    assert again.prompt.startswith("# 1 SEARCH/REPLACE block failed to match!")
+    assert lint.prompt.startswith("# Fix any errors below")
+    assert lint.prompt.endswith("undefined name 'SoldOut'")
+    assert last.prompt == "thanks"
+    assert [r.text for r in last.rounds] == ["You are welcome."]
+    assert [[e.search for r in t.rounds for e in r.edits] for t in (first, again, lint)] == [
+        ["    return str(total)\n"], ["    raise Gone\n"], [None]
+    ]  # fmt: skip
+    assert last.adds == ()
+    assert "SHOP=1" not in str(session) and "./shop.py" not in str(session)
+
+
+FILES_ASKED_FOR = """
+# aider chat started at 2025-03-01 10:00:00
+
+#### change a.py  
+
+a.py
+```
+guessed
+```
+
+> Tokens: 4.0k sent, 902 received.  
+> a.py  
+> Add file to the chat? (Y)es/(N)o/(D)on't ask again [Yes]: y  
+
+a.py
+```
+known
+```
+
+> Tokens: 10.0k sent, 1.6k received.  
+> Applied edit to a.py  
+"""  # noqa: W291
+
+
+def test_a_reply_that_asked_for_a_file_changed_nothing() -> None:
+    (session,) = aider.read(FILES_ASKED_FOR, "somebody")
+    first, second = session.turns
+
+    assert first.adds == () and not first.rounds[0].edits
+    assert second.prompt == "I added these files to the chat: a.py"
+    assert second.adds == ("a.py",)
+    assert [e.replace for e in second.rounds[0].edits] == ["known\n"]
+
+
 def test_a_text_that_others_changed_is_not_rebuilt_from_its_beginning() -> None:
     drafting = Drafting("one", "somebody", "aider")
     changes: dict[str, str | None] = {}
@@ -380,6 +539,14 @@ def test_a_text_that_others_changed_is_not_rebuilt_from_its_beginning() -> None:
 
     assert drafting.files["a.py"] == "one()\n"
     assert edited(text, [edits[1]]) == "nothing()\nfour()\n"
+
+
+def test_an_edit_that_changes_nothing_is_none() -> None:
+    drafting = Drafting("one", "somebody", "aider")
+
+    assert drafting.apply(Edit("a.py", None, "x\n"), {}) is not None
+    assert drafting.apply(Edit("a.py", None, "x\n"), {}) is None
+    assert drafting.apply(Edit("a.py", "x\n", "x\n"), {}) is None
 
 
 def test_a_masked_secret_is_no_wrong_text() -> None:
