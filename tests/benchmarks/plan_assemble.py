@@ -122,7 +122,7 @@ def measure(scale: float, counter: TokenCounter, turns: int) -> dict[str, Any]:
         items = conversation.next_turn()
         cpu = time.thread_time()
         marks = [time.perf_counter()]
-        made = plan(items, limits, model="m", frame_tokens=15, turn=str(turn))
+        made = plan(items, limits, model="m", frame_tokens=15, group_id=str(turn))
         marks.append(time.perf_counter())
         moment = RequestContext(1.7e9 + 60.0 * turn, model="m", group_id=items[-1].group)
         arranged = policy.arrange(made.select(items), sent, moment, tariff)

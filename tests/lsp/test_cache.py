@@ -12,6 +12,7 @@ import pytest
 from bugcases.fixtures import oracle
 from lsp.conftest import Start
 from tierline import protocol as p
+from tierline.context.assemble import ACKNOWLEDGEMENT
 from tierline.providers import render_openai
 from tierline.store.plans import PlanStore
 from wire.scripts import a_reply, o_reply
@@ -190,3 +191,30 @@ async def test_the_routing_key_is_the_sessions_and_outlives_a_restart(
     ]
     store.close()
     assert keys == [session, session, session, other]
+
+
+@pytest.mark.requirement("004:318", "004:322-324")
+async def test_the_plain_form_of_a_prompt_reaches_the_provider(
+    start: Start, workspace: Path
+) -> None:
+    """With the policy ``fixed``: system, working files with their acknowledgement, history, prompt;
+    pictures make content blocks.
+    """
+    pixel = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJg"
+        "gg=="
+    )
+    with wire_server("openai", [o_reply("Yes.")]) as model:
+        editor = await start(model, cache={"policy": "fixed"})
+        await editor.ask("files/add", p.FileParams(path="src/a.py"))
+        await editor.chat("First question")
+        await editor.chat("And this?", images=[p.ImageInput("image/png", pixel)])
+        messages = model.bodies[-1]["messages"]
+    assert messages[0]["role"] == "system"
+    said = [m["content"] for m in messages[1:-1]]
+    assert said[0].startswith("# Working Files\n\nsrc/a.py\n```python\ndef alpha()")
+    assert said[1:] == [ACKNOWLEDGEMENT, "First question", "Yes."]
+    assert [m["role"] for m in messages[1:]] == ["user", "assistant"] * 2 + ["user"]
+    # The picture first, as the providers advise.
+    assert [part["type"] for part in messages[-1]["content"]] == ["image_url", "text"]
+    assert messages[-1]["content"][1]["text"] == "And this?"

@@ -188,3 +188,33 @@ async def test_a_damaged_log_is_listed_and_taken_over(
     assert (await editor.ask("history/search", p.SearchParams(query="old log"))).hits
     with pytest.raises(JsonRpcException):
         await editor.ask("history/recover", p.RecoverParams("../elsewhere.jsonl"))
+
+
+@pytest.mark.requirement("004:47-55", "004:310-312", "004:315")
+async def test_the_working_copy_of_the_history(start: Start) -> None:
+    """An exchange is added, replaced by loading a session, emptied by a new one; tokens and
+    compaction are reported.
+    """
+    with wire_server("openai", [o_reply("Noted.")]) as model:
+        editor = await start(model, compaction={"compactionTriggerTokens": 24_000})
+        empty = await editor.ask("history/status")
+        assert empty.history_tokens == 0
+        await editor.chat("Remember the word heron, please")
+        status = await editor.ask("history/status")
+        assert status.history_tokens > 0
+        assert status.compaction_enabled is True
+        assert status.compaction_trigger_tokens == 24_000
+        assert 0 < status.compaction_percent < 1
+        assert status.needs_summary is False
+        first = (await editor.ask("state/get")).session_id
+        cleared = await editor.ask("history/newSession")
+        assert cleared.messages == []
+        assert (await editor.ask("history/status")).history_tokens == 0
+        await editor.chat("Something else")
+        assert "heron" not in json.dumps(model.bodies[-1])
+        loaded = await editor.ask("history/loadSession", p.SessionParams(session_id=first))
+        assert [m.text for m in loaded.messages] == ["Remember the word heron, please", "Noted."]
+        await editor.chat("Which word?")
+        assert "heron" in json.dumps(model.bodies[-1])
+        off = await start(model, compaction={"enabled": False, "compactionTriggerTokens": 1})
+        assert (await off.ask("history/status")).needs_summary is False

@@ -64,7 +64,7 @@ class Side:
         """Plan id and entries, tiers, and both bodies."""
         world = self.world
         items = [self._item(item) for item in world.items()]
-        made = plan(items, limits(200_000), model="m", frame_tokens=9, turn="t")
+        made = plan(items, limits(200_000), model="m", frame_tokens=9, group_id="t")
         sent = world.sent
         if not self.hot:
             sent = CacheState.from_json(json.loads(json.dumps(sent.to_json())))

@@ -114,7 +114,7 @@ class ContextPlan:
     """What the reply may get: ``estimate + max_output_tokens <= window``."""
     margin: float = 0.0
     branch: str = "main"
-    turn: str = ""
+    group_id: str = ""
     retrieval_set: str = ""
     """Id of the ``RetrievalSet`` that the candidates came from."""
     notices: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ def plan(
     frame_tokens: int = 0,
     compaction_failed: bool = False,
     branch: str = "main",
-    turn: str = "",
+    group_id: str = "",
     retrieval_set: str = "",
 ) -> ContextPlan:
     """Decide what goes into the request.
@@ -186,7 +186,7 @@ def plan(
     mode = ContextMode(mode)
     plan_id = _plan_id(
         candidates,
-        (limits, model, mode, frame_tokens, compaction_failed, branch, turn, retrieval_set),
+        (limits, model, mode, frame_tokens, compaction_failed, branch, group_id, retrieval_set),
         absent,
     )
     items, dropped = _distinct(candidates)
@@ -222,7 +222,7 @@ def plan(
         max_output_tokens=limits.output_for(selection.tokens),
         margin=limits.margin,
         branch=branch,
-        turn=turn,
+        group_id=group_id,
         retrieval_set=retrieval_set,
         notices=tuple(notices),
     )

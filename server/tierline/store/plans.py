@@ -129,7 +129,7 @@ class PlanStore(Database):
                 (
                     plan.plan_id,
                     session_id,
-                    turn_id or plan.turn,
+                    turn_id or plan.group_id,
                     created,
                     provider,
                     request_sha256,

@@ -88,7 +88,7 @@ def test_the_id_depends_on_limits_model_mode_branch_and_turn() -> None:
         plan(items, limits(), model="m").plan_id,
         plan(items, limits(), mode=ContextMode.OFF).plan_id,
         plan(items, limits(), branch="b").plan_id,
-        plan(items, limits(), turn="t").plan_id,
+        plan(items, limits(), group_id="t").plan_id,
         plan(items, limits(), retrieval_set="r").plan_id,
         plan(items, limits(), absent=[Absent("x", Section.FILES, "c", "r")]).plan_id,
     }
@@ -236,7 +236,7 @@ def test_heavier_modes_allow_more() -> None:
 
 
 def test_a_plan_of_a_later_version_can_be_read() -> None:
-    made = plan([system(), file("a.py", 10, pin=Pin.STICKY)], limits(), model="m", turn="t")
+    made = plan([system(), file("a.py", 10, pin=Pin.STICKY)], limits(), model="m", group_id="t")
     made = evolve(made, sent=(Sent("system:head", "abc", True),))
     stored = json.loads(json.dumps(plan_to_json(made)))
     assert plan_from_json(stored) == made
@@ -244,6 +244,13 @@ def test_a_plan_of_a_later_version_can_be_read() -> None:
     for row in (*stored["included"], *stored["excluded"]):
         row.append(1)
     assert plan_from_json({**stored, "also_new": 5}) == made
+
+
+def test_a_plan_that_calls_its_turn_by_the_older_name_can_be_read() -> None:
+    made = plan([system()], limits(), model="m", group_id="t")
+    stored = json.loads(json.dumps(plan_to_json(made)))
+    stored["turn"] = stored.pop("group_id")
+    assert plan_from_json(stored) == made
 
 
 @pytest.mark.parametrize("damage", [{}, {"mode": "odd"}, {"included": [[1]]}])

@@ -69,7 +69,7 @@ def project(extra: dict[str, str] | None = None) -> tuple[Corpus, dict[str, Sour
 
 def a_set(*outs: Exclusion | None, turn: str = "g1") -> RetrievalSet:
     return RetrievalSet(
-        turn=turn,
+        group_id=turn,
         query="q",
         mode="light",
         candidates=tuple(
@@ -106,6 +106,9 @@ def test_what_was_excluded_is_kept_with_reasons() -> None:
         SENTENCES[Exclusion.LIMIT],
     ]
     assert RetrievalSet.from_json(found.to_json()) == found
+    older = found.to_json()
+    older["turn"] = older.pop("group_id")
+    assert RetrievalSet.from_json(older) == found
 
 
 @pytest.mark.requirement("003:201")

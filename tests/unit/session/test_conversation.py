@@ -1,6 +1,6 @@
 """Seed 004, Testing / ContextManager (004:310-315). The working copy of history as the seed
 describes it (004:43-55) is the conversation; through a real server the same operations are in
-``tests/lsp/test_seed_004.py``.
+``tests/lsp/test_history.py``.
 """
 
 from __future__ import annotations

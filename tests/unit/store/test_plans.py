@@ -47,7 +47,7 @@ PROMPT = Prompt(
 
 
 def make(turn: str, tokens: int = 10) -> ContextPlan:
-    return plan([system(), file("a.py", tokens)], limits(), model="m", turn=turn)
+    return plan([system(), file("a.py", tokens)], limits(), model="m", group_id=turn)
 
 
 def grown(number: int, size: int = 2_000) -> Prompt:

@@ -64,7 +64,7 @@ class Candidate:
 class RetrievalSet:
     """The ordered candidates of one turn."""
 
-    turn: str
+    group_id: str
     query: str
     mode: str
     cluster: int = 0
@@ -79,7 +79,7 @@ class RetrievalSet:
 
     def __attrs_post_init__(self) -> None:
         value = json.dumps(
-            [self.turn, self.query, self.mode, self.cluster,
+            [self.group_id, self.query, self.mode, self.cluster,
              [[c.card.key, c.card.line, c.card.end, c.score, c.out] for c in self.candidates]],
             ensure_ascii=False,
         ).encode("utf-8", "surrogatepass")  # fmt: skip
@@ -128,7 +128,7 @@ class RetrievalSet:
             for c in value["candidates"]
         )
         made = cls(
-            turn=value["turn"], query=value["query"], mode=value["mode"], cluster=value["cluster"],
+            group_id=value.get("group_id") or value["turn"], query=value["query"], mode=value["mode"], cluster=value["cluster"],
             task=value["task"], words=tuple(value["words"]), names=tuple(value["names"]),
             candidates=candidates, note=value["note"],
         )  # fmt: skip

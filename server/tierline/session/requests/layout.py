@@ -139,7 +139,7 @@ def _plan(candidates: Sequence[Item], snapshot: Snapshot, frame: int) -> Context
         frame_tokens=frame,
         compaction_failed=snapshot.after_overflow or snapshot.compaction_failed,
         branch=snapshot.branch,
-        turn=snapshot.group_id,
+        group_id=snapshot.group_id,
         retrieval_set=snapshot.automatic.set_id,
     )
 

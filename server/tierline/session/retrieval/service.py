@@ -201,7 +201,7 @@ class RetrievalService:
         elif not answer["code"]:
             note = "Nothing was retrieved: the prompt says nothing that this code is named after."
         made = RetrievalSet(
-            turn=turn.group_id,
+            group_id=turn.group_id,
             query=turn.text[:2000],
             mode=mode.value,
             cluster=phase.cluster,
@@ -479,7 +479,7 @@ class RetrievalService:
     def candidates(self, turn_id: str) -> list[tuple[str, str]]:
         """Keys of the cards that were found for a turn and left out, with why. Reads: blocking."""
         current = self._current
-        if current is None or current.turn != turn_id:
+        if current is None or current.group_id != turn_id:
             stored = self.store.find(
                 set_id="", turn_id=turn_id, session_id=self._conversation.session_id
             )

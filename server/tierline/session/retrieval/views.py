@@ -37,7 +37,7 @@ def shown(loader: Loader, found: RetrievalSet, stored: Mapping[str, Any]) -> p.R
 
     return p.RetrievalInfo(
         set_id=found.set_id,
-        turn_id=found.turn,
+        turn_id=found.group_id,
         mode=p.known(p.ContextMode, found.mode, p.ContextMode.OFF),
         query=found.query,
         line=str(stored.get("line", "")),
