@@ -1,4 +1,4 @@
-"""How the history store behaves with a large log (issue 5, must show 4).
+"""How the history store behaves with a large log.
 
     python tests/benchmarks/history_scale.py                # 64 MB, 640 sessions
     python tests/benchmarks/history_scale.py --full         # 1 GB, 10,000 sessions
@@ -20,70 +20,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tierline.store.log import encode_line
+from support import years
 from tierline.store.sessions import HistoryStore
-
-LETTERS = "etaoinshrdlcumwfgypbvk"
-
-
-class Corpus:
-    """Text with a natural distribution of words (Zipf), the same for the same seed."""
-
-    def __init__(self, seed: int = 1) -> None:
-        self.random = random.Random(seed)
-        made = {self._word() for _ in range(60_000)}
-        self.words = sorted(made, key=lambda w: (len(w), w))
-        self._weights = list(itertools.accumulate(1 / (n + 3) for n in range(len(self.words))))
-
-    def text(self, words: int) -> str:
-        return " ".join(self.random.choices(self.words, cum_weights=self._weights, k=words))
-
-    def _word(self) -> str:
-        return "".join(self.random.choices(LETTERS, k=self.random.randint(2, 11)))
-
-
-def records(corpus: Corpus, session: int, number: int) -> Iterator[dict[str, Any]]:
-    """One turn: a prompt, a call, its result (most of the bytes), a reply."""
-    pick = corpus.random
-    stamp = 1_700_000_000_000 + session * 100_000 + number * 1000
-    base: dict[str, Any] = {
-        "v": 1,
-        "type": "message",
-        "session_id": f"sess_{stamp - number * 1000}_{session:06x}",
-        "group_id": f"{stamp}-{session:08x}",
-        "timestamp": "2024-01-01T00:00:00Z",
-        "parsing_strategy": "anthropic",
-        "status": "ok",
-    }
-    call = {"type": "tool_use", "id": f"t{stamp}", "name": "read_file", "input": {"path": "a.py"}}
-    output = corpus.text(pick.choice([50, 200, 1000, 4000]))
-    result = {"type": "tool_result", "tool_use_id": f"t{stamp}", "content": output}
-    parts: list[tuple[str, Any]] = [
-        ("user", corpus.text(pick.randint(5, 60))),
-        ("assistant", [{"type": "text", "text": corpus.text(10)}, call]),
-        ("user", [result]),
-        ("assistant", corpus.text(pick.randint(50, 300))),
-    ]
-    for step, (role, content) in enumerate(parts):
-        yield {**base, "id": f"{stamp + step}-{session:08x}", "role": role, "content": content}
-
-
-def generate(path: Path, megabytes: int, sessions: int, corpus: Corpus) -> int:
-    """Write a log of about this size in which sessions follow one another; returns its bytes."""
-    per_session = megabytes * 1_000_000 / sessions
-    written = 0
-    with path.open("wb") as log:
-        for session in range(sessions):
-            number = 0
-            while written < per_session * (session + 1):
-                lines = [encode_line(r) for r in records(corpus, session, number)]
-                written += log.write(b"".join(lines))
-                number += 1
-    return written
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -96,21 +38,22 @@ def median(action: Callable[[], object], times: int = 9) -> float:
     return statistics.median(timed(action) for _ in range(times))
 
 
-def queries(corpus: Corpus) -> list[str]:
-    pick = corpus.random
-    some = [w for w in corpus.words if len(w) >= 6]
+def queries(seed: int = 1) -> list[str]:
+    """Forty of each of the five kinds."""
+    pick = random.Random(seed)
+    every = years.words(seed)
+    some = [w for w in every if len(w) >= 6]
     made: list[str] = []
     for _ in range(40):
-        word = pick.choice(some)
-        made += [word, f"{pick.choice(some)} {corpus.text(1)}", word[:5], word[1:6], f"zq{word}qz"]
+        word, other, frequent = pick.choice(some), pick.choice(some), pick.choice(every[:500])
+        made += [word, f"{other} {frequent}", word[:5], word[1:6], f"zq{word}qz"]
     return made
 
 
 def measure(root: Path, megabytes: int, sessions: int) -> dict[str, Any]:
-    corpus = Corpus()
     store = HistoryStore(root)
     store.folder.mkdir(parents=True)
-    size = generate(store.log.path, megabytes, sessions, corpus)
+    size = years.write(store.log.path, sessions=sessions, megabytes=megabytes).bytes
     figures: dict[str, Any] = {"log_mb": round(size / 1e6), "sessions": sessions}
 
     fresh = HistoryStore(root)
@@ -140,7 +83,7 @@ def measure(root: Path, megabytes: int, sessions: int) -> dict[str, Any]:
     taken: dict[str, list[float]] = {}
     kinds = ("word", "two words", "beginning", "part", "nowhere")
     partial = hits = 0
-    for number, query in enumerate(queries(corpus)):
+    for number, query in enumerate(queries()):
         began = time.perf_counter()
         result = store.search(query)
         taken.setdefault(kinds[number % 5], []).append((time.perf_counter() - began) * 1000)

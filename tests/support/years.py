@@ -159,10 +159,16 @@ def _entry(kind: str) -> Message | LogEvent:
 
 
 @functools.cache
+def words(seed: int) -> Sequence[str]:
+    """The words of a history, the frequent ones first."""
+    chance = random.Random(seed)
+    made = {"".join(chance.choices(_LETTERS, k=chance.randint(2, 11))) for _ in range(58_000)}
+    return sorted(made, key=lambda w: (len(w), w))
+
+
+@functools.cache
 def _pool(seed: int, count: int) -> bytes:
     """Text of so many words, of which some are frequent and most are rare."""
-    chance = random.Random(seed)
-    made = {"".join(chance.choices(_LETTERS, k=chance.randint(2, 11))) for _ in range(count // 12)}
-    words: Sequence[str] = sorted(made, key=lambda w: (len(w), w))
-    weights = [1 / (n + 3) for n in range(len(words))]
-    return " ".join(chance.choices(words, weights, k=count)).encode()
+    some = words(seed)
+    weights = [1 / (n + 3) for n in range(len(some))]
+    return " ".join(random.Random(seed).choices(some, weights, k=count)).encode()
