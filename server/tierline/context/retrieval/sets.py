@@ -128,7 +128,8 @@ class RetrievalSet:
             for c in value["candidates"]
         )
         made = cls(
-            group_id=value.get("group_id") or value["turn"], query=value["query"], mode=value["mode"], cluster=value["cluster"],
+            group_id=value.get("group_id") or value["turn"],  # its older name
+            query=value["query"], mode=value["mode"], cluster=value["cluster"],
             task=value["task"], words=tuple(value["words"]), names=tuple(value["names"]),
             candidates=candidates, note=value["note"],
         )  # fmt: skip
