@@ -34,6 +34,7 @@ from typing import Any
 from benchmarks.commit_sources import MAX_TOUCHED, Commit, GitHistory, PatchSeries
 from benchmarks.quotes import commits_table
 from tierline.context.mode import LIMITS, ContextMode
+from tierline.context.retrieval.graph import done
 from tierline.context.retrieval.rank import Blend, RankQuery, rank_files
 from tierline.context.retrieval.words import query_terms, terms
 from tierline.session.retrieval.service import CANDIDATES
@@ -163,7 +164,7 @@ def in_the_prompt(index: SymbolIndex, message: str, reader: CardReader) -> list[
     """The files of the cards that the product sends with a prompt in mode light, the best first."""
     limits = LIMITS[ContextMode.LIGHT]
     found, _ = gather(
-        answer(index, RankQuery(message), CANDIDATES, index.file),
+        done(answer(index, RankQuery(message), CANDIDATES, index.file)),
         limits,
         most_tokens=limits.retrieved_tokens,
         reader=reader,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import pytest
 
+from tierline.context.retrieval import rank
 from tierline.context.retrieval.corpus import Corpus, document
+from tierline.context.retrieval.graph import done
 from tierline.context.retrieval.rank import RankQuery, _paths_named, rank_files
 from tierline.context.retrieval.symbol import SourceFile
 from tierline.context.retrieval.words import terms_of_names
@@ -38,16 +43,16 @@ def corpus(*paths: str) -> Corpus:
     ],
 )
 def test_a_prompt_names_files_by_path_name_or_module(prompt: str, named: str | None) -> None:
-    found = dict(_paths_named(corpus("src/core/grammar.py", "src/core/other.py"), prompt))
+    found = dict(done(_paths_named(corpus("src/core/grammar.py", "src/core/other.py"), prompt)))
     assert list(found.values()) == ([named] if named else [])
 
 
 def test_names_that_too_many_files_have_name_none() -> None:
     many = corpus(*(f"pkg{n}/models.py" for n in range(13)))
-    assert _paths_named(many, "see models.py") == []
+    assert done(_paths_named(many, "see models.py")) == []
     few = corpus(*(f"pkg{n}/models.py" for n in range(12)))
-    assert len(_paths_named(few, "see models.py")) == 12
-    assert _paths_named(corpus("a.b"), "a.b") == [], "so short a name is chance"
+    assert len(done(_paths_named(few, "see models.py"))) == 12
+    assert done(_paths_named(corpus("a.b"), "a.b")) == [], "so short a name is chance"
 
 
 def test_a_word_says_more_in_a_short_file_and_more_if_few_have_it() -> None:
@@ -77,3 +82,37 @@ def test_a_file_in_context_counts_only_if_it_shares_a_word_with_the_prompt() -> 
     assert held.files[1].score > sum(f.score for f in held.files if f.path == "none.py")
     assert [file.path for file in rank_files(made, RankQuery("lattice")).files] == ["a.py", "b.py"]
     assert rank_files(made, RankQuery("")).files == ()
+
+
+def test_what_is_kept_of_a_common_word_is_a_bit_for_each_file() -> None:
+    many = 4_000
+    made = corpus(*(f"pkg{n}/models.py" for n in range(many)))
+    (word,) = terms_of_names([("models", 1)])
+    assert made.rarity(word) > 0 and len(made.search({word: 1.0})) == many
+    assert all(made.holds(word, n) for n in range(many)) and not made.holds("lattice", 7)
+    assert sum(map(sys.getsizeof, made._held.values())) < many / 5
+    made.remove("pkg7/models.py")
+    assert not made.holds(word, 7) and made.holds(word, 8)
+
+
+def test_of_files_that_hold_a_common_word_the_likely_ones_are_ranked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Corpus()
+    for number in range(60):
+        said = "lattice " * (1 + number % 7) + "filler " * number
+        file = SourceFile(f"pkg{number}/file{number}.py", "python", 9, words=said)
+        made.put(file, document(file))
+    query = RankQuery("lattice in file9.py", context=("pkg50/file50.py",))
+    whole = rank_files(made, query, limit=8)
+    weighed: list[int] = []
+    weigh = rank._weigh
+
+    def counted(scores: dict[int, float], *rest: Any) -> None:
+        weighed.append(len(scores))
+        weigh(scores, *rest)
+
+    monkeypatch.setattr(rank, "_weigh", counted)
+    monkeypatch.setattr(rank, "MOST_LIKELY", 25)
+    assert rank_files(made, query, limit=8) == whole
+    assert weighed[0] < 35

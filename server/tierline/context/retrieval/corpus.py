@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
 
 from attrs import define, field
 
@@ -34,6 +35,8 @@ BACKWARD = 0.4
 _SWEEP = 0.3
 _MOST_USES = 65_535
 _MOST_HELD = 200
+_HELD = ord("1")
+_SCORED_AT_ONCE = 20_000
 _TF = 64
 _MODULE = re.compile(r"[\w$@~.][\w$@~./:\\-]*")
 _IMPORT_WORDS = frozenset(
@@ -86,8 +89,10 @@ class Corpus:
     symbols: int = 0
     _stems: dict[str, int | set[int]] = field(factory=dict)
     """Last part of a module path (or a file's name): the files that it may mean."""
-    _held: dict[str, tuple[Held, frozenset[int]]] = field(factory=dict)
-    """The living files of words that were asked for since the last change."""
+    _counts: dict[str, int] = field(factory=dict)
+    """How many living files hold a word, of those that were asked for since the last change."""
+    _held: dict[str, int] = field(factory=dict)
+    """The living files of such words, a bit each: a common word is in all files of a workspace."""
     _dead: set[int] = field(factory=set)
     _swept: set[int] = field(factory=set)
     """Dead, and named nowhere but in the edges."""
@@ -164,7 +169,6 @@ class Corpus:
         yield from self.postings.sweep(dead)
         self._dead -= dead
         self._swept |= dead
-        self._held.clear()
         if not self.patient:
             self._edges = None
             self._release(dead)
@@ -175,6 +179,7 @@ class Corpus:
             self._free.append(number)
 
     def _changed(self) -> None:
+        self._counts.clear()
         self._held.clear()
         self._stale = True
 
@@ -182,38 +187,60 @@ class Corpus:
 
     def search(self, query: Mapping[str, float]) -> dict[int, float]:
         """BM25F scores of the files that hold a word of the query, by number."""
+        return done(self.searching(query))
+
+    def searching(self, query: Mapping[str, float]) -> Generator[None, None, dict[int, float]]:
+        """``search``, in steps: a word may be in all files of a large workspace."""
         count = len(self.by_path)
         if not count:
             return {}
         mean = max(1.0, self._length / count)
+        norms = array("d", (K1 * (1 - B + B * entry.length / mean) for entry in self.entries))
         scores: dict[int, float] = {}
         for word, weight in query.items():
-            numbers, weights = self._living(word)[0]
+            yield
+            for entry in self.entries[len(norms) :]:  # they came meanwhile
+                norms.append(K1 * (1 - B + B * entry.length / mean))
+            numbers, weights = self._living(word)
             if not numbers:
                 continue
             rare = math.log(1 + (count - len(numbers) + 0.5) / (len(numbers) + 0.5))
             gain = rare * min(weight, 3.0) ** 0.5
-            for number, tf in zip(numbers, weights, strict=True):
-                norm = K1 * (1 - B + B * self.entries[number].length / mean)
-                score = gain * tf * (K1 + 1) / (tf + norm)
-                scores[number] = scores.get(number, 0.0) + score
+            for start in range(0, len(numbers), _SCORED_AT_ONCE):
+                some = slice(start, start + _SCORED_AT_ONCE)
+                for number, tf in zip(numbers[some], weights[some], strict=True):
+                    score = gain * tf * (K1 + 1) / (tf + norms[number])
+                    scores[number] = scores.get(number, 0.0) + score
+                yield
         return scores
 
-    def _living(self, word: str) -> tuple[Held, frozenset[int]]:
-        found = self._held.get(word)
+    def _living(self, word: str) -> Held:
+        numbers, weights = self.postings.holding(word)
+        if not self._dead:
+            return numbers, weights
+        entries = self.entries
+        alive = [entries[number].alive for number in numbers]
+        return array("I", compress(numbers, alive)), array("f", compress(weights, alive))
+
+    def _count(self, word: str) -> int:
+        found = self._counts.get(word)
         if found is None:
-            numbers, weights = self.postings.holding(word)
-            entries = self.entries
-            kept = [(n, w) for n, w in zip(numbers, weights, strict=True) if entries[n].alive]
-            held = ([n for n, _ in kept], [w for _, w in kept])
-            if len(self._held) >= _MOST_HELD:
-                self._held.clear()
-            found = self._held[word] = held, frozenset(held[0])
+            if len(self._counts) >= _MOST_HELD:
+                self._counts.clear()
+            found = self._counts[word] = len(self._living(word)[0])
         return found
 
     def holds(self, word: str, number: int) -> bool:
         """True if a file holds a word."""
-        return number in self._living(word)[1]
+        held = self._held.get(word)
+        if held is None:
+            if len(self._held) >= _MOST_HELD:
+                self._held.clear()
+            marks = bytearray(b"0") * (len(self.entries) + 1)
+            for known in self._living(word)[0]:
+                marks[-1 - known] = _HELD
+            held = self._held[word] = int(marks, 2)
+        return bool(held >> number & 1)
 
     def definers(self, name: str) -> set[int]:
         """Files that define a name."""
@@ -238,7 +265,7 @@ class Corpus:
     def rarity(self, word: str) -> float:
         """How much a word tells files apart (inverse document frequency); 0 if no file has it."""
         count = len(self.by_path)
-        held = len(self._living(word)[1])
+        held = self._count(word)
         return math.log(1 + (count - held + 0.5) / (held + 0.5)) if held else 0.0
 
     # --- the reference graph ---------------------------------------------------------------------

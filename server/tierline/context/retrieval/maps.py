@@ -7,7 +7,8 @@ folder and no other byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop
 
 from attrs import field, frozen
 
@@ -67,7 +68,7 @@ def choose(
     chosen: dict[str, list[str]] = {}
     central: list[str] = []
     weight: dict[str, float] = {}
-    for path in sorted(ranks, key=lambda p: (-ranks[p], p)):
+    for path in by_rank(ranks):
         if room <= 0:
             break
         if not keep(path):
@@ -90,6 +91,14 @@ def choose(
         weight[folder] = weight.get(folder, 0.0) + ranks[path]
     order = sorted(chosen, key=lambda f: (-weight[f], f))
     return MapChoice({f: tuple(sorted(chosen[f])) for f in order}, tuple(central), per_file)
+
+
+def by_rank(ranks: Mapping[str, float]) -> Iterator[str]:
+    """Paths, the highest rank first. Only as many are brought in order as are taken."""
+    rest = [(-rank, path) for path, rank in ranks.items()]
+    heapify(rest)
+    while rest:
+        yield heappop(rest)[1]
 
 
 def blocks(choice: MapChoice, read: Callable[[str], SourceFile | None]) -> list[FolderBlock]:
@@ -122,7 +131,7 @@ def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
     folders: set[str] = set()
     for path in paths:
         folder = folder_of(path)
-        while folder:
+        while folder and folder not in folders:
             folders.add(folder)
             folder = folder_of(folder[:-1])
     by_depth = sorted(folders, key=lambda f: (f.count("/"), f))

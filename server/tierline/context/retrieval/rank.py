@@ -8,18 +8,21 @@ them, gets a share.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
 from tierline.context.retrieval.corpus import Corpus
 from tierline.context.retrieval.evidence import reason_words
-from tierline.context.retrieval.graph import spread
+from tierline.context.retrieval.graph import done, spread
 from tierline.context.retrieval.symbol import Symbol, module_of
 from tierline.context.retrieval.words import identifiers, query_terms, terms
 
 LEAST = 1e-4
 """Share of the rank below which a file passes nothing on."""
+MOST_LIKELY = 2_000
+"""Files that are ranked for their words; in a large workspace a common word is in all of them."""
+_LOOKED_AT_ONCE = 5_000
 LEXICAL_SEEDS = 24
 """Files with the best words that seed the rank."""
 
@@ -95,12 +98,27 @@ def rank_files(
 
     ``central`` is the rank of files without any prompt (``ranking``), by path.
     """
+    return done(ranking_files(corpus, query, central=central, blend=blend, limit=limit))
+
+
+def ranking_files(
+    corpus: Corpus,
+    query: RankQuery,
+    *,
+    central: Mapping[str, float] | None = None,
+    blend: Blend | None = None,
+    limit: int = 40,
+) -> Generator[None, None, Ranking]:
+    """``rank_files``, in steps.
+
+    ``central`` is the rank of files without any prompt (``ranking``), by path.
+    """
     blend = blend or Blend()
     words: dict[str, float] = {w: float(n) for w, n in query_terms(query.text).items()}
     asked = tuple(words)
     for word, times in query_terms(query.background).items():
         words.setdefault(word, 0.25 * times)
-    lexical = corpus.search(words)
+    lexical = yield from corpus.searching(words)
     best = max(lexical.values(), default=0.0)
     scores: dict[int, float] = {}
     why: dict[int, list[str]] = {}
@@ -114,43 +132,56 @@ def rank_files(
     named, names = _named(corpus, query.text)
     for number, (strength, reason) in named.items():
         add(number, blend.named * strength, reason)
-    by_path = dict(_paths_named(corpus, query.text))
+    by_path = dict((yield from _paths_named(corpus, query.text)))
+    yield
     for number, reason in by_path.items():
         add(number, blend.path_named, reason)
-    if best > 0:
-        for number, score in lexical.items():
-            add(number, blend.words * score / best, "")
-    for number, amount, reason in _held(corpus, query, blend):
+    held = list(_held(corpus, query, blend))
+    weighed = {*_likely(lexical), *scores, *(number for number, _, _ in held)}
+    for number in weighed & lexical.keys():
+        add(number, blend.words * lexical[number] / best, "")
+    yield
+    for number, amount, reason in held:
         share = lexical.get(number, 0.0) / best if best else 0.3
         if share or reason != "in context":
             add(number, amount * share, reason)
     seeds = _seeds(scores, corpus, query, blend)
     flow = _flow(corpus, seeds) if seeds and blend.graph else {}
+    yield
     top = max(flow.values(), default=0.0)
+    for number in flow.keys() & lexical.keys() - weighed:
+        add(number, blend.words * lexical[number] / best, "")
     direct = dict(scores)
     for number, amount in flow.items():
         add(number, blend.graph * math.sqrt(amount / top), "")
+    yield
     _weigh(scores, corpus, query, blend, central or {})
     ordered = sorted(scores, key=lambda n: (-scores[n], corpus.entries[n].path))[:limit]
     highest = scores[ordered[0]] if ordered else 1.0
-    rarity = {word: corpus.rarity(word) for word in asked}
+    rarity: dict[str, float] = {}
+    for word in asked:
+        rarity[word] = corpus.rarity(word)
+        yield
     rarest = sorted(asked, key=lambda w: (-rarity[w], w))
     for number in ordered:
         if number not in direct:
             why[number] = _neighbour(corpus, number, direct, why, rarest, query.text)
-    files = tuple(
-        RankedFile(
-            path=corpus.entries[n].path,
-            score=round(scores[n] / highest, 4),
-            why=tuple(_reasons(corpus, n, rarest, why.get(n, []), query.text)),
-            hop=n not in direct,
-            matched=sum(corpus.holds(word, n) for word in asked),
-            named=n in named or n in by_path,
+        yield
+    files = []
+    for n in ordered:
+        yield
+        files.append(
+            RankedFile(
+                path=corpus.entries[n].path,
+                score=round(scores[n] / highest, 4),
+                why=tuple(_reasons(corpus, n, rarest, why.get(n, []), query.text)),
+                hop=n not in direct,
+                matched=sum(corpus.holds(word, n) for word in asked),
+                named=n in named or n in by_path,
+            )
         )
-        for n in ordered
-    )
     return Ranking(
-        files,
+        tuple(files),
         asked,
         tuple(names),
         {corpus.entries[n].path: round(s, 4) for n, s in seeds.items()},
@@ -256,7 +287,7 @@ def _named(corpus: Corpus, text: str) -> tuple[dict[int, tuple[float, str]], lis
     return found, list(dict.fromkeys(names))
 
 
-def _paths_named(corpus: Corpus, text: str) -> list[tuple[int, str]]:
+def _paths_named(corpus: Corpus, text: str) -> Generator[None, None, list[tuple[int, str]]]:
     """Files that the prompt names by path, file name or module."""
     found: dict[int, str] = {}
     low = f" {text} "
@@ -265,7 +296,9 @@ def _paths_named(corpus: Corpus, text: str) -> list[tuple[int, str]]:
     candidates = {t for t in tokens if ("/" in t or "." in t) and len(t) > 3}
     if not candidates:
         return []
-    for path, number in corpus.by_path.items():
+    for count, (path, number) in enumerate(list(corpus.by_path.items())):
+        if count % _LOOKED_AT_ONCE == 0:
+            yield
         name = path.rpartition("/")[2]
         if path in candidates or (name in candidates and len(name) > 3):
             found[number] = "the prompt names the file"
@@ -274,6 +307,14 @@ def _paths_named(corpus: Corpus, text: str) -> list[tuple[int, str]]:
         ):
             found[number] = "the prompt names the module"
     return list(found.items()) if len(found) <= 12 else []
+
+
+def _likely(lexical: Mapping[int, float]) -> Iterable[int]:
+    """Those whose words fit best; all if they are not many. What else counts is less than that."""
+    if len(lexical) <= MOST_LIKELY:
+        return lexical
+    least = sorted(lexical.values(), reverse=True)[MOST_LIKELY - 1]
+    return (number for number, score in lexical.items() if score >= least)
 
 
 def _seeds(

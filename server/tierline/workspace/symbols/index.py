@@ -173,9 +173,17 @@ class SymbolIndex:
         ``unsaved`` has the texts of those that are open in the editor; for all other paths the disk
         counts again.
         """
-        keys = []
+        return done(self.changing(paths, unsaved))
+
+    def changing(
+        self, paths: list[str], unsaved: Mapping[str, str] | None = None
+    ) -> Generator[None, None, list[str]]:
+        """``changed``, in steps."""
+        keys: list[str] = []
         folders: set[str] | None = None
-        for path in dict.fromkeys(paths):
+        for count, path in enumerate(dict.fromkeys(paths)):
+            if count % BATCH == BATCH - 1:
+                yield
             self._unsaved.pop(path, None)
             if unsaved is not None and path in unsaved:
                 self._unsaved[path] = unsaved[path].encode("utf-8", "replace")
@@ -191,16 +199,20 @@ class SymbolIndex:
             else:
                 if folders is None:  # once: there may be thousands of paths, and of files
                     folders = {k[:at] for k in self.stamps for at in _slashes(k)}
-                if key not in folders:
-                    continue
-                for gone in [k for k in self.stamps if k.startswith(key + "/")]:
-                    if not os.path.exists(self.places.absolute(gone)):
-                        self._forget(gone)
-                        keys.append(gone)
+                if key in folders:
+                    keys += self._gone_below(key)
             if self.stamps.get(key) != before:
                 keys.append(key)
         self._counted()
         return keys
+
+    def _gone_below(self, folder: str) -> list[str]:
+        """Forget what is not there any more of a folder."""
+        known = [key for key in self.stamps if key.startswith(folder + "/")]
+        gone = [key for key in known if not os.path.exists(self.places.absolute(key))]
+        for key in gone:
+            self._forget(key)
+        return gone
 
     def close(self) -> None:
         """Release the databases."""

@@ -16,17 +16,20 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import asdict
 
 from tierline.context.retrieval.clusters import Phase
 from tierline.context.retrieval.evidence import Asked, Names
-from tierline.context.retrieval.maps import MapChoice, blocks, choose, scaffold, tree
-from tierline.context.retrieval.rank import RankQuery, looks_like_test, rank_files, rank_symbols
+from tierline.context.retrieval.maps import MapChoice, blocks, by_rank, choose, scaffold, tree
+from tierline.context.retrieval.rank import RankQuery, looks_like_test, rank_symbols, ranking_files
 from tierline.context.retrieval.symbol import SourceFile
+from tierline.context.retrieval.words import query_terms
 from tierline.workspace.ignore import repository
 from tierline.workspace.reading import signature
 from tierline.workspace.symbols.index import SymbolIndex
@@ -45,6 +48,8 @@ _PATIENCE_SECONDS = 1.0
 """How long a look at everything goes on at least before it begins anew."""
 _REST_SHARE = 20
 """Ranks are computed anew after so many times the time that it took."""
+Steps: TypeAlias = Generator[None, None, dict[str, Any]]
+"""An answer in the making."""
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
 
@@ -58,6 +63,7 @@ class Worker:
         self._scan: Iterator[tuple[int, int]] | None = None
         self._settled = 0.0
         """Before which the ranks are not computed anew."""
+        self._making: deque[tuple[Any, Steps]] = deque()
         self._begun, self._patience, self._again = 0.0, _PATIENCE_SECONDS, False
         self._ready = False
         self._choices: dict[tuple[int, int], MapChoice] = {}
@@ -69,19 +75,36 @@ class Worker:
 
     @property
     def busy(self) -> bool:
-        """True while files wait to be read."""
-        return self._scan is not None
+        """True while files wait to be read, or an answer is in the making."""
+        return self._scan is not None or bool(self._making)
 
     def handle(self, message: Mapping[str, Any]) -> None:
-        """Answer one request; errors are answers too."""
+        """Answer one request, or begin to: an answer that takes long is made in steps, and others
+        get theirs meanwhile. Errors are answers too.
+        """
         try:
             answer = getattr(self, f"do_{message['do']}")(message)
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
-        self._send({"id": message.get("id"), **(answer or {})})
+        if isinstance(answer, Generator):
+            self._making.append((message.get("id"), answer))
+        else:
+            self._send({"id": message.get("id"), **(answer or {})})
 
     def step(self) -> None:
-        """Do a little of the work that waits."""
+        """Do a little of the work that waits; who asks comes before what is to be read."""
+        if self._making:
+            number, making = self._making[0]
+            try:
+                next(making)
+                return
+            except StopIteration as ended:
+                answer = ended.value
+            except Exception as error:
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            self._making.popleft()
+            self._send({"id": number, **answer})
+            return
         assert self._scan is not None and self._index is not None
         try:
             done, total = next(self._scan)
@@ -122,7 +145,7 @@ class Worker:
         self._scan = self._before = None
         self._begin()
 
-    def do_changed(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def do_changed(self, message: Mapping[str, Any]) -> Steps:
         """Files were written, made, deleted or edited (``unsaved``: path to text)."""
         index = self._opened()
         began = time.perf_counter()
@@ -133,7 +156,7 @@ class Worker:
         if len(files) > MOST_AT_ONCE:  # a branch switch: the scan takes them in small steps
             unsaved = message.get("unsaved") or {}
             files = [path for path in files if path in unsaved]
-        keys = index.changed(files, message.get("unsaved"))
+        keys = yield from index.changing(files, message.get("unsaved"))
         for key in keys:
             self._cache.pop(key, None)
         if keys and self._ready:
@@ -151,13 +174,16 @@ class Worker:
         """Where the index stands."""
         return self._figures()
 
-    def do_rank(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def do_rank(self, message: Mapping[str, Any]) -> Steps:
         """The files and symbols that a prompt is about."""
         index = self._opened()
         if not self._ready:
             return {"ready": False}
         text = str(message["text"])
         before = Phase.from_json(message.get("phase"))
+        for word in query_terms(text):
+            index.corpus.rarity(word)  # is known from now on
+            yield
         phase = before.next(text, rarity=index.corpus.rarity)
         same = phase.cluster == before.cluster
         query = RankQuery(
@@ -167,10 +193,10 @@ class Worker:
             active=str(message.get("active", "")),
             background=str(message.get("background", "")) if same else "",
         )
-        found = answer(index, query, int(message.get("limit", 24)), self._read)
+        found = yield from answer(index, query, int(message.get("limit", 24)), self._read)
         return {**found, "phase": phase.to_json()}
 
-    def do_map(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def do_map(self, message: Mapping[str, Any]) -> Steps:
         """The module map, in blocks by folder."""
         index = self._opened()
         if not self._ready:
@@ -181,15 +207,19 @@ class Worker:
         if choice is None:
             choice = choose(ranks, self._read, tokens=tokens, per_file=per_file, keep=_mappable)
             self._choices[tokens, per_file] = choice
+            yield
         languages = [
             name for name, count in index.status.languages.items()
             if name not in ("text", "markdown") and count * 20 >= max(1, index.status.files)
         ]  # fmt: skip
-        best = sorted(ranks, key=lambda p: (-ranks[p], p))[:MAX_RANKS]
+        best = list(islice(by_rank(ranks), MAX_RANKS))
+        yield
+        shown = tree(index.corpus.by_path, most=int(message.get("tree_lines", 40)))
+        yield
         return {
             "ready": True,
             "blocks": [asdict(block) for block in blocks(choice, self._read)],
-            "tree": tree(index.corpus.by_path, most=int(message.get("tree_lines", 40))),
+            "tree": shown,
             "scaffold": scaffold(
                 choice, self._read, languages=sorted(languages), tools=bool(message.get("tools"))
             ),
@@ -226,13 +256,10 @@ class Worker:
         most = int(message["most"])
         ranks = index.ranks()
         found = []
-        for name, numbers in index.corpus.names_like(str(message["letters"]), 4 * most):
-            paths = sorted(
-                (index.corpus.entries[n].path for n in numbers),
-                key=lambda p: (-ranks.get(p, 0.0), p),
-            )
-            found.append([name, paths[0], len(paths)])
-        return {"names": found[:most]}
+        for name, numbers in index.corpus.names_like(str(message["letters"]), most):
+            paths = (index.corpus.entries[n].path for n in numbers)
+            found.append([name, min(paths, key=lambda p: (-ranks.get(p, 0.0), p)), len(numbers)])
+        return {"names": found}
 
     def do_outline(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """All symbols of a file."""
@@ -329,15 +356,17 @@ class Worker:
 
 def answer(
     index: SymbolIndex, query: RankQuery, limit: int, read: Callable[[str], SourceFile | None]
-) -> dict[str, Any]:
+) -> Steps:
     """What a prompt is about, as it is sent to the server: files with their best symbols, and
     whether it is about the code at all (``code``).
     """
-    found = rank_files(index.corpus, query, central=index.ranks(), limit=limit)
+    ranks = index.ranks()
+    found = yield from ranking_files(index.corpus, query, central=ranks, limit=limit)
     files = []
     asked = Asked.of(query.text)
     about = False
     for ranked in found.files:
+        yield
         file = read(ranked.path)
         if file is None:
             continue
