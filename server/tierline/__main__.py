@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. ``serve`` takes a short way, so that an editor does not wait for it."""
+    """Run the command line. ``serve`` skips loading it, so that an editor does not wait."""
     if sys.argv[1:] in (["serve"], ["serve", "--stdio"]):
         from tierline.lsp.launch import serve
 
@@ -16,7 +16,7 @@ def main() -> None:
         from tierline.cli.main import app
 
         app(prog_name="tierline")
-    except KeyboardInterrupt:  # while the modules load; later ones are the commands' own business
+    except KeyboardInterrupt:  # while the modules load; later the commands handle it themselves
         sys.exit(130)
 
 

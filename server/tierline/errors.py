@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What ends a process or a generator. Whoever catches everything else, a panic in native code too
-(a ``BaseException``), lets these pass.
+"""What ends a process or a generator. Code that catches every other ``BaseException``, such as a
+panic in native code, lets these pass.
 """
 
 

@@ -3,8 +3,8 @@
 As the user's other tools do it. The environment counts: ``HTTPS_PROXY``, ``HTTP_PROXY``,
 ``ALL_PROXY``, ``NO_PROXY`` (and the system's own settings on macOS and Windows), ``SSL_CERT_FILE``
 and ``SSL_CERT_DIR`` in place of the system's certificates, ``REQUESTS_CA_BUNDLE``,
-``CURL_CA_BUNDLE`` and ``NODE_EXTRA_CA_CERTS`` beside them. Settings stand above it. This machine is
-never reached through a proxy.
+``CURL_CA_BUNDLE`` and ``NODE_EXTRA_CA_CERTS`` beside them. Settings take precedence. This machine
+is never reached through a proxy.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def options(url: str, network: Network) -> dict[str, Any]:
     """Options for an ``httpx2`` client that reaches ``url``, and nothing else.
 
     Raises:
-        NetworkError: with what to do.
+        NetworkError: the proxy or a certificate cannot be used; it says what to do.
     """
     import httpx2
 
@@ -119,7 +119,7 @@ def options(url: str, network: Network) -> dict[str, Any]:
 
 
 def tls_context(network: Network, *, proxied: bool = False) -> ssl.SSLContext:
-    """Whom a connection trusts, and what it shows.
+    """The TLS context: which authorities are trusted, which client certificate is shown.
 
     Raises:
         NetworkError: a file that a setting or ``SSL_CERT_FILE`` names cannot be used.
@@ -161,7 +161,7 @@ def tls_context(network: Network, *, proxied: bool = False) -> ssl.SSLContext:
 
 
 def named_by_environment(env: Mapping[str, str] | None = None) -> Iterator[tuple[str, str]]:
-    """Variables of other tools that name certificates, and what they name."""
+    """The variables of other tools that name certificates, with their values."""
     for variable in ADDED:
         if path := (os.environ if env is None else env).get(variable, "").strip():
             yield variable, path
@@ -199,7 +199,7 @@ def _why(error: Exception) -> str:
 
 
 def _among(host: str, entries: str) -> bool:
-    """True if a list like ``NO_PROXY`` names a host: itself, a domain above it, or its range."""
+    """True if a ``NO_PROXY`` list names the host, a domain above it, or its address range."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Child processes of ours that leave when their input is closed."""
+"""Ending child processes of ours that exit when their standard input is closed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import suppress
 
 
 async def end(process: asyncio.subprocess.Process | None, seconds: float) -> None:
-    """Close a child's input and wait until it has left; end it by force if it has not after
-    ``seconds``, or if nobody waits any more.
+    """Close a child's standard input and wait until it has exited; kill it after ``seconds``, or if
+    this call is cancelled.
     """
     if process is None or process.returncode is not None:
         return
@@ -26,5 +26,5 @@ async def end(process: asyncio.subprocess.Process | None, seconds: float) -> Non
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):  # it has left in this very moment
+    with suppress(ProcessLookupError):  # it has just exited
         process.kill()

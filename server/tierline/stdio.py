@@ -13,11 +13,13 @@ from typing import BinaryIO
 log = logging.getLogger(__name__)
 
 PIECE = 64 * 1024
-"""Bytes that are read at once; what a pipe holds on Linux."""
+"""Bytes of one read; the size of a pipe on Linux."""
 LINE = 64 * 1024
-"""Bytes of a line, where nothing else is said: more than any header has."""
+"""Longest line by default, in bytes; longer than any header."""
 UNREAD = 1024 * 1024
-"""Bytes, beside the message that comes, that may lie here: behind that, the client has to wait."""
+"""High-water mark in bytes, beside the message being read. Above it, nothing more is read from the
+client.
+"""
 
 
 def claim_stdout() -> BinaryIO:
@@ -35,15 +37,15 @@ def claim_stdout() -> BinaryIO:
 
 
 class ThreadedReader:
-    """Standard input for the event loop, read by a thread of its own and handed over as it comes.
+    """Standard input for the event loop, read by a thread of its own.
 
-    The reader of pygls changes threads three times for every message; where the machine is busy,
-    each change is a wait for the processor. A pipe or a file: reading it without a thread is not
-    possible everywhere.
+    pygls' reader changes threads three times for every message, and each change waits for the
+    processor on a busy machine. A thread is needed because pipes and files cannot be read
+    asynchronously on every system.
     """
 
     def __init__(self, stream: BinaryIO, longest_line: int = LINE) -> None:
-        """``longest_line``: bytes of a line; a longer one is an error of ``readline``."""
+        """``longest_line``: in bytes; for a longer one, ``readline`` raises."""
         self._stream = stream
         self._loop = asyncio.get_running_loop()
         self._longest_line = longest_line
@@ -59,12 +61,12 @@ class ThreadedReader:
         Raises:
             ValueError: it is too long, and was dropped.
         """
-        await asyncio.sleep(0)  # what the message before began has its turn before the next one
+        await asyncio.sleep(0)  # tasks that the last message started run before the next message
         self._wanted = self._longest_line
         self._room.set()
         try:
             return self._took(await self._buffer.readline())
-        except ValueError:  # too long: asyncio has dropped what there was of it
+        except ValueError:  # too long: asyncio has dropped the line
             self._unread = 0
             self._room.set()
             raise
@@ -112,10 +114,10 @@ class ThreadedReader:
 
 
 class UnbufferedWriter:
-    """Writes whole messages; a short write of the pipe is continued, not lost.
+    """Writes whole messages; a short write to the pipe is continued.
 
-    Once the client has closed its end, nothing is written any more; the end of standard input is
-    what ends the server.
+    Once the client has closed its end, writes are dropped; the end of standard input ends the
+    server.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -138,7 +140,7 @@ class UnbufferedWriter:
         return self._gone
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: nothing is buffered."""
 
     def close(self) -> None:
         """Close the private descriptor."""

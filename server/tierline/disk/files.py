@@ -24,9 +24,9 @@ def resolved(path: str | Path) -> Path:
 
 
 def regular(path: str | Path) -> os.stat_result | None:
-    """The file's figures; None if nothing, or no regular file, lies there. Links are not followed.
+    """The status of a regular file; None for anything else, a link too, and where nothing is.
 
-    One call: for what is asked often. It says nothing of the folders above.
+    A single ``lstat``, for callers that ask often. The folders above the file are not checked.
     """
     try:
         found = os.lstat(path)
@@ -73,17 +73,17 @@ def read(path: str | Path, most: int, *, seconds: float = SECONDS) -> bytes:
 
 
 def read_text(path: str | Path, most: int) -> str:
-    """The same as UTF-8 text.
+    """The content of a UTF-8 file of at most ``most`` bytes.
 
     Raises:
-        UnicodeDecodeError: it is none.
+        UnicodeDecodeError: it is not UTF-8.
         OSError: see ``read``.
     """
     return read(path, most).decode("utf-8")
 
 
 def open_append(path: str | Path, *, create: bool = True) -> tuple[int, bool]:
-    """A descriptor that reads anywhere and writes at the end, and whether the file was made.
+    """A descriptor opened for reading and appending, and whether the file was made.
 
     The file must be this user's own under one name only: what is appended to a hard link would
     appear in another file.
@@ -107,7 +107,7 @@ def open_append(path: str | Path, *, create: bool = True) -> tuple[int, bool]:
 
 
 def append(path: str | Path, data: bytes) -> bool:
-    """Append to a file that is there, with one write. False if only a part of it was written.
+    """Append to an existing file with one write. False if only a part of it was written.
 
     Raises:
         OSError: see ``open_append``; nothing was written.
@@ -120,7 +120,7 @@ def append(path: str | Path, data: bytes) -> bool:
 
 
 def create(path: str | Path, data: bytes = b"", mode: int = 0o600) -> None:
-    """Make a file that is not there; the user's mask takes from ``mode``.
+    """Make a new file; the process's umask is applied to ``mode``.
 
     Raises:
         FileExistsError: something has that name.
@@ -133,9 +133,9 @@ def create(path: str | Path, data: bytes = b"", mode: int = 0o600) -> None:
 def replace(
     path: str | Path, data: bytes, *, mode: int | None = None, sync: bool = True, fresh: bool = True
 ) -> None:
-    """Put a file in the place of an earlier one, whole or not at all: it is written under a new
-    name and renamed. ``mode``: its permissions; None for those of the earlier one, or 0600.
-    ``fresh``: false if there has to be an earlier one.
+    """Replace a file atomically: it is written under a new name, then renamed. ``mode``: its
+    permissions; None for those of the earlier one, or 0600. ``fresh``: false if there has to be an
+    earlier one.
 
     Raises:
         FileNotFoundError: the folder is missing, or the earlier file of one that is not ``fresh``.
@@ -164,11 +164,11 @@ def replace(
 
 
 def copy(path: str | Path, to: str | Path) -> None:
-    """Copy a regular file's bytes, in the place of what has the other name.
+    """Copy a regular file's bytes to ``to``, replacing what has that name.
 
     Raises:
         FileNotFoundError: there is none.
-        OSError: one cannot be read, or the other not be written.
+        OSError: ``path`` cannot be read, or ``to`` cannot be written.
     """
     with open_read(path) as source:
         remove(to)
@@ -190,7 +190,7 @@ def remove(path: str | Path) -> None:
 
 
 def rename(path: str | Path, name: str) -> None:
-    """Give a file another name in its folder, in the place of what has it.
+    """Give a file another name in its folder, replacing what has that name.
 
     Raises:
         OSError: it is missing, or the folder cannot be written.
@@ -219,8 +219,8 @@ def names(folder: str | Path) -> list[str]:
 
 
 def sync(descriptor: int) -> None:
-    """Bring what was written through to the medium: after this not even a power cut takes it back.
-    macOS leaves it in the drive's own cache unless it is asked for more (fsync(2) there).
+    """Flush a file to the medium, so that a power cut does not lose it. On macOS that takes
+    ``F_FULLFSYNC``: ``fsync`` leaves the data in the drive's cache (fsync(2) there).
     """
     try:
         import fcntl
@@ -253,7 +253,7 @@ def explain(error: Exception) -> str:
 
 
 def _open(where: OpenPlace, flags: int, *, own: bool = False) -> int:
-    """Looks first, so that a device is not even opened, and again at what was opened."""
+    """Check the kind of file before opening, so that no device is opened, and again afterwards."""
     before = where.status()
     if before is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), where.path)
@@ -280,7 +280,7 @@ def _check(where: OpenPlace, status: os.stat_result, *, own: bool = False) -> No
 
 
 def _ours(where: OpenPlace, status: os.stat_result) -> bool:
-    """Also what belongs to the owner of its folder: network drives give all files one owner."""
+    """True for a file of this user, or of its folder's owner: network drives give all files one."""
     mine = getattr(os, "geteuid", lambda: status.st_uid)()
     if status.st_uid == mine:
         return True

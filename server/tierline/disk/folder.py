@@ -13,7 +13,7 @@ from tierline.folder import FOLDER
 
 
 def make(folder: Path) -> None:
-    """Make a folder with all that it lies in, readable by its owner only (mode 0700). Above a
+    """Make a folder and its parents, readable by the owner only (mode 0700). Above a
     ``.tierline`` nothing is made: a workspace that was deleted or moved away must not come back.
     A ``.tierline`` that is made here is marked as this user's own.
 

@@ -14,13 +14,13 @@ import filelock
 from tierline.disk.walk import UnfitError, kind, place
 
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL})
-"""What file systems say that cannot lock: some network and FUSE ones."""
+"""Errors of file systems that cannot lock: some network and FUSE ones."""
 
 
 class Lock:
-    """A lock of the system, which lets go when its holder dies. Where the file system has none, a
-    file ``NAME.held`` that only one process can make; one left by a process of this machine that
-    is gone is taken over.
+    """A lock of the operating system, released when its holder dies. A file system without locks
+    gets a file ``NAME.held`` instead, which only one process can make; one left by a dead process
+    of this machine is taken over.
     """
 
     def __init__(self, path: Path, *, seconds: float, poll: float) -> None:
@@ -55,12 +55,12 @@ class Lock:
         return self
 
     def release(self) -> None:
-        """Let go. Any thread of this process may."""
+        """Release the lock. Any thread of this process may."""
         self._lock.release()
 
     @property
     def file(self) -> str:
-        """The file whose presence others meet."""
+        """The path of the lock's file."""
         return str(self._path)
 
     @property
@@ -81,7 +81,7 @@ def lock(path: Path, *, seconds: float = 10.0, poll: float = 0.05) -> Lock:
 
 
 def check(path: Path) -> None:
-    """Before a lock is taken: its file has to be a regular one, or not there.
+    """Check, before a lock is taken, that its file is a regular one or missing.
 
     Raises:
         UnfitError: it is something else.
@@ -94,7 +94,7 @@ def check(path: Path) -> None:
 
 
 def works(folder: str) -> bool:
-    """False on a file system that has no locks for parts of files, which SQLite needs. Tried once
+    """Whether the file system has byte-range locks, which SQLite needs. Tried once
     for each folder.
     """
     if sys.platform == "win32":
@@ -116,7 +116,7 @@ def works(folder: str) -> bool:
                 os.close(descriptor)
                 os.unlink(where.name, dir_fd=where.folder)
     except OSError:
-        return True  # nothing can be made here: whoever opens a database is told why
+        return True  # no file can be made here: opening the database will say why
     _works[folder] = answer
     return answer
 

@@ -41,9 +41,9 @@ class Home:
     folder: Path
     """A ``.tierline``; it may not be made yet."""
     aside: Path | None = None
-    """The one in the workspace that is not used."""
+    """A ``.tierline`` in the workspace that is not used."""
     why: str = ""
-    """A sentence for the user, if that is not what was to be expected."""
+    """A sentence for the user: why the folder is not the workspace's own; empty if it is."""
 
 
 def state_folder() -> Path:
@@ -76,8 +76,8 @@ def kept_elsewhere(root: Path) -> Path:
 
 
 def prepare(chosen: Home) -> Home:
-    """Make what the folder will lie in, if that is the state folder. Where even that cannot be
-    written, a temporary folder has to do. An empty folder harms nobody, and is made ours. Blocking.
+    """Make the parents of a folder in the state folder; a temporary folder replaces it if they
+    cannot be made. An empty ``.tierline`` in the workspace is marked as ours. Blocking.
     """
     if chosen.aside is None and standing(chosen.folder) == "empty":
         claim(chosen.folder)
@@ -113,7 +113,7 @@ def tell_once(chosen: Home) -> bool:
 
 
 def standing(folder: Path) -> Standing:
-    """Whether a folder is there and this user's Tierline made it. Blocking."""
+    """Whether a folder exists, and whether this user's Tierline made it. Blocking."""
     try:
         found = os.lstat(folder)
     except FileNotFoundError:
@@ -132,9 +132,9 @@ def standing(folder: Path) -> Standing:
 
 
 def claim(folder: Path) -> None:
-    """Mark a folder as this user's own: one that was just made, or that the user says is his.
+    """Mark a folder as this user's own: one that was just made, or that the user claims.
 
-    What cannot be written is only logged: the folder will then be a stranger at the next start.
+    A failed write is only logged: the folder then counts as unknown at the next start.
     """
     token = secrets.token_hex(_TOKEN_BYTES)
     found = os.lstat(folder)

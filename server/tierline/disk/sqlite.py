@@ -15,7 +15,7 @@ from tierline.disk.walk import OpenPlace, UnfitError, is_link, kind, place
 
 _STALE_SECONDS = 30.0
 SIBLINGS = ("-wal", "-shm", "-journal")
-"""What SQLite opens beside a file by itself, and follows links to."""
+"""Suffixes of files that SQLite opens beside a database by itself, following links."""
 
 
 def connect(
@@ -31,7 +31,7 @@ def connect(
 
     Raises:
         UnfitError: something else has one of the names, or a link leads there.
-        OSError: it cannot be made or read.
+        OSError: it cannot be made or read (PermissionError: not with this user's rights).
         sqlite3.Error: it cannot be opened.
     """
     with place(path) as where:
@@ -62,7 +62,7 @@ def connect(
 
 
 def _unlock(where: OpenPlace) -> None:
-    """Take away the lock of a process that was killed: a living one renews it."""
+    """Remove a lock that was not renewed for ``_STALE_SECONDS``: its process was killed."""
     beside = where.beside(os.path.basename(where.path) + ".lock")
     found = beside.status()
     if found is not None and time.time() - found.st_mtime > _STALE_SECONDS:
@@ -76,8 +76,8 @@ def in_memory(*, threads: bool = False) -> sqlite3.Connection:
 
 
 def scratch() -> sqlite3.Connection:
-    """A database in a file without a name, which is gone with the process; for what is too large
-    for memory and need not last. What is in the making is lost with an error.
+    """A database in an unnamed temporary file, deleted with the connection; for data that is too
+    large for memory. There is no rollback: a transaction that fails is lost.
     """
     connection = sqlite3.connect("", isolation_level=None)
     connection.execute("PRAGMA journal_mode=OFF")

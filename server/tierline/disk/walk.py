@@ -2,8 +2,8 @@
 
 On POSIX each folder is opened relative to the one above it. macOS checks a whole path in one call
 (``O_NOFOLLOW_ANY``). Windows has neither: there every part is looked at just before the file is
-opened. Who can only hand over a repository cannot change it in between; a program of the user's own
-account could, but it needs no link for that.
+opened. An attacker who only provides a repository cannot swap a part in between; a program of the
+user's own account could, but has no need of links.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class UnfitError(OSError):
 
 @frozen
 class OpenPlace:
-    """A name in a folder that is held open (``fd``); where that is not possible, a whole path."""
+    """A name in a folder that is held open (``folder``); where that is not possible,
+    a whole path.
+    """
 
     folder: int | None
     name: str
@@ -56,7 +58,7 @@ class OpenPlace:
         return os.open(self.name, flags | FILE_FLAGS, mode, dir_fd=self.folder)
 
     def status(self) -> os.stat_result | None:
-        """What lies there, links not followed; None if nothing does."""
+        """Its status, links not followed; None if nothing has the name."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -105,7 +107,7 @@ def split(path: str) -> tuple[str, list[str]]:
 
 
 def kind(mode: int) -> str:
-    """What something is that is no regular file, in words; empty if it is one."""
+    """The kind of a file from its mode, in words; empty for a regular file."""
     if stat.S_ISREG(mode):
         return ""
     for test, word in (
@@ -120,7 +122,7 @@ def kind(mode: int) -> str:
 
 
 def is_link(status: os.stat_result) -> bool:
-    """A symbolic link, or what Windows has of the kind (junctions)."""
+    """True for a symbolic link, and for a junction on Windows."""
     tag = getattr(status, "st_reparse_tag", 0)
     return stat.S_ISLNK(status.st_mode) or (sys.platform == "win32" and tag in _LINK_TAGS)
 

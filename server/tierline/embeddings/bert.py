@@ -22,7 +22,9 @@ from tierline.embeddings.wordpiece import WordPiece
 Array = NDArray[np.float32]
 
 MAX_TOKENS = 128
-"""Of one text. Cost grows with the length, and what a turn is about is mostly said early."""
+"""Tokens of a text that are read. Cost grows with length, and a turn mostly says early what it is
+about.
+"""
 
 
 class Bert:
@@ -33,7 +35,7 @@ class Bert:
 
         Raises:
             OSError: a file is missing.
-            ValueError, KeyError: it is no BERT that this code can run.
+            ValueError, KeyError: it is not a BERT that this code can run.
         """
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":

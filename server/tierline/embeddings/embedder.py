@@ -1,4 +1,6 @@
-"""Embeddings for the server: asks the worker process, never waits long, does without if need be."""
+"""Embeddings for the server: asks the worker process, waits only a bounded time, and works without
+an answer.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def find_model(setting: str = "") -> Path | None:
 
 class Embedder:
     """Vectors by content hash. Thread-safe. Texts are embedded in the background, a few at a time;
-    what is asked for now goes first.
+    a query goes first.
     """
 
     def __init__(self, model: Path | None, cache: Path | None = None) -> None:
@@ -231,7 +233,7 @@ class Embedder:
 
 
 class _Cache:
-    """Vectors on disk. Problems with it are not worth a word to the user."""
+    """Vectors on disk. Its failures are not reported to the user."""
 
     def __init__(self, path: Path | None) -> None:
         self._db: sqlite3.Connection | None = None

@@ -39,7 +39,9 @@ def main() -> int:
 
 
 def _leave_with(parent: int) -> None:
-    """Where it can be seen: an orphan gets another parent."""
+    """End this process once ``parent`` is gone, where the system shows it: an orphan gets another
+    parent.
+    """
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(0)

@@ -22,7 +22,7 @@ CONNECT_SECONDS = 20.0
 CALL_SECONDS = 120.0
 """How long one call may take."""
 MOST_TOOLS = 100
-"""Of one server."""
+"""Tools of one server; the rest is not offered."""
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -43,7 +43,7 @@ class ServerTool:
 
 @frozen
 class McpAnswer:
-    """What a tool said."""
+    """A tool's result."""
 
     text: str
     error: bool = False
@@ -51,7 +51,7 @@ class McpAnswer:
 
 
 class ServerConnection:
-    """Starts or asks one server, and keeps it in a task of its own: the SDK's scopes must be left
+    """Starts or connects to one server, in a task of its own: the SDK's cancel scopes must be left
     by the task that entered them.
     """
 
@@ -155,7 +155,7 @@ def _tool(tool: Any) -> ServerTool:
 
 
 def _answer(found: Any) -> McpAnswer:
-    """Texts joined; pictures as pictures; what is neither is named."""
+    """Joins texts, keeps pictures, and names content of any other kind."""
     texts, images = [], []
     for part in found.content or ():
         kind = getattr(part, "type", "")

@@ -36,19 +36,19 @@ class ServerDefinition:
     origin: str = ""
     """The file that names it; empty if the editor passed it on."""
     written: tuple[str, ...] = ()
-    """The program or the address, then what goes along (variables, headers), as the file has it:
+    """The program or the address, then its variables or headers, as the file has them:
     ``${NAME}`` stands for a value of the environment.
     """
 
     @property
     def shown(self) -> str:
-        """What would be started or asked, as a person reads it; no values of variables."""
+        """What would be started or asked, for a person; without values of variables."""
         return next(iter(self.written), self.url or shlex.join(self.command))
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What an agreement to it holds for; another program, address, variable or header, or
-        another place that a value comes from, asks again.
+        """What the user's consent is bound to. Another program, address, variable or header, or
+        another source of a value, asks again.
         """
         env = sorted(f"{k}={v}" for k, v in self.env.items())
         headers = sorted(f"{k}: {v}" for k, v in self.headers.items())

@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[$~]?\d{1,3}(?:,\d{3})*(?:\.\d+)?")
 
 
 def places(message: str) -> list[str]:
-    """The numbers of a message's places, sorted: those of a translation must be the same."""
+    """The numbers of a message's places, sorted. A translation must have the same ones."""
     return sorted(_PLACE.findall(message))
 
 
@@ -35,13 +35,13 @@ class Template:
     message: str
     translation: str
     literals: tuple[str, ...]
-    """What of the message is always the same."""
+    """The fixed parts of the message."""
     pattern: re.Pattern[str]
 
     @classmethod
     def of(cls, message: str, translation: str) -> Template:
-        """Make the pattern. A place may be empty, and may hold line breaks. One that is not in the
-        translation can be the ending of a plural only, so that nothing is lost.
+        """Make the pattern. A place may be empty and may hold line breaks. A place that the
+        translation leaves out matches only a short ending (a plural's), so that nothing is lost.
         """
         parts = _PLACE.split(message)
         kept = set(places(translation))
@@ -56,7 +56,7 @@ class Template:
 
     @property
     def weight(self) -> int:
-        """Characters that are always the same: of several that fit, the heaviest is meant."""
+        """Characters of the fixed parts. Of several templates that fit, the heaviest is taken."""
         return sum(map(len, self.literals))
 
     def could_be_in(self, text: str) -> bool:
@@ -64,7 +64,7 @@ class Template:
         return all(literal in text for literal in self.literals)
 
     def values(self, sentence: str) -> dict[str, str] | None:
-        """What stands in the places; None if this is another sentence."""
+        """The text in each place; None if the sentence does not fit."""
         if not self.could_be_in(sentence):
             return None
         found = self.pattern.fullmatch(sentence)

@@ -16,7 +16,7 @@ DOMAIN = "tierline"
 _ENDS = re.compile(r"(?<=[.!?:;”)]) (?=\S)|(?<=,) (?=\S)| (?=[(·])|\n+")
 """Where one sentence may end and the next begin."""
 _PIECES = 24
-"""A text of more pieces is translated line by line only."""
+"""Pieces of a text; with more, it is translated line by line only."""
 _LONG = 4_000
 """Characters; longer texts are no sentences."""
 _DEPTH = 4
@@ -31,7 +31,7 @@ class Translator:
         self._words = {m: t for m, t in messages.items() if _is_word(m)}
         self._whole = {m: t for m, t in messages.items() if "{" not in m and not _is_word(m)}
         templates = [Template.of(m, t) for m, t in messages.items() if "{" in m]
-        # One without a word of its own would fit everything.
+        # A template without fixed words would fit everything.
         self._templates = [t for t in templates if any(map(str.isalpha, "".join(t.literals)))]
         self._templates.sort(key=lambda template: -template.weight)
         self.say = lru_cache(2_000)(self._say)
@@ -70,7 +70,7 @@ class Translator:
         return self._best(text, depth)
 
     def _best(self, text: str, depth: int) -> str:
-        """The division into sentences of which most is known."""
+        """The division into sentences that the catalogue knows most of."""
         cuts = [0, *(m.end() for m in _ENDS.finditer(text)), len(text)]
         templates = [t for t in self._templates if t.could_be_in(text)]
         if len(cuts) > _PIECES:
@@ -87,7 +87,7 @@ class Translator:
         return best[-1][1]
 
     def _piece(self, piece: str, templates: Iterable[Template], depth: int) -> tuple[int, str]:
-        """How much of a piece is known, in characters, and the piece translated."""
+        """The number of known characters in a piece, and the piece translated."""
         core = piece.strip(" \n\t·")  # the dot stands between parts and belongs to none
         if not core:
             return 0, piece
@@ -138,13 +138,13 @@ def spoken(text: str) -> str:
 
 
 def spoken_label(text: str) -> str:
-    """The same for a word that stands alone, like a column's name."""
+    """A word that stands alone, like a column's name, in that language."""
     found = translator(from_environment(os.environ))
     return text if found is None else found.label(text)
 
 
 def spoken_lines(text: str) -> str:
-    """The same for lists and tables."""
+    """Lists and tables in that language, each line, item and cell by itself."""
     found = translator(from_environment(os.environ))
     return text if found is None else found.say_lines(text)
 

@@ -1,4 +1,4 @@
-"""A SQLite file of ours that is not derived from anything: opened late, set aside when damaged."""
+"""A SQLite file that cannot be rebuilt from the log: opened on first use, set aside if damaged."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 2.0
 WRITE = "BEGIN IMMEDIATE"
 CACHE_KIB = 512
-"""Pages that a connection keeps in memory. SQLite's own 2 MB for each file fill with use and are
-never given back; what is read again is in the system's cache.
+"""Page cache of a connection, in KiB. SQLite's default, 2 MB a file, fills up and is never freed;
+pages that are read again are in the system's cache.
 """
 _T = TypeVar("_T")
 
 
 class NewerVersionError(Exception):
-    """The file was written by a later version, which may keep in it what this one does not know."""
+    """The file was written by a later version of Tierline, in a format that may be unknown here."""
 
 
 class Database:
@@ -49,8 +49,8 @@ class Database:
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self.on_damage: Callable[[str], None] = lambda _: None
-        """Gets a sentence for the user, once, when a file was set aside or is left alone; called
-        from any thread.
+        """Called once, from any thread, with a sentence for the user, when a file was set aside or
+        cannot be used.
         """
         self._told: set[str] = set()
 
@@ -68,12 +68,14 @@ class Database:
         *,
         begin: str = "BEGIN",
     ) -> _T:
-        """Do some work in a transaction; on a damaged file once more with a new one."""
+        """Run ``work`` in a transaction; if the file is damaged, once more with a new file. Returns
+        ``otherwise()`` if neither succeeds.
+        """
         with self._lock:
             for attempt in (1, 2):
                 try:
                     if self._connection is not None and disk.regular(self.path) is None:
-                        self.close()  # what is written to a deleted file is lost
+                        self.close()  # writes to a deleted file would be lost
                     if self._connection is None:
                         self._connection = self._open()
                     return transaction(self._connection, work, begin)
@@ -124,8 +126,8 @@ class Database:
         db.execute(f"PRAGMA user_version = {self._version}")
 
     def _explain(self, error: OSError) -> None:
-        """A disk that is full or read-only is told of by the log; what concerns this file alone by
-        nobody else.
+        """Tell the user about a problem of this file alone. The history log reports a full or
+        read-only disk.
         """
         why = disk.explain(error) if isinstance(error, disk.UnfitError) else ""
         if error.errno in (errno.EACCES, errno.EPERM):
@@ -157,7 +159,7 @@ class Database:
 
 
 def transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
-    """Work between ``begin`` and the commit; everything is undone if it raises."""
+    """Run ``work`` between ``begin`` and the commit; roll back if it raises."""
     db.execute(begin)
     try:
         result = work(db)
@@ -170,8 +172,8 @@ def transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:
-    """Readers and a writer do not wait for each other. Changing to this mode fails at once, without
-    the time-out, while another process does the same with a new file.
+    """Switch to WAL mode, in which readers and a writer do not block each other. Switching fails at
+    once, whatever the time-out, while another process does the same with a new file.
     """
     until = time.monotonic() + BUSY_SECONDS
     while True:
@@ -185,7 +187,7 @@ def _write_ahead(db: sqlite3.Connection) -> None:
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Damage, as opposed to a locked file or a full disk."""
+    """True for a damaged file, false for a locked one or a full disk."""
     if isinstance(error, sqlite3.OperationalError):
         return "malformed" in str(error) or "no such" in str(error)
     return True

@@ -1,13 +1,13 @@
-"""Replies that are still streaming, on disk: what a killed process leaves behind of them.
+"""Replies that are still streaming, on disk: so that a killed process loses none of them.
 
-While a reply comes in, what there is of it is appended to a file of its own in the folder
-``drafts``, a few times a second. Once the reply is in the log, its draft is deleted. A draft whose
-process has ended was cut off in the middle; the next server makes an interrupted reply of it.
+While a reply streams, its text is appended a few times a second to a file of its own in the folder
+``drafts``. Once the reply is in the log, its draft is deleted. A draft whose process has ended was
+cut off in the middle; the next server makes an interrupted reply of it.
 
 Each process holds one lock for all its drafts, which the system releases when the process dies,
 however it dies: the draft of a living process is never touched by another one. A draft knows the id
-that its reply has in the log, so a reply that got there before its draft was deleted is not written
-twice.
+that its reply has in the log, so a reply that was logged before its draft was deleted is not
+written twice.
 
 Format: JSON lines like the log's. The first says whose reply it is; ``{"at": 17, "text": "…"}`` is
 text from that character on; ``{"block": {…}}`` is a call or thinking. Nothing depends on the last
@@ -47,10 +47,11 @@ SYNC_SECONDS = 2.0
 """A draft is forced onto the disk at most this often; that only guards against power cuts."""
 MAX_BYTES = 64 * 1024 * 1024
 MAX_GAP = 1_000_000
-"""Characters that damaged lines may hide; a place further behind is damage itself."""
+"""Longest gap, in characters, that damaged lines may leave. A position beyond it is damage itself.
+"""
 _OWNER = re.compile(r"(\d+-[0-9a-f]{8})\.")
 _HOLE = "\udc00"
-"""Stands for a character that is missing; no text that is written holds it."""
+"""Stands for a missing character; no written text contains it."""
 
 
 @frozen
@@ -72,7 +73,7 @@ class Origin:
 
 @frozen
 class Left:
-    """A draft that its process left behind. ``origin`` is None if its first line is damaged."""
+    """A draft of a process that has ended. ``origin`` is None if its first line is damaged."""
 
     path: Path
     origin: Origin | None
@@ -85,13 +86,13 @@ class Left:
             disk.remove(self.path)
 
     def set_aside(self) -> None:
-        """Keep it under a name that nobody looks for: where it belongs is not known."""
+        """Keep it under another name, so that it is not read again: its session is unknown."""
         with contextlib.suppress(OSError):
             disk.rename(self.path, self.path.with_suffix(".damaged").name)
 
 
 class Draft:
-    """One reply's file, made with the first text. Nothing here raises for a disk that fails."""
+    """One reply's file, made with the first text. No method raises when the disk fails."""
 
     def __init__(self, path: Path, origin: Origin, redact: Redact | None) -> None:
         self._path = path
@@ -106,7 +107,7 @@ class Draft:
         self._synced = 0.0
 
     def write(self, text: str, blocks: Sequence[Block], now: float) -> None:
-        """Bring the file up to date with the reply as far as it has come; both only ever grow.
+        """Append what the reply has gained since the last call; ``text`` and ``blocks`` only grow.
 
         ``now`` is in seconds of a monotonic clock.
         """
@@ -116,7 +117,7 @@ class Draft:
             try:
                 self._write(text, blocks, now)
             except OSError as error:
-                # A full disk, or a folder that was deleted: the log says so when its turn comes.
+                # A full disk or a deleted folder: appending to the log will report it.
                 log.info("The draft of a reply cannot be written: %s", error)
                 self._over = not self._there()
 
@@ -141,8 +142,8 @@ class Draft:
         rows: list[dict[str, Any]] = [{"at": at, "text": piece}] if piece else []
         rows += _rows(redact_blocks(blocks[self._blocks :], self._redact))
         if piece is None or not self._begun:
-            # The first time; or what is written reads otherwise now, because a secret that it
-            # began is complete: that must not stay in the file.
+            # The first write, or a secret whose beginning was written is now complete: it must not
+            # stay in the file.
             self._begin(blocks)
         elif rows:
             self._append(rows, now)
@@ -171,7 +172,7 @@ class Draft:
 
 
 class Drafts:
-    """The drafts of one workspace: this process's own, and those that others left."""
+    """The drafts of one workspace: this process's own, and those of dead processes."""
 
     def __init__(self, home: Path, redact: Redact | None) -> None:
         """``home`` is the workspace's ``.tierline``; ``redact`` is the log's."""
@@ -191,7 +192,7 @@ class Drafts:
 
     @contextlib.contextmanager
     def left(self) -> Iterator[list[Left]]:
-        """What dead processes left behind, oldest first; nobody else gets it meanwhile."""
+        """Drafts of dead processes, oldest first, locked against other processes meanwhile."""
         with contextlib.ExitStack() as held:
             found: list[Left] = []
             for owner in self._others():
@@ -207,8 +208,8 @@ class Drafts:
             yield sorted(found, key=lambda left: left.origin.message_id if left.origin else "")
 
     def company(self) -> bool:
-        """True if another process lives that has had replies here: what has no end in the log may
-        be going on there.
+        """True if another living process has drafts here: a turn without an end in the log may
+        still be running there.
         """
         for owner in self._others():
             lock = self._take(owner)
@@ -223,7 +224,7 @@ class Drafts:
         return sorted(owners - {self._owner})
 
     def close(self) -> None:
-        """Let go. A draft that is still there is left for the next server."""
+        """Release the lock. A draft that still exists is left for the next server."""
         with self._lock:
             held, self._held, self._owner = self._held, None, ""
             if held is not None:
@@ -236,7 +237,9 @@ class Drafts:
             return []
 
     def _locked(self) -> bool:
-        """False also if the file of our lock was deleted: others would not meet it any more."""
+        """Whether we hold the lock; false, too, if its file was deleted, as others could then lock
+        it.
+        """
         return self._held is not None and disk.regular(self._held.file) is not None
 
     def _claim(self) -> bool:
@@ -248,7 +251,7 @@ class Drafts:
         return False
 
     def _take(self, owner: str) -> locks.Lock | None:
-        """The lock of a process; None while that process lives."""
+        """Take the lock of a process; None while that process lives."""
         try:
             make(self.folder)
             path = self.folder / f"{owner}.lock"
@@ -264,7 +267,7 @@ class Drafts:
 
 
 def read(path: Path) -> Left:
-    """A draft as far as it can be read; what damaged lines held is a mark in the text.
+    """A draft as far as it can be read; a mark in the text stands for damaged lines.
 
     Raises:
         StorageError: the file cannot be read at all.
@@ -294,7 +297,7 @@ def _origin(record: Mapping[str, Any]) -> Origin | None:
 
 
 def _plain(path: Path) -> bool:
-    """A file of a size that a reply can have, and no link, pipe or device."""
+    """True for a regular file no larger than a reply can be."""
     found = disk.regular(path)
     return found is not None and found.st_size <= MAX_BYTES
 
@@ -304,7 +307,7 @@ def _rows(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _release(lock: locks.Lock) -> None:
-    """Let go of a process's lock, and of its files if nothing is left in them."""
+    """Release a process's lock, and delete the lock's file if no draft of it is left."""
     path = Path(lock.file)
     with contextlib.suppress(OSError):
         names = disk.names(path.parent)
@@ -312,8 +315,8 @@ def _release(lock: locks.Lock) -> None:
             if name.startswith(f".{path.stem}.") and name.endswith(".new"):
                 disk.remove(path.with_name(name))
         if not any(n.startswith(f"{path.stem}.") and n.endswith(".jsonl") for n in names):
-            disk.remove(path)  # while it is held: who waits for it sees that it is gone
+            disk.remove(path)  # while locked, so that waiting processes notice
     with contextlib.suppress(OSError):
         lock.release()
     with contextlib.suppress(OSError):
-        path.parent.rmdir()  # once it is empty
+        path.parent.rmdir()  # succeeds only if it is empty

@@ -19,8 +19,8 @@ class StorageError(TierlineError):
 
 
 def workspace_gone(path: Path, what: str) -> StorageError | None:
-    """What to tell if ``what`` could not be written to one of our files because its workspace was
-    deleted or moved away; None if that is not so.
+    """The error for ``what`` that could not be written because the workspace was deleted or moved;
+    None if the workspace is there.
     """
     lost = lost_workspace(path)
     if lost is None:

@@ -1,4 +1,4 @@
-"""Log files other than our own: looking into them, and taking over what is good.
+"""Other log files: inspecting them and importing their intact records.
 
 Reading never changes a file.
 """
@@ -90,7 +90,7 @@ def entries(path: Path) -> Iterator[Message | LogEvent]:
 
 
 def said_only(entry: Message | LogEvent) -> bool:
-    """True for what was said and how it was ordered; false for what has an effect beyond that:
-    files and pages in the context, edits, notes, settings of the session.
+    """True for messages and the events that order them; false for events with other effects: files
+    and pages in the context, edits, notes, settings of the session.
     """
     return isinstance(entry, Message) or entry.kind in _ORDER

@@ -1,8 +1,7 @@
-"""What ``.tierline`` takes on the disk, and what of it nobody needs any more.
+"""How much disk space ``.tierline`` takes, and which of its files can be deleted.
 
-Nothing of a conversation ever goes: the log, its damaged copies and drafts are not touched, and of
-pictures only those that no record names. What goes can be made again, or is left over from a
-process that was killed.
+Conversations are never deleted: the log, its damaged copies and drafts stay, and so does every
+picture that a record names. What is deleted can be made again, or was left by a killed process.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from tierline.store.retrieval import MAX_SETS
 
 DAY = 86_400.0
 PICTURE_DAYS = 1.0
-"""A picture that no message names yet may be on its way into one."""
+"""Days for which an unnamed picture is kept: a message may be about to name it."""
 LEFTOVER_SECONDS = 3_600.0
 DAMAGED_DAYS = 30.0
 FREE_SHARE = 0.2
-"""Databases are packed where more than so much of them is empty."""
+"""A database is packed if more than this share of it is empty."""
 _PIECE = 4 * 1024 * 1024
 _DEEPEST = 4
 _PICTURE = re.compile(rb"[0-9a-f]{32}\.(?:png|jpg|gif|webp|bin)")
@@ -48,12 +47,12 @@ _PARTS = {
     "sent": ("state of the caches", "a few, the newest"),
     "urls": ("web pages", "kept until they are removed"),
 }
-"""By the name in ``.tierline``: what it is, and how long it is kept."""
+"""For each name in ``.tierline``: what it holds, and how long it is kept."""
 
 
 @frozen
 class KeptKind:
-    """One kind of what is kept. Sizes in bytes."""
+    """One kind of stored files. Sizes in bytes."""
 
     name: str
     policy: str
@@ -63,7 +62,7 @@ class KeptKind:
 
 @frozen
 class Waste:
-    """Something that can go. ``size`` is what is gained, in bytes."""
+    """A file that can be deleted or packed. ``size``: bytes that this frees."""
 
     path: Path
     size: int
@@ -74,24 +73,24 @@ class Waste:
 
 @frozen
 class Survey:
-    """What is there, the largest first, and what can go."""
+    """The kinds of stored files, the largest first, and which files can be deleted."""
 
     parts: list[KeptKind] = field(factory=list)
     waste: list[Waste] = field(factory=list)
 
     @property
     def bytes(self) -> int:
-        """Of everything."""
+        """Bytes of all kinds together."""
         return sum(part.bytes for part in self.parts)
 
     @property
     def gain(self) -> int:
-        """Bytes that would be free."""
+        """Bytes that ``collect`` would free."""
         return sum(waste.size for waste in self.waste)
 
 
 def survey(home: Path, *, now: float | None = None) -> Survey:
-    """Look at a ``.tierline`` folder; nothing is changed. Blocking: the log is read whole if there
+    """Measure a ``.tierline`` folder without changing it. Blocking: the log is read whole if there
     are pictures.
 
     Raises:
@@ -130,8 +129,8 @@ def survey(home: Path, *, now: float | None = None) -> Survey:
 def collect(
     home: Path, found: Survey, *, told: Callable[[Waste, str], None] = lambda _waste, _why: None
 ) -> int:
-    """Remove what the survey says can go, each looked at again just before. Returns bytes that were
-    gained. What cannot go now stays; ``told`` hears why.
+    """Delete the files that the survey found, each checked again just before. Returns the bytes
+    that were freed. A file that cannot be deleted stays; ``told`` is called with the reason.
     """
     gained = 0
     fresh = {w.path for w in survey(home).waste}  # a message may name a picture by now
@@ -167,8 +166,8 @@ def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
 
 
 def _named(home: Path, wanted: set[str]) -> set[str]:
-    """Which of these pictures any record names: of the log, of its copies, of drafts. Read as
-    bytes, so that damaged lines count too.
+    """Which of these pictures a record of the log, its copies or drafts names. Searched as bytes,
+    so that damaged lines count too.
     """
     found: set[str] = set()
     for path in _files(home):
@@ -184,7 +183,7 @@ def _named(home: Path, wanted: set[str]) -> set[str]:
 
 
 def _free(path: Path) -> int:
-    """Bytes of a database's empty pages, if they are many; 0 if it cannot be looked at now."""
+    """Bytes of a database's empty pages, 0 if they are few or it cannot be read now."""
     try:
         db = sqlite.connect(path, seconds=0.1, read_only=True)
     except (OSError, sqlite3.Error):
@@ -201,7 +200,7 @@ def _free(path: Path) -> int:
 
 
 def _pack(path: Path) -> int:
-    """Write a database without its empty pages. Not while somebody uses it: SQLite says so."""
+    """Rewrite a database without its empty pages (VACUUM). SQLite refuses while it is in use."""
     before = disk.regular(path)
     db = sqlite.connect(path, seconds=1.0)
     try:

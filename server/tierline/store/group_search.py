@@ -1,8 +1,8 @@
 """Full-text search over one conversation's groups, for the ``ranked`` strategy.
 
 An FTS5 table of groups, ranked by BM25. The table lives in memory and
-holds one session only, so that what is rare is measured within the conversation at hand; it is
-brought up to date group by group.
+holds one session only, so that a word's rarity is that within the conversation; groups are added
+one by one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from tierline.history.selection import Search
 from tierline.store.words import index_text, match_any
 
 SHARE_OF_BEST = 0.4
-"""A group that scores less than this share of the best one shares a common word with the prompt, no
-more; to find it would only let recency push it up."""
+"""Groups that score less than this share of the best one are left out: they share only common words
+with the prompt, and recency would push them up.
+"""
 LONGEST_QUERY = 64
-"""Words of a prompt that are searched for; more only slow the ranking down."""
+"""Words of a prompt that are searched for; more slow the ranking down and change little."""
 
 
 class GroupSearch:

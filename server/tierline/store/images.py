@@ -20,7 +20,7 @@ from tierline.store.errors import StorageError, workspace_gone
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 MOST_BYTES = 64 * 1024 * 1024
-"""Larger files are no pictures of ours."""
+"""Bytes; larger files were not stored by us."""
 _FRESH = 3_600.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -48,12 +48,14 @@ class ImageStore:
         path = self.folder / ref
         found = disk.regular(path)
         if found is None or found.st_size != len(raw) or time.time() - found.st_mtime > _FRESH:
-            # An old one is written anew: ``tierline gc`` leaves what is new.
+            # An old file gets a new time: ``tierline gc`` keeps new pictures.
             self._write(path, raw)
         return attrs.evolve(image, data=base64.b64encode(raw).decode("ascii"), ref=ref)
 
     def load(self, ref: str) -> bytes | None:
-        """The bytes of a stored image; None if it is missing, damaged or no name of ours."""
+        """The bytes of a stored image; None if it is missing or damaged, or the name is not one of
+        ours.
+        """
         if not _NAME.fullmatch(ref):
             return None
         try:
@@ -82,11 +84,11 @@ class ImageStore:
         return attrs.evolve(changed, image_refs=tuple(r for r in refs if r))
 
     def restore_all(self, message: Message) -> Message:
-        """A message with the data of every picture."""
+        """The message with the data of every picture filled in."""
         return _each(message, self.restore) if pictures(message.content) else message
 
     def _write(self, path: Path, raw: bytes) -> None:
-        """Write beside the target and rename, so that no half of an image is ever there."""
+        """Write beside the target and rename, so that no partial image is ever visible."""
         try:
             make(self.folder)
             disk.replace(path, raw, mode=0o600)

@@ -2,8 +2,8 @@
 
 It remembers up to which byte of the log it has come. Every question is answered after catching up
 from there, so a record is found no matter which process wrote it. An index that
-is missing, damaged, of another version or of another log is built anew; one that is locked is left
-for later, and callers get what is in the log behind it by other means.
+is missing, damaged, of another version or of another log is built anew; a locked one is caught up
+later, and callers read the rest of the log themselves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in total) while the index catches up."""
 
 BULK_BYTES = 24 * 1024 * 1024
-"""So much of the log goes into one transaction when there is much to catch up with."""
+"""Bytes of the log in one transaction when much of it is not indexed yet."""
 _SUMMARY = (
     "SELECT session_id, updated, message_count, preview, first_role, title, started, archived"
     " FROM session"
@@ -47,7 +47,7 @@ class SessionSummary:
 
     session_id: str
     timestamp: str
-    """Of its newest message."""
+    """Time of its newest message."""
     message_count: int
     preview: str
     """About the first 100 characters of its first message."""
@@ -57,14 +57,14 @@ class SessionSummary:
     archived: bool = field(default=False, converter=bool)
 
     def holds(self, words: str) -> bool:
-        """Whether they are in its id, title or first words, in any case of letters."""
+        """Whether each word is in its id, title or preview, regardless of case."""
         wanted = words.casefold()
         return not wanted or wanted in f"{self.session_id} {self.title} {self.preview}".casefold()
 
 
 @frozen
 class CatchUp:
-    """What catching up did. ``behind``: bytes of the log that are not in the index yet."""
+    """The result of catching up. ``behind``: bytes of the log that are not in the index yet."""
 
     records: int = 0
     skipped: int = 0
@@ -121,8 +121,8 @@ class Index:
     ) -> CatchUp:
         """Index what the log has gained, at most about ``max_bytes`` of it.
 
-        Never raises: what could not be done, because the database is locked or another thread is
-        at it, is ``behind``. Other threads can ask the index between two batches.
+        Never raises: ``behind`` is what remains if the database is locked or another thread is
+        catching up. Other threads can ask the index between two batches.
         """
         if self.nothing:
             return CatchUp()
@@ -156,13 +156,13 @@ class Index:
             self._catching.release()
 
     def _let_go(self) -> None:
-        """Give back the pages that catching up has read: 16 MB after a while, needed rarely."""
+        """Free the page cache that catching up has filled, up to 16 MB that is rarely needed."""
         with contextlib.suppress(sqlite3.Error), self.connection() as db:
             db.execute("PRAGMA shrink_memory")
 
     @property
     def nothing(self) -> bool:
-        """True if there is neither a log nor an index: looking then writes nothing."""
+        """True if there is neither a log nor an index, so that reading need not create one."""
         return disk.regular(self.path) is None and not self.log.size()
 
     def behind(self) -> int:

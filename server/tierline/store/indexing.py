@@ -42,7 +42,7 @@ class Entry:
     entry: Message | LogEvent
     text: str = ""
     words: str = ""
-    """What the word index is given."""
+    """The text as it is given to the word index."""
     prompt: bool = False
 
 
@@ -89,8 +89,8 @@ def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
 
 
 def _row_of(message: Message) -> Message:
-    """What the tables say of a message. The rest, its content above all, would lie in memory until
-    the batch is written.
+    """What the tables store of a message. The message itself is not kept, as its content would stay
+    in memory until the batch is written.
     """
     return Message(
         message.id,
@@ -117,7 +117,7 @@ class Batch:
         self._places: list[tuple[int, str, int, int]] = []
         self._messages: list[tuple[Any, ...]] = []
         self._known: set[str] = set()
-        self._indexed = self._seq  # up to which message the words are in
+        self._indexed = self._seq  # the last message whose words are indexed
         self._words: list[tuple[int, str]] = []
         db.execute("CREATE TEMP TABLE IF NOT EXISTS fresh (seq INTEGER PRIMARY KEY, text TEXT)")
 
@@ -157,8 +157,8 @@ class Batch:
         self.added += 1
 
     def write_words(self) -> None:
-        """Enter the words of what was added, from the table of messages or, where they are spelled
-        otherwise for the index, from those gathered.
+        """Index the words of the added messages: from the table of messages, or as gathered where
+        the index spells them differently.
 
         One statement for all of them: Python's lock is free while it runs, so that another thread
         can read on. With a statement per text, each would wait for the lock.

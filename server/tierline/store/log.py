@@ -31,7 +31,9 @@ MAX_LINE_BYTES = 256 * 1024 * 1024
 """Longer lines are skipped piecewise, so that a NUL-filled gigabyte cannot exhaust memory."""
 
 _BLOCK_BYTES, _MOST_BLOCK_BYTES = 64 * 1024, 4 * 1024 * 1024
-"""So much is read at once to find bytes: little at first, for sessions that alternate."""
+"""Bytes of a read when lines are searched for: first and largest. It begins small, because records
+of several sessions may alternate.
+"""
 
 Problem: TypeAlias = Literal["torn", "encoding", "json", "not_object", "too_long"]
 
@@ -91,10 +93,10 @@ class HistoryLog:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Keep every other writer out, for what is written because of what the log says now.
+        """Hold the lock, so that a record can depend on what the log says now.
 
         Raises:
-            StorageError: another program does not let go of the lock, or there can be none.
+            StorageError: another program holds the lock too long, or the file cannot be locked.
         """
         with self._threads, self._locked():
             yield
@@ -119,10 +121,11 @@ class HistoryLog:
     def rewrite(
         self, choose: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]]
     ) -> None:
-        """Keep only some records of a log that may forget: the file is replaced as a whole.
+        """Keep only the records that ``choose`` returns; the file is replaced atomically. Only for
+        logs that may forget.
 
         Raises:
-            StorageError: it is as it was.
+            StorageError: it could not be replaced and is unchanged.
         """
         with self._threads, self._locked():
             kept = choose(self.scan().records)
@@ -148,7 +151,7 @@ class HistoryLog:
                 stream.seek(offset)
                 yield from _lines(stream, offset, end, containing)
         except (FileNotFoundError, NotADirectoryError, disk.UnfitError):
-            return  # a folder or a link in its place holds no lines; whoever appends is told of it
+            return  # a folder or link in its place has no lines; ``append`` reports it
         except OSError as error:
             raise StorageError(
                 f"{self.path.name} cannot be read: {disk.explain(error)}.",
@@ -156,7 +159,9 @@ class HistoryLog:
             ) from error
 
     def scan(self) -> Scan:
-        """Read the whole file; for tests, tools and small files. Big files: use :meth:`read`."""
+        """Read the whole file; for tests, tools and small files. For large files use
+        :meth:`read`.
+        """
         records: list[Mapping[str, Any]] = []
         problems: dict[str, int] = {}
         end = 0

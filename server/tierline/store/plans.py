@@ -3,7 +3,7 @@
 A database rather than a file per plan: consecutive requests share nearly all of their blocks, and
 SQLite gives content-addressed blocks, atomic saves beside other editor windows and bounded disk use
 in one file. It is apart from the index, because plans cannot be derived from anything else: the
-index is thrown away on a whim, this file only when it is damaged, and then it is set aside.
+index may be deleted at any time, while this file is set aside when it is damaged.
 
 Blocks are stored once, compressed. Each block remembers the newest plan that uses it; plans are
 dropped oldest first, so a block whose newest plan is gone is used by none.
@@ -195,7 +195,9 @@ class PlanStore(Database):
         return self.run(read, lambda: [])
 
     def summaries(self, limit: int) -> Sequence[PlanSummary]:
-        """The newest plans first, at most ``limit``, without their items. Each is read once."""
+        """The newest plans first, at most ``limit``, without their items. Each is read from disk
+        once.
+        """
 
         def read(db: sqlite3.Connection) -> Sequence[PlanSummary]:
             # SQLite begins again with small numbers in a file that was begun anew.
@@ -256,7 +258,7 @@ class PlanStore(Database):
         (count,) = db.execute("SELECT count(*) FROM plan").fetchone()
         excess = count - self._max_plans
         while excess > 0 or (count > 1 and _used_bytes(db) > self._max_bytes):
-            # Space is freed by tenths, so that a store at its bound does not prune every time.
+            # A tenth is freed at once, so that a full store does not prune at every save.
             step = min(excess if excess > 0 else max(1, count // 10), count - 1)
             oldest = db.execute(
                 "SELECT seq FROM plan ORDER BY seq LIMIT 1 OFFSET ?", (step - 1,)

@@ -1,7 +1,7 @@
 """What servers were found to take, kept for the user across workspaces and restarts.
 
-One JSON file in the user's state folder. Losing it costs one refused request for each thing learnt.
-Servers change, so what was learnt is forgotten after a month.
+One JSON file in the user's state folder. Losing it costs one refused request for each learnt fact.
+Servers change, so facts are forgotten after a month.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Learnt:
     model: str
     fields: Mapping[str, Any]
     reasons: tuple[str, ...]
-    """One sentence for each thing, oldest first."""
+    """One sentence for each learnt fact, oldest first."""
     at: float
-    """When the newest was learnt; seconds since the epoch."""
+    """When the newest fact was learnt; seconds since the epoch."""
 
 
 class ProfileStore:
@@ -50,11 +50,13 @@ class ProfileStore:
         self._lock = threading.Lock()
         self._rows: dict[str, dict[str, Any]] = {}
         self._said: dict[str, dict[str, Any]] = {}
-        """What servers said of themselves; asked anew by each process."""
+        """What servers reported of themselves; each process asks again."""
         self._seen = (0, 0)
 
     def known(self, base_url: str, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What the server said of itself, and what was learnt from its refusals."""
+        """Two sets of fields: what the server reported of itself, and what was learnt from
+        refusals.
+        """
         with self._lock:
             self._refresh()
             key = _key(base_url, model)
@@ -83,7 +85,7 @@ class ProfileStore:
             self._write()
 
     def told(self, base_url: str, model: str, said: Mapping[str, Any]) -> None:
-        """What a server says of itself, for this process."""
+        """Remember, for this process, what a server reports of itself."""
         with self._lock:
             key = _key(base_url, model)
             self._said[key] = {**self._said.get(key, {}), **said}
@@ -100,7 +102,7 @@ class ProfileStore:
         return sorted(found, key=lambda one: -one.at)
 
     def forget(self) -> int:
-        """Forget all of it. Returns how many models it was about."""
+        """Forget everything. Returns the number of models that it concerned."""
         with self._lock:
             self._refresh()
             count = len(self._rows)

@@ -27,7 +27,7 @@ from tierline.store.query_worker import READY, VIEWS
 
 _LATE = "interrupted"
 START_SECONDS = 20.0
-"""For the process to start, on a machine that is busy."""
+"""Longest start of the worker process, on a busy machine."""
 
 TOOL = ToolSpec(
     name="query_db",
@@ -52,7 +52,7 @@ class QueryLimits:
 
     rows: int = 200
     characters: int = 20_000
-    """Of the whole answer."""
+    """Characters of the whole answer."""
     seconds: float = 2.0
 
 
@@ -86,7 +86,7 @@ class Answer:
 
 def query_db(index: Index, sql: str, limits: QueryLimits | None = None) -> Answer:
     """Run one SELECT. Never raises: what is wrong with the query is the answer's ``error``.
-    Blocking, in a process that is gone when this returns.
+    Blocking; the worker process has ended when this returns.
     """
     index.catch_up()
     bounds = limits or QueryLimits()
@@ -94,13 +94,13 @@ def query_db(index: Index, sql: str, limits: QueryLimits | None = None) -> Answe
         return Answer(error="Give one SELECT statement as `sql`.")
     try:
         with index.connection():
-            pass  # made, if it was not there
+            pass  # only made, if it was missing
     except sqlite3.Error as error:
         return Answer(
             error=f"The history index cannot be read now ({error}). Try again; if it stays so, "
             f"move {index.path.name} away: it is made anew from the log."
         )
-    # Elsewhere it is a copy of our own, in a folder for temporary files that may be a link.
+    # Elsewhere it is our own copy, in a temporary folder whose path may contain a link.
     path = index.path.absolute() if FOLDER in index.path.parts else resolved(index.path)
     asked = json.dumps({"path": str(path), "sql": sql, **asdict(bounds)})
     try:
@@ -120,7 +120,7 @@ def run(index: Index, arguments: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 def _in_process(asked: str, seconds: float) -> Mapping[str, Any]:
-    """What the worker answers; an ``error`` if it was ended or failed."""
+    """The worker's answer; an ``error`` if it was killed or failed."""
     process = subprocess.Popen(
         # -P: the working directory is the user's project, none of its modules may be imported.
         [sys.executable, "-P", "-m", "tierline.store.query_worker"],
@@ -157,7 +157,7 @@ def _in_process(asked: str, seconds: float) -> Mapping[str, Any]:
 
 
 def cell(value: Any) -> str:
-    """A value as text: nothing for NULL."""
+    """A value as text; empty for NULL."""
     return "" if value is None else str(value)
 
 

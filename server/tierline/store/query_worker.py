@@ -1,8 +1,8 @@
 """The process that runs one query of ``query_db``, so that it can be ended at any moment.
 
 SQLite calls its progress handler between instructions only, and a single one can take hours: a
-search for a long text in a long text, a pattern of stars. So the query has a process of its own,
-with limits of memory and processor time, which ``query_db`` kills when its time is over.
+search for a long text in another, or a pattern of many stars. So the query has a process of its
+own, with limits of memory and processor time, which ``query_db`` kills when its time is over.
 
 It reads a JSON object from standard input, says ``ready`` before it begins, and writes one JSON
 object. It imports next to nothing: it is started for each query.
@@ -174,7 +174,7 @@ def _say(line: str) -> None:
 
 
 def _limit(seconds: float) -> None:
-    """Bounds that hold even if nobody is left to end this process."""
+    """Limits that hold even if the server is gone and cannot kill this process."""
     try:
         import resource
     except ImportError:  # Windows

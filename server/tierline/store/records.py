@@ -23,13 +23,13 @@ _TAIL_BYTES = 16 * 1024 * 1024
 
 @frozen
 class Tail:
-    """What the log's end says."""
+    """What was read from the end of the log."""
 
     sessions: tuple[SessionSummary, ...]
     """The one used last first. Counts are of what was read."""
     deleted: frozenset[str]
     moved: Mapping[str, bool]
-    """Sessions that were archived there, or came back: whether they are in the archive now."""
+    """Sessions that were archived or unarchived there, and whether they are in the archive now."""
 
 
 def tail(log: HistoryLog, start: int) -> Tail:
@@ -79,7 +79,9 @@ def summary(now: Timeline) -> SessionSummary | None:
 
 
 def joined(before: SessionSummary, after: SessionSummary) -> SessionSummary:
-    """A session of which the index holds the beginning and the log's end the rest."""
+    """A session whose beginning (``before``) is in the index and whose rest (``after``) was read
+    from the log.
+    """
     return attrs.evolve(
         before,
         timestamp=after.timestamp,
@@ -90,7 +92,9 @@ def joined(before: SessionSummary, after: SessionSummary) -> SessionSummary:
 
 
 def needle(session_id: str) -> bytes:
-    """Bytes in every record of the session; none if JSON can spell its id in two ways."""
+    """Bytes that occur in every record of the session; empty if JSON can spell its id
+    in two ways.
+    """
     escaped = set(session_id) & {'"', "\\", "/"} or not session_id.isprintable()
     return session_id.encode("ascii") if session_id.isascii() and not escaped else b""
 
@@ -125,12 +129,14 @@ def begun_session(log: HistoryLog) -> str:
 
 
 def _leaves(event: LogEvent) -> bool:
-    """True if its session is in no list from here on."""
+    """True if the event takes its session out of the usual lists."""
     away = event.kind == EventKind.ARCHIVE and event.data.get("away") is not False
     return away or event.kind == EventKind.DELETE
 
 
 def _light(message: Message, *, first: bool) -> Message:
-    """Without the texts of later messages, so that a large log does not fill the memory."""
+    """The message without its text, unless it is the first, so that a large log does not fill the
+    memory.
+    """
     text = full_text(message.content)[:400]
     return attrs.evolve(message, content=(Text(text),) if first or len(text) < 400 else ())

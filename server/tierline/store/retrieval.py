@@ -1,7 +1,7 @@
 """What was retrieved for each turn, and what each session holds: one SQLite file of its own.
 
-It ties decisions of the model to the code that it was shown. Losing it loses old breakdowns, leases
-and suggestions, and nothing else.
+It links the model's decisions to the code that it was shown. Losing the file loses old breakdowns,
+leases and suggestions, and nothing else.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class RetrievalStore(Database):
 
     def _one(self, query: str, values: tuple[str, ...]) -> dict[str, Any] | None:
         if disk.regular(self.path) is None:
-            return None  # looking must not leave a file behind
+            return None  # reading must not create the file
 
         def read(db: sqlite3.Connection) -> Any:
             row = db.execute(query, values).fetchone()

@@ -1,4 +1,4 @@
-"""Redacting a text that grows, without beginning anew with every piece of it."""
+"""Redacting a growing text incrementally."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from tierline.context.text import well_formed
 from tierline.store.redaction import Redact
 
 WINDOW = 4_096
-"""Characters at the end of the text that are always looked at again: a secret may be unfinished."""
+"""Characters at the end of the text that are always scanned again: a secret may be unfinished."""
 
 
 class RunningRedaction:
-    """What a growing text reads like once its secrets are replaced, and what is new in that.
+    """The redacted form of a growing text, and what each step adds to it.
 
-    What lies far enough behind the end is settled: it is not looked at again. It is cut only where
-    both sides read the same apart as together, so never inside a secret.
+    Text far enough from the end is settled and not scanned again. The text is cut only where both
+    parts redact to the same apart as together, so never inside a secret.
     """
 
     def __init__(self, redact: Redact | None) -> None:
@@ -24,22 +24,22 @@ class RunningRedaction:
         self._tail = ""
         self._grown = ""
         self._cut_at = 2 * WINDOW
-        """The text's rest is cut once it is longer than this."""
+        """The unsettled text is cut once it has more characters than this."""
         self._rest = ""
 
     @property
     def written(self) -> int:
-        """Characters up to the place that ``keep`` was called for."""
+        """Characters of redacted text that the last ``keep`` marked as written."""
         return len(self._settled) + len(self._tail)
 
     @property
     def whole(self) -> str:
-        """All of the text that ``grow`` was called with last, redacted."""
+        """The whole text of the last ``grow``, redacted."""
         return self._settled + self._grown
 
     def grow(self, text: str) -> str | None:
-        """What is new since ``keep``; None if what was kept reads otherwise now. ``text`` begins
-        with all that it was before.
+        """The redacted text since the last ``keep``; None if text that was kept has changed.
+        ``text`` must begin with the text of the previous call.
         """
         self._rest = text[self._raw :]
         self._grown = self._redact(well_formed(self._rest))
@@ -48,7 +48,7 @@ class RunningRedaction:
         return self._grown[len(self._tail) :]
 
     def keep(self) -> None:
-        """What ``grow`` gave was written."""
+        """Mark the result of the last ``grow`` as written."""
         self._tail = self._grown
         if len(self._rest) > self._cut_at:
             self._settle()

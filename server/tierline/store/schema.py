@@ -74,7 +74,7 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
     try:
         make(path.parent)
         connection = sqlite.connect(path, seconds=busy_ms / 1000, threads=True)
-    except OSError as error:  # a read-only folder, a link: whoever asks can do without the index
+    except OSError as error:  # a read-only folder, a link: callers can do without the index
         why = disk.explain(error)
         raise sqlite3.OperationalError(f"{path.name} cannot be opened: {why}") from error
     try:
@@ -92,7 +92,7 @@ def connect(path: Path, *, busy_ms: int = 200) -> sqlite3.Connection:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Make all tables anew, dropping whatever of them is there."""
+    """Drop all tables and make them anew."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         recreate(connection)
@@ -115,6 +115,6 @@ def recreate(connection: sqlite3.Connection) -> None:
         if statement.strip():
             connection.execute(statement)
     connection.execute("INSERT INTO meta VALUES ('guard', ?)", (guard,))
-    # How much of the word index is gathered in memory before it is written.
+    # Size at which the in-memory part of the word index is written.
     connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -31,11 +31,11 @@ from tierline.store.words import contains, match_tokens, query_words
 _Row: TypeAlias = tuple[int, str, str, str, str, str, str]
 
 CATCH_UP_BYTES = 16 * 1024 * 1024
-"""A search indexes at most so much first; a longer way is for the background."""
+"""Bytes of the log that a search indexes first, at most; more is left to the background."""
 SCAN_BYTES = 128 * 1024 * 1024
-"""So much of the log's end is read when the index cannot be used."""
+"""Bytes of the log's end that are read when the index cannot be used."""
 TAIL_BYTES = 4 * 1024 * 1024
-"""What is not indexed is read directly if it is no more than this."""
+"""Bytes of unindexed log up to which they are read directly."""
 SNIPPET_CHARACTERS = 160
 
 
@@ -123,7 +123,7 @@ def search_log(log: HistoryLog, query: Query, *, seconds: float) -> SearchResult
 
 
 def search_messages(messages: Iterable[Message], query: Query) -> SearchResult:
-    """The fallback: the conversation in memory, newest first."""
+    """Search the conversation in memory, newest first, when the store cannot be read."""
     hits: list[Hit] = []
     for message in reversed(list(messages)):
         text = well_formed(full_text(message.content))
@@ -149,7 +149,7 @@ class _Found:
         self.hits: dict[int, Hit] = {}
 
     def run(self, deadline: float) -> bool:
-        """True if nothing was missed for want of time."""
+        """Run all stages; false if the deadline cut them short."""
         self.db.set_progress_handler(lambda: int(time.monotonic() > deadline), 20_000)
         try:
             for rows in self._stages():
@@ -170,7 +170,7 @@ class _Found:
         return True
 
     def _stages(self) -> Iterator[Iterable[_Row]]:
-        """From fast to slow; together they leave out nothing."""
+        """The stages from fast to slow; together they are complete."""
         words = self.query.words
         whole = match_tokens(words, prefix=False)
         if whole:
@@ -244,7 +244,7 @@ class _Scan:
         ]
 
     def hides(self, session: str, group_id: str) -> bool:
-        """True if the group was taken back, or its session deleted, in what was read."""
+        """True if the lines read so far undo the group or delete its session."""
         return (session, group_id) in self._hidden or session in self._deleted
 
 

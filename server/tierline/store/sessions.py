@@ -48,16 +48,16 @@ from tierline.store.search import (
 from tierline.store.unseen import Unseen
 
 COPIED_BYTES = 64 * 1024 * 1024
-"""A larger index is not copied by those who only look."""
+"""Bytes; a larger index is not copied by a read-only store."""
 TAIL_BYTES = 16 * 1024 * 1024
-"""So much of the log's end is read for a list while the index is being built."""
+"""Bytes of the log's end that are read for a list while the index is being built."""
 NO_HISTORY = frozenset({"memos.jsonl", "capsules.jsonl"})
-"""Our other files of records beside the log: no damaged histories."""
+"""Other JSONL files of ours in the folder, which are not damaged histories."""
 
 
 @frozen
 class StoreNotice:
-    """Something that the user should know: a stable code and a sentence."""
+    """A notice for the user: a stable code and a sentence."""
 
     code: str
     text: str
@@ -80,13 +80,13 @@ class _Known:
     session_id: str
     offset: int
     identity: int = 0
-    """Of the file that the offset belongs to."""
+    """Inode of the file that the offset belongs to."""
     kept: Kept = field(factory=Kept)
     timeline: Timeline | None = None
 
     @property
     def entries(self) -> list[Message | LogEvent]:
-        """What the timeline is made of."""
+        """The entries that the timeline is made of."""
         return self.kept.entries
 
     def at(self, branch: str) -> Timeline:
@@ -118,9 +118,9 @@ class HistoryStore:
     ) -> None:
         """``root`` is the workspace's folder; ``clock`` gives seconds since 1970.
 
-        ``read_only``: nothing is written. Whoever tries gets a StorageError, and the chat goes on
-        in memory; the index catches up with the log in a copy. One that is too large to be copied
-        each time is used where it is, and catches up there, as it is derived.
+        ``read_only``: nothing is written. Writing raises StorageError, and the chat goes on in
+        memory; the index catches up with the log in a copy. One that is too large to be copied each
+        time is used where it is, and catches up there, as it is derived.
         """
         self.folder = root / FOLDER
         self.log = HistoryLog(self.folder / log_name)
@@ -227,7 +227,7 @@ class HistoryStore:
         """Append the action that follows from the present state; no other process can change that
         state between the two.
         """
-        # The lock is a file: whoever only looks leaves none.
+        # The lock is a file, which a read-only store must not make.
         with contextlib.nullcontext() if self.read_only else self.log.held():
             return self.record(make(self.timeline()))
 
@@ -271,7 +271,8 @@ class HistoryStore:
             if known is not None and known.session_id == wanted:
                 self._refresh(known)
                 return known.at(branch)
-        # It may be large, or the index be busy: nobody who has the current one waits for that.
+        # The session may be large or the index busy: readers of the current one must not wait for
+        # it.
         known = self._load(wanted)
         with self._lock:
             if wanted == self._session and (
@@ -297,8 +298,7 @@ class HistoryStore:
     def restore_newest(self) -> Timeline | None:
         """Load the session that was used last; None if there is none."""
         if self.index.behind() > BULK_BYTES:
-            # The index is missing or far behind. It can be built later: one session is found, and
-            # read, without it.
+            # The index is missing or far behind. One session can be found and read without it.
             newest = records.newest_session(self.log)
             if newest:
                 return self.load_session(newest)
@@ -330,7 +330,7 @@ class HistoryStore:
     def sessions(
         self, limit: int | None = None, containing: str = "", *, archived: bool = False
     ) -> SessionList:
-        """The same without waiting for an index that is far behind; only those in whose id, title
+        """Sessions without waiting for an index that is far behind; only those in whose id, title
         or first words ``containing`` is, if it is given. Those in the archive, or all others.
         """
         self.index.catch_up(max_bytes=BULK_BYTES)
@@ -351,7 +351,7 @@ class HistoryStore:
     def _listed(
         self, limit: int | None, containing: str, most: int, *, archived: bool
     ) -> SessionList:
-        """From the index, and from at most so many bytes of the log's end that are not in it."""
+        """Sessions from the index, and from at most ``most`` unindexed bytes of the log's end."""
         most_found = None if limit is None else max(limit, 0)
         offset, size = self.index.offset(), self.log.size()
         indexed: list[SessionSummary] = []
@@ -363,7 +363,7 @@ class HistoryStore:
         end = records.tail(self.log, max(offset, size - most))
         known = {one.session_id: one for one in indexed}
         with contextlib.suppress(sqlite3.Error):
-            for name, away in end.moved.items():  # the index has them among the others, if at all
+            for name, away in end.moved.items():  # the index has them unarchived
                 if away == archived and name not in known and (one := self.index.session(name)):
                     known[name] = attrs.evolve(one, archived=archived)
         found = {one.session_id: one for one in end.sessions if one.archived == archived}
@@ -417,7 +417,7 @@ class HistoryStore:
         return [report for path in others if (report := self._inspect(path)) is not None]
 
     def _inspect(self, path: Path) -> files.LogReport | None:
-        """Read once, and again when the file has changed: it may be large."""
+        """The file's report, read again only if the file has changed: it may be large."""
         found = disk.regular(path)
         if found is None:
             return None
@@ -448,7 +448,7 @@ class HistoryStore:
         return added
 
     def maintain(self, seconds: float = 0.5) -> bool:
-        """A piece of idle work: catch up, extend the trigram index. True if nothing is left to do.
+        """Do some idle work: catch up, extend the trigram index. True if nothing is left to do.
 
         The log is never rewritten.
         """
@@ -457,7 +457,7 @@ class HistoryStore:
         return self.index.deepen(seconds, now=time.monotonic)
 
     def close(self) -> None:
-        """Close the index and let go of the drafts."""
+        """Close the index and release the drafts."""
         self.index.close()
         self._unseen.close()
         self.drafts.close()
@@ -495,11 +495,12 @@ class HistoryStore:
                 self._refresh(known)
 
     def _write_again(self) -> None:
-        """The log has vanished: say so, and write the current session down again from memory."""
+        """The log was deleted: notify the user, and write the current session again from memory."""
         with self._lock:
             known = self._known
             kept = [self._prepared(e) for e in known.entries] if known is not None else []
-        self.log.append([encode(e) for e in kept])  # whoever holds the log may ask for the state
+        # Not under our lock: a thread that holds the log's lock may be waiting for it.
+        self.log.append([encode(e) for e in kept])
         with self._lock:
             if known is not None:
                 known.offset, known.kept, known.timeline = 0, Kept(), None
@@ -534,7 +535,7 @@ class HistoryStore:
         return known
 
     def _refresh(self, known: _Known) -> None:
-        """Read what the log has gained. While it has vanished, memory is all there is."""
+        """Read what was appended to the log. If the log was deleted, the state in memory stays."""
         if self.log.vanished:
             return
         size, identity = self.log.size(), self.log.identity()

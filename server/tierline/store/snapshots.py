@@ -40,11 +40,11 @@ FOLDER = "snapshots"
 MOST_CONTENT = 5_000_000
 """Bytes of a file whose content is kept; a larger one is left out, which is said."""
 _KEPT_SHARE = 0.75
-"""How much of the limit is used after the oldest changes were forgotten."""
+"""Share of the limit that is still used after pruning."""
 
 
 class SnapshotStore:
-    """The folder ``.tierline/snapshots``. All of it blocks."""
+    """The folder ``.tierline/snapshots``. All methods block."""
 
     def __init__(self, home: Path, most_bytes: int) -> None:
         """``most_bytes``: of contents and journal together."""
@@ -54,17 +54,17 @@ class SnapshotStore:
         self._threads = threading.Lock()
         self._checked = False
         self._grown = 0
-        """Bytes that were added since the size was looked at."""
+        """Bytes added since the size was last measured."""
 
     # --- contents --------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Contents are stored and named in the journal under one lock, so that nobody forgets one
-        in between.
+        """Hold the lock under which contents are stored and named in the journal, so that no other
+        process prunes them in between.
 
         Raises:
-            OSError: the folder cannot be written, or another process does not let go.
+            OSError: the folder cannot be written, or another process holds the lock too long.
         """
         make(self.folder)
         with self._threads, locks.lock(self.folder / "lock"):
@@ -86,7 +86,7 @@ class SnapshotStore:
         return sha
 
     def load(self, sha: str) -> bytes | None:
-        """A content; None if it is not there any more, or damaged."""
+        """A content by its hash; None if it was forgotten or is damaged."""
         try:
             packed = disk.read(self._path(sha), 2 * MOST_CONTENT)
             unpacker = zlib.decompressobj()
@@ -98,11 +98,11 @@ class SnapshotStore:
     # --- the journal -----------------------------------------------------------------------------
 
     def begun(self) -> bool:
-        """True once something was written down here."""
+        """True if the journal exists."""
         return self._journal.size() > 0
 
     def write(self, *records: Mapping[str, Any]) -> None:
-        """Append records, durably and together.
+        """Append records durably, with one write.
 
         Raises:
             OSError: they cannot be written.
@@ -160,7 +160,9 @@ class SnapshotStore:
 
     @contextlib.contextmanager
     def moving(self) -> Iterator[bool]:
-        """Held while files are taken to another moment; False if another process holds it."""
+        """Hold the lock for taking files to another moment; yields False if another process holds
+        it.
+        """
         make(self.folder)
         lock = locks.lock(self.folder / "moving.lock", seconds=0)
         try:
@@ -191,7 +193,7 @@ class SnapshotStore:
 
 
 def shas(record: Mapping[str, Any]) -> set[str]:
-    """The contents that a record needs."""
+    """Hashes of the contents that a record refers to."""
     found = set()
     files = record.get("files")
     for part in (record, *(files if isinstance(files, list) else ())):

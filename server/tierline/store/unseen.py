@@ -1,8 +1,8 @@
-"""SQLite files for those who only look: copies, so that the files themselves stay untouched.
+"""Read-only access to SQLite files by copying them, so that the files stay untouched.
 
 Even a connection that only reads makes, writes or removes the ``-wal`` and ``-shm`` files beside a
-database in WAL mode (SQLite's documentation, "Write-Ahead Logging", section 5). So what only looks
-gets a copy in a folder of its own, readable by the user alone.
+database in WAL mode (SQLite's documentation, "Write-Ahead Logging", section 5). So a read-only
+command gets a copy in a temporary folder, readable by the user alone.
 
 A live server may write meanwhile. Committed pages go into the WAL first, and from there into the
 file; what has been carried over stays in the WAL until that is begun anew, with new salts in its
@@ -91,7 +91,9 @@ class Unseen(AbstractContextManager["Unseen"]):
         return to
 
     def place(self, path: Path) -> Path:
-        """The same for what can do without: where nothing could be copied, there is no file."""
+        """Like ``copy``, for callers that can do without the database: if copying fails, the path
+        has no file.
+        """
         try:
             return self.copy(path)
         except (OSError, sqlite3.Error) as error:
@@ -116,12 +118,12 @@ def _read(path: Path, to: Path) -> None:
         closing(sqlite.connect(to)) as target,
     ):
         source.execute("BEGIN")
-        source.execute("SELECT 1 FROM sqlite_schema").fetchone()  # now nobody can shut it out
+        source.execute("SELECT 1 FROM sqlite_schema").fetchone()  # its lock keeps others out
         source.backup(target)
 
 
 def _state(path: Path) -> _State:
-    """What does not change as long as the file, copied before its WAL, agrees with it."""
+    """A fingerprint: equal before and after copying if the copy of the file agrees with its WAL."""
     with suppress(FileNotFoundError), disk.open_read(_beside(path, "-wal")) as stream:
         if header := stream.read(_HEADER_BYTES):
             return (header,)
@@ -129,7 +131,9 @@ def _state(path: Path) -> _State:
 
 
 def _figures(path: Path) -> _State:
-    """Times alone are too coarse: two commits fit into the tick of a clock of 250 Hz."""
+    """The file's status and commit counter. Times alone are too coarse: two commits fit into one
+    tick of a 250 Hz clock.
+    """
     try:
         with disk.open_read(path) as stream:
             found = os.fstat(stream.fileno())

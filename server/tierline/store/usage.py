@@ -63,7 +63,9 @@ class StoredRequest:
     cost: float | None = None
     uncached_cost: float | None = None
     kind: str = TURN
-    """``turn``; ``keep_alive`` for one that only used the cache; ``beside`` for Tierline's own."""
+    """``turn``; ``keep_alive`` for one that only refreshed the cache; ``beside`` for Tierline's
+    own.
+    """
     plan_id: str = ""
     detail: dict[str, Any] = field(factory=dict)
     """JSON values: explanation, shape, tiers. Empty for old requests."""
@@ -80,7 +82,7 @@ class StoredRequest:
         provider: str,
         model: str,
     ) -> StoredRequest:
-        """What is stored of a request, without its details."""
+        """The row for a request, without ``detail``."""
         return cls(
             session_id=session,
             turn_id=turn_id,

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable
 from tierline.store.words import index_text, tokens
 
 MAX_TERMS = 300
-"""More words than these contain the part: it decides nothing, the text itself must."""
+"""Limit on words that contain a part. Beyond it the vocabulary cannot narrow the search, and the
+text is scanned.
+"""
 LONGEST_TERM = 64
 _ROWS = 200
 _TERMS = 50
@@ -27,7 +29,7 @@ _MARKS = re.compile("[\u0300-\u036f]")
 
 
 def extend(db: sqlite3.Connection, until: Callable[[], bool]) -> bool:
-    """Take in the words of messages that are not in the vocabulary yet, until told to stop.
+    """Add the words of new messages to the vocabulary until ``until`` returns true.
 
     Returns True if all are in. When much is missing, the words are read from the word index itself;
     otherwise from the new messages; a few at a time.
@@ -51,7 +53,7 @@ def extend(db: sqlite3.Connection, until: Callable[[], bool]) -> bool:
 
 
 def known(db: sqlite3.Connection) -> int:
-    """Up to which message the vocabulary is complete; 0 if it is empty."""
+    """The number of the last message whose words are in the vocabulary; 0 if it is empty."""
     row = db.execute("SELECT value FROM meta WHERE key = 'vocabulary'").fetchone()
     return int(row[0]) if row else 0
 
@@ -59,7 +61,8 @@ def known(db: sqlite3.Connection) -> int:
 def expression(db: sqlite3.Connection, words: Iterable[str]) -> str | None:
     """An FTS5 expression for texts in which each word occurs as a part of the text.
 
-    Empty if the vocabulary decides nothing; None if some word cannot occur in what it covers.
+    Empty if the vocabulary cannot narrow the search; None if a word occurs in no message that it
+    covers.
     """
     terms: list[str] = []
     for word in words:
@@ -81,7 +84,7 @@ def expression(db: sqlite3.Connection, words: Iterable[str]) -> str | None:
 
 
 def _containing(db: sqlite3.Connection, part: str) -> list[str] | None:
-    """Known words that contain the part; None if it is too short or too common to say."""
+    """Known words that contain the part; None if it is too short or too common to look up."""
     if len(part) < 3:
         return None
     trigrams = " AND ".join(f'"{part[i : i + 3]}"' for i in range(len(part) - 2))
@@ -101,7 +104,9 @@ def _ending(db: sqlite3.Connection, part: str) -> list[str] | None:
 
 
 def _taking(db: sqlite3.Connection) -> tuple[str, int] | None:
-    """How far the word index has been read, and up to which message it was complete then."""
+    """Progress of ``_take_all``: the last word read, and the last message that the vocabulary then
+    covers.
+    """
     row = db.execute("SELECT value FROM meta WHERE key = 'taking'").fetchone()
     if row is None:
         return None
@@ -110,12 +115,12 @@ def _taking(db: sqlite3.Connection) -> tuple[str, int] | None:
 
 
 def _take_all(db: sqlite3.Connection, last: int, until: Callable[[], bool]) -> bool:
-    """Take the words of the word index until told to stop, going on where it was left. In a large
-    one each word takes a while, as SQLite counts where it occurs; nobody waits for all of them.
+    """Read the words of the word index until ``until`` returns true, from where the last call
+    stopped. In a large index each word is slow, because SQLite counts its occurrences.
     """
     term, last = _taking(db) or ("", last)
     while not until():
-        # In the order of words: that of the table.
+        # In alphabetical order, as the table is stored.
         found = [
             row[0]
             for row in db.execute(

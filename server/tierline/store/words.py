@@ -21,7 +21,7 @@ _RUN = re.compile(f"[{_CJK}]+")
 _TOKEN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"\S+")
 MAX_WORDS = 32
-"""More words of a query than these are not looked at: a pasted page is not a search."""
+"""Words of a query that are used; the rest of a pasted page is ignored."""
 
 
 def index_text(text: str) -> str:
@@ -38,7 +38,9 @@ def query_words(query: str) -> tuple[str, ...]:
 
 
 def contains(text: str, words: tuple[str, ...]) -> bool:
-    """The meaning of every search: each word occurs, regardless of case, as it is written."""
+    """True if each word occurs literally, regardless of case: the definition of a hit in every
+    search.
+    """
     folded = text.casefold()
     return all(word in folded for word in words)
 

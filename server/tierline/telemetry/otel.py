@@ -2,8 +2,8 @@
 
 Spans follow the semantic conventions for generative AI (OpenTelemetry, "GenAI agent and framework
 spans"): ``invoke_agent`` for the turn, ``chat`` for each request, ``execute_tool`` for each call.
-They carry names, times, token counts and outcomes; no prompt, reply, argument or result. Where they
-go is for OpenTelemetry's own variables to say (``OTEL_EXPORTER_OTLP_ENDPOINT`` and the like).
+They carry names, times, token counts and outcomes; no prompt, reply, argument or result.
+OpenTelemetry's own variables say where they go (``OTEL_EXPORTER_OTLP_ENDPOINT`` and the like).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Traces:
         self._failed = ""
 
     def export(self, turn: Mapping[str, Any], session_id: str) -> str:
-        """Hand over the spans of a turn. Returns a sentence for the user the first time that this
-        is not possible. Blocking.
+        """Export the spans of a turn. Returns a sentence for the user the first time it fails, else
+        None. Blocking.
         """
         if self._failed:
             return ""
@@ -148,5 +148,5 @@ def _request(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _at(seconds: float) -> int:
-    """Nanoseconds; a float has no more than microseconds today."""
+    """Nanoseconds of a time in seconds, exact to a microsecond."""
     return round(seconds * 1_000_000) * 1_000

@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 
 
 class VocabularyError(Exception):
-    """A vocabulary file is absent from the package or is not what tiktoken expects."""
+    """A vocabulary file is absent from the package or does not have the hash that
+    tiktoken expects.
+    """
 
 
 def encoder(name: str) -> Encoder | None:
@@ -38,8 +40,8 @@ def encoder(name: str) -> Encoder | None:
             except ENDS:
                 raise
             except BaseException as error:
-                # Whatever it is, a panic in native code too: a count is never worth a failed turn,
-                # the caller can estimate.
+                # Any failure, a panic in native code too, must not fail the turn: the caller
+                # estimates.
                 _loaded[name] = None
                 log.warning(
                     "Tokens are estimated at 4 characters each, because the vocabulary %s cannot "
@@ -78,8 +80,8 @@ class _Tiktoken:
 
 
 class _Release:
-    """The number of a special token. It is asked for after all ranks have been read, and then lets
-    them go: the encoder has its own copy by then, and makes two more.
+    """The number of a special token. tiktoken reads it after all ranks; reading it frees our table
+    of ranks, since the encoder has its own copy by then and makes two more.
     """
 
     def __init__(self, number: int, ranks: dict[bytes, int]) -> None:

@@ -1,7 +1,7 @@
 """``read_file`` and ``list_files``: what the workspace holds, in pages.
 
-A page is made so that it is not cut again when it is sent (``history.truncation``): whole lines,
-and a note that says how to get the next ones.
+A page is small enough not to be truncated when it is sent (``history.truncation``). It holds whole
+lines, and a note that says how to get the next ones.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _SHARE = 0.5
 """Characters of a page for each token of the model's window: an eighth of it, at four a token."""
 MOST_NAMES = 400
 MOST_GLOB = 1000
-"""Characters of a glob; longer ones fit no path, and take long to compile."""
+"""Characters of a glob. Longer ones fit no path and are slow to compile."""
 SECONDS = 10.0
-"""A listing that takes longer is ended, which is said."""
+"""A listing that takes longer is cut off, and says so."""
 
 READ_FILE = ToolSpec(
     name="read_file",
@@ -165,7 +165,7 @@ def matches(key: str, pattern: str) -> bool:
 
 
 def told(refusal: Refusal) -> str:
-    """A refusal in words for the model, who can confirm nothing."""
+    """A refusal in words for the model, which cannot confirm anything."""
     if refusal.confirmable:
         return f"{refusal.message} Only the user can add it to the context."
     return refusal.sentence

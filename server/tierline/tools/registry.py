@@ -28,7 +28,7 @@ class Consent(StrEnum):
     COMMAND = "command"
     """Runs a program: the tool itself asks, each time or until it is allow-listed."""
     SERVER = "server"
-    """Belongs to an MCP server, and does what that does: asked about like a command."""
+    """A tool of an MCP server, whose effects are unknown: asked about like a command."""
 
 
 @frozen
@@ -45,7 +45,9 @@ class Call:
 
 @frozen
 class Output:
-    """A handler's answer. ``text`` goes to the model, whole; it is cut only when it is sent."""
+    """A handler's answer. ``text`` is the full text for the model; it is truncated
+    when it is sent.
+    """
 
     text: str
     error: bool = False
@@ -78,11 +80,11 @@ class Tool:
 
     @property
     def alone(self) -> bool:
-        """True if it has to wait its turn among the calls of a reply."""
+        """True if no other call of the same reply may run beside it."""
         return not self.parallel or self.consent is not Consent.NONE
 
     def titled(self, arguments: Mapping[str, Any]) -> str:
-        """Words for the row; arguments of any shape give some."""
+        """Words for the row in the chat, whatever the shape of the arguments."""
         try:
             words = self.title(arguments) if self.title else ""
         except (TypeError, ValueError, AttributeError, KeyError, IndexError):
@@ -124,7 +126,7 @@ class Registry:
         return tuple(tool.spec for tool in self if offered(tool))
 
     def repaired(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments of a call with what has one reading in its right type."""
+        """The arguments of a call, values of a wrong type repaired where they have one meaning."""
         tool = self._tools.get(name)
         return arguments if tool is None else repaired(arguments, tool.spec.input_schema)
 

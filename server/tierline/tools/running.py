@@ -23,7 +23,7 @@ _SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)|
 _GRACE_SECONDS = 2.0
 _CHUNK = 65_536
 _SPARE = 64
-"""Characters before the kept end that tell whether it begins inside a visible one."""
+"""Characters kept before the tail, to tell whether it begins inside a grapheme."""
 _groups: set[int] = set()
 """Process groups of the commands that run now."""
 
@@ -54,7 +54,7 @@ class HeadAndTail:
         self._tail_room = most - self._head_room
         self._head = ""
         self._next = ""
-        """The character behind the head: a cut between the two may fall inside a visible one."""
+        """The character after the head, to tell whether the head ends inside a grapheme."""
         self._tail = ""
         self._dropped = 0
 
@@ -63,7 +63,7 @@ class HeadAndTail:
         self._take(self._decoder.decode(data))
 
     def end(self) -> tuple[str, int]:
-        """What is kept, with a line that says what is not; and how many characters are not."""
+        """The kept text, with a line that tells of a gap, and the number of characters left out."""
         self._take(self._decoder.decode(b"", final=True))
         if len(self._tail) <= self._tail_room and not self._dropped:
             return self._head + self._tail, 0
@@ -98,7 +98,7 @@ async def run(
 ) -> Ended:
     """Run a command (a string goes to the system's shell) and wait for its end.
 
-    However this ends, also by cancellation, the process and what it started are gone.
+    The process and everything that it started are ended in any case, on cancellation too.
     """
     options: dict[str, Any] = {
         "cwd": folder,
@@ -127,7 +127,7 @@ async def run(
     except TimeoutError:
         timed_out = True
     finally:
-        # Also after a normal end: what it left running in the background goes too.
+        # After a normal end, too: processes left in the background are ended.
         ending = asyncio.ensure_future(_end(process))
         ending.add_done_callback(lambda _: _groups.discard(process.pid))
         await asyncio.shield(ending)
@@ -168,13 +168,13 @@ async def _read(process: asyncio.subprocess.Process, kept: HeadAndTail) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """The whole group: first a request, then by force."""
+    """Terminate the whole process group, and kill it if it does not end."""
     _signal(process, getattr(signal, "SIGTERM", signal.SIGINT))
     try:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_GRACE_SECONDS):
                 await process.wait()
-    finally:  # also when the loop itself ends, which cancels every task
+    finally:  # when the loop ends, too, which cancels every task
         _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_GRACE_SECONDS):

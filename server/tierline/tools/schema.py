@@ -1,7 +1,7 @@
 """Arguments against a tool's JSON schema: the part of JSON Schema that our definitions use.
 
-Models leave out fields, invent others and write numbers as text. What has one reading is repaired;
-what else is wrong is said to the model in words, so that its next call is right.
+Models leave out fields, invent others and write numbers as text. A value with one possible meaning
+is repaired; any other problem is explained to the model, so that its next call is right.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ def problems(value: Any, schema: Mapping[str, Any], most: int = _MOST) -> list[s
 
 
 def misnamed(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
-    """Fields that the schema does not have, and that mean one which was not given, in sentences:
-    the same by another word, nearly the same name, or the only one that is left of this type. A
-    field that means none of them is no problem.
+    """Sentences about unknown fields that stand for a missing one: a synonym, nearly the same name,
+    or the only missing field of that type. Other unknown fields are no problem.
     """
     known: Mapping[str, Any] = schema.get("properties") or {}
     free = [name for name in known if name not in arguments]
@@ -92,13 +91,13 @@ _WORDS: Mapping[str, str] = {
     "action": "operation op command mode",
     "items": "pins list keys",
 }
-"""What models call our fields by."""
+"""Our field names, and what models write instead."""
 
 
 def repaired(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments with what has only one reading in its right type: JSON in a string where a list
-    or an object is due, ``"20"`` for a whole number, null for a field that may be left out. A value
-    that fits already, or that could mean several things, stays.
+    """The arguments with values of a wrong type repaired where they have one meaning: JSON in a
+    string where a list or an object is due, ``"20"`` for a whole number, null for a field that may
+    be left out. A value that fits already, or that could mean several things, stays.
     """
     known: Mapping[str, Any] = schema.get("properties") or {}
     required = schema.get("required") or ()
@@ -125,7 +124,7 @@ def _repaired(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _read(value: Any, schema: Mapping[str, Any]) -> Any:
-    """The value in the type that is wanted, if that is certain; else as it is."""
+    """The value converted to the type in the schema if its meaning is certain, else unchanged."""
     other: Any = value
     if isinstance(value, str) and len(value) <= _LONGEST:
         text = value.strip()

@@ -24,13 +24,13 @@ MOST_LINES = 100
 MOST_BYTES = 2_000_000
 """Larger files are not searched."""
 LINE = 200
-"""Characters of a line that are shown, around the match."""
+"""Characters shown of a line, around the match."""
 SECONDS = 10.0
 SLOW = "(The search took too long and was ended: name a folder or a pattern.)"
 LINE_SECONDS = 0.25
-"""A pattern that takes longer on one line is given up: it would never end."""
+"""A pattern that takes longer on one line is given up: it may backtrack without end."""
 MOST_REPEATS = 100_000
-"""Of all counts of a pattern multiplied: the library writes them out when it compiles."""
+"""Product of all repeat counts of a pattern: the library expands them when it compiles."""
 _COUNT = re.compile(r"\{\s*(?:\d*\s*,\s*)?(\d+)\s*(?:,\s*\d*\s*)?\}")
 
 SEARCH_CODE = ToolSpec(
