@@ -260,7 +260,9 @@ async def test_new_files_and_their_limits(open_editor: Open, workspace: Path) ->
         "c7": {"path": "src", "content": "x"},
         "c8": {"path": "both.py", "content": "x", "edits": [{"search": "a", "replace": "b"}]},
         "c9": {"path": ".tierline/config.toml", "content": "[tools]\n"},
+        "c10": {"path": "long.py", "edits": [{"search": "A = 1\nB = 2\n", "replace": "# ...\n"}]},
     }
+    (workspace / "long.py").write_text("A = 1\nB = 2\n")
     uses = [Use("propose_edit", arguments, call) for call, arguments in wanted.items()]
     with wire_server("openai", [calls("openai", *uses), says("openai", "Done.")]) as model:
         editor = await open_editor(model, {"save": True}, tools={"edits": "apply"})
@@ -277,6 +279,7 @@ async def test_new_files_and_their_limits(open_editor: Open, workspace: Path) ->
         "c7": "exists already",
         "c8": "either `edits` or `content`",
         "c9": "belongs to git or to Tierline",
+        "c10": "would stand in the place of code",
     }.items():
         assert told[call].startswith("Error: Not proposed:"), told[call]
         assert words in told[call], told[call]

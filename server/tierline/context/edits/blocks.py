@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
+from tierline.context.edits.elision import elision
 from tierline.context.edits.hunks import Hunk, hunks_of
 from tierline.context.fences import fence
 from tierline.context.text import clip, normalise
@@ -46,7 +47,7 @@ class Proposal:
 @frozen
 class Misfit:
     """Blocks that do not fit. ``code`` is stable: ``empty``, ``not_found``, ``ambiguous``,
-    ``overlap``, ``unchanged``. ``reason`` is written for the model.
+    ``overlap``, ``elided``, ``unchanged``. ``reason`` is written for the model.
     """
 
     code: str
@@ -63,6 +64,13 @@ def propose(text: str, blocks: Sequence[Block]) -> Proposal | Misfit:
         place = _place(text, block.search, number, len(blocks))
         if isinstance(place, Misfit):
             return place
+        if line := elision(block.search, block.replace):
+            lost = block.search.count("\n") - block.replace.count("\n")
+            return Misfit(
+                "elided",
+                f"`{clip(line, 120)}` would stand in the place of code: at least {lost} lines get "
+                "lost. Write them out, or replace only the part that changes.",
+            )
         spans.append((place, place + len(block.search), block.replace, number))
     spans.sort(key=lambda span: span[:2])
     for one, other in itertools.pairwise(spans):
