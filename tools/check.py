@@ -87,7 +87,7 @@ def stages() -> list[Stage]:
             "real servers", pytest("-n", "2", "--dist", "loadfile", "tests/real"), "pytest", "slow"
         ),
         Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
-        Stage("VS Code", pytest("tests/e2e"), "pytest", "e2e"),
+        Stage("VS Code", pytest("-n", "2", "--dist", "worksteal", "tests/e2e"), "pytest", "e2e"),
         Stage("other editors", pytest("tests/editors"), "pytest", "e2e"),
     ]
 

@@ -47,6 +47,17 @@ def cache() -> Path:
     return Path(base) if base else Path.home() / ".cache" / "tierline-e2e"
 
 
+@contextlib.contextmanager
+def installing() -> Iterator[None]:
+    """One process at a time installs; whoever waited finds it done."""
+    import fcntl  # this module is read on Windows, too
+
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / "installing.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def need(packages: dict[str, str]) -> None:
     """Make sure that programs and headers exist. Root on Debian installs them; others are told how.
 

@@ -39,7 +39,8 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    server.need(server.BROWSER)
+    with server.installing():
+        server.need(server.BROWSER)
     found = shutil.which("chromium")
     launched = playwright.chromium.launch(executable_path=found, args=CHROMIUM)
     yield launched
@@ -52,7 +53,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     vsix = ROOT / "dist" / "tierline.vsix"
     if not vsix.exists():
         pytest.fail("dist/tierline.vsix is missing: run `make package`")
-    server.code_server()
+    with server.installing():
+        server.code_server()
     base = tmp_path_factory.mktemp("vscode")
     user_data, extensions = base / "user-data", base / "extensions"
     settings = user_data / "User" / "settings.json"

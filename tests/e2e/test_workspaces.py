@@ -224,9 +224,9 @@ def test_a_file_added_before_the_server_is_ready_is_added_when_it_is(
     env = {**model_env, "TIERLINE_PYTHON": str(slow)}
     with window(browser, installed, workspace, env, request) as bench:
         bench.open()
-        expect(bench.status).not_to_contain_text("/")
+        expect(bench.status).not_to_contain_text("/", timeout=60_000)
         bench.context_menu("convert.py", "Add to Tierline Context")
-        expect(bench.status).not_to_contain_text("/")
+        expect(bench.status).not_to_contain_text("/", timeout=60_000)
         waiting = bench.page.locator(".statusbar-item", has_text="Tierline waits for its server")
         expect(waiting).to_be_visible()
         chat = bench.show_chat()
