@@ -212,6 +212,35 @@ describe('what is added from elsewhere', () => {
     return { mentions: found, said };
   }
 
+  it('is listed again while the server says that more comes, unless something else is sought', async () => {
+    vi.useFakeTimers();
+    const answers = [
+      { items: [], incomplete: true },
+      {
+        items: [{ text: '@symbol:parse', kind: 'symbol', label: 'parse', tokens: 3 }],
+        incomplete: false,
+      },
+    ];
+    const request = vi.fn(async () => answers[Math.min(request.mock.calls.length, 2) - 1]);
+    const found = new Mentions({ server: { ready: true, request } } as unknown as Session, {
+      show: vi.fn(),
+    });
+    const shown: string[][] = [];
+    const show = (items: { path: string }[]): number => shown.push(items.map(({ path }) => path));
+    const listed = found.complete('symbol:par', show);
+    await vi.runAllTimersAsync();
+    await listed;
+    expect(shown).toEqual([[], ['@symbol:parse']]);
+    request.mockClear();
+    const first = found.complete('symbol:pa', show);
+    await vi.advanceTimersByTimeAsync(1);
+    const second = found.complete('symbol:par', show);
+    await vi.runAllTimersAsync();
+    await Promise.all([first, second]);
+    expect(request.mock.calls).toHaveLength(2);
+    vi.useRealTimers();
+  });
+
   it('is a mention of the file or the folder, and says what lies outside', async () => {
     fake.workspace.getWorkspaceFolder.mockImplementation((one) =>
       one.path.startsWith('/ws/') ? {} : undefined,

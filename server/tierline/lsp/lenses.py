@@ -120,7 +120,7 @@ async def actions(session: Session, uri: str, line: int) -> list[lsp.CodeAction]
     if info is not None:
         found.append(_action("Remove from Tierline context", "tierline.files.remove", {"uri": uri}))
     pinned = {pin.key: pin for pin in session.pins.info().pins if pin.pin == "sticky"}
-    inner = [s for s in await session.symbols.outline(key) if s.line <= line <= s.end]
+    inner = [s for s in await session.symbols.outline(key) or () if s.line <= line <= s.end]
     if inner:
         symbol = max(inner, key=lambda s: (s.line, -s.end)).qualified
         card = f"card:{key}#{symbol}"

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierline.context.retrieval.graph import DAMPING, Edges, Graph, done, ranking, spread
+from tierline.context.retrieval.graph import (
+    DAMPING,
+    BothWays,
+    Edges,
+    Graph,
+    done,
+    ranking,
+    spread,
+)
 
 
 def pagerank(edges: Edges, *more: Any, **options: Any) -> list[float]:
@@ -83,11 +92,11 @@ def test_spreading_far_enough_is_the_personalised_rank(
         st.dictionaries(st.integers(0, len(edges) - 1), weights, min_size=1, max_size=3)
     )
     exact = pagerank(edges, seeds, tolerance=1e-13, max_iterations=500)
-    near = spread(edges, seeds, steps=120)
+    near = done(spread(edges, seeds, steps=120))
     assert [near.get(n, 0.0) for n in range(len(edges))] == pytest.approx(exact, abs=1e-6)
-    short = spread(edges, seeds, steps=3)
+    short = done(spread(edges, seeds, steps=3))
     assert sum(short.values()) == pytest.approx(1)
-    pruned = spread(edges, seeds, steps=120, least=1e-3)
+    pruned = done(spread(edges, seeds, steps=120, least=1e-3))
     assert sum(pruned.values()) == pytest.approx(1)
     assert all(v >= 0 for v in pruned.values())
     gap = sum(abs(short.get(n, 0.0) - exact[n]) for n in range(len(edges)))
@@ -108,7 +117,7 @@ def test_nonsense_is_refused() -> None:
         pagerank([{}], {0: -1.0})
     with pytest.raises(ValueError, match="probability"):
         pagerank([{}], damping=2)
-    assert spread([{}], {}) == {}
+    assert done(spread([{}], {})) == {}
 
 
 @given(graphs())
@@ -122,7 +131,7 @@ def test_a_graph_holds_the_same_edges_in_eight_bytes_each(
     assert [dict(out.items()) for out in graph] == near
     assert [list(out) for out in graph] == [list(out) for out in edges]
     assert pagerank(graph) == pytest.approx(pagerank(edges))
-    assert spread(graph, {0: 1.0}) == pytest.approx(spread(edges, {0: 1.0}))
+    assert done(spread(graph, {0: 1.0})) == pytest.approx(done(spread(edges, {0: 1.0})))
     assert graph.targets.itemsize + graph.weights.itemsize == 8
     back = done(graph.turned(most=2))
     for node, into in enumerate(back):
@@ -130,3 +139,40 @@ def test_a_graph_holds_the_same_edges_in_eight_bytes_each(
         best = sorted(sources.values(), reverse=True)[:2]
         assert sorted(into.values(), reverse=True) == pytest.approx(best)
         assert all(sources[n] == pytest.approx(w) for n, w in into.items())
+
+
+@given(graphs())
+def test_edges_and_those_back_count_together(edges: list[dict[int, float]]) -> None:
+    graph = Graph()
+    for out in edges:
+        graph.add(out.items())
+    both = BothWays(graph, done(graph.turned(most=9, share=0.4)))
+    merged = [dict(out) for out in edges]
+    for node, out in enumerate(edges):
+        for target, weight in out.items():
+            merged[target][node] = merged[target].get(node, 0.0) + 0.4 * weight
+    for node, wanted in enumerate(merged):
+        found: dict[int, float] = {}
+        for target, weight in both[node].items():
+            found[target] = found.get(target, 0.0) + weight
+        assert found == pytest.approx(wanted)
+    assert pagerank(both) == pytest.approx(pagerank(merged), rel=1e-4)
+    both.add()
+    assert len(both) == len(edges) + 1 and list(both[len(edges)]) == []
+
+
+def test_edges_are_turned_where_they_lie() -> None:
+    """While edges are computed anew the old ones still serve: there is no room for a third time."""
+    size, each = 3_000, 20
+    graph = Graph()
+    for node in range(size):
+        graph.add(((node * 7 + place) % size, 1.0) for place in range(each))
+    whole = 8 * size * each
+    tracemalloc.start()
+    try:
+        turned = done(graph.turned(most=64))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(turned.targets) == size * each
+    assert peak < 1.5 * whole

@@ -46,6 +46,31 @@ def test_every_path_of_100_000_can_be_found() -> None:
     assert time.process_time() - began < 1
 
 
+def test_a_list_without_letters_looks_at_as_many_paths_as_are_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    many = PathList(f"part{n % 40}/unit{n % 400}/mod{n}.py" for n in range(20_000))
+    looked: list[int] = []
+    ordered = module._order
+    get = module._Lines.__getitem__
+
+    def order(path: str) -> tuple[int, int, str]:
+        looked.append(1)
+        return ordered(path)
+
+    def line(lines: module._Lines, number: int) -> str:
+        looked.append(1)
+        return get(lines, number)
+
+    monkeypatch.setattr(module, "_order", order)
+    monkeypatch.setattr(module._Lines, "__getitem__", line)
+    listed = frozenset({"part7/unit7/mod7.py", "part39/unit399/mod19999.py", "gone.py"})
+    found = many.best("", 30, listed)
+    assert found[:2] == ["part7/unit7/mod7.py", "part39/unit399/mod19999.py"]
+    assert len(set(found)) == 30 and "gone.py" not in found
+    assert len(looked) < 200
+
+
 async def test_a_slow_listing_answers_with_what_it_has_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

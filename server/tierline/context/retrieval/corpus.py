@@ -16,7 +16,7 @@ from itertools import chain, compress
 
 from attrs import define, field
 
-from tierline.context.retrieval.graph import Compact, Graph, done
+from tierline.context.retrieval.graph import BothWays, Compact, Graph, done
 from tierline.context.retrieval.postings import Held, ListedPostings, Postings, References
 from tierline.context.retrieval.symbol import SourceFile, module_of
 from tierline.context.retrieval.words import STOP, terms, terms_of_names
@@ -98,7 +98,7 @@ class Corpus:
     """Dead, and named nowhere but in the edges."""
     _free: list[int] = field(factory=list)
     _length: float = 0.0
-    _edges: Graph | None = None
+    _edges: BothWays | None = None
     _stale: bool = True
 
     def __len__(self) -> int:
@@ -275,7 +275,7 @@ class Corpus:
         """True if files have changed since the edges were computed."""
         return self._stale
 
-    def edges(self, *, fresh: bool = True) -> Graph:
+    def edges(self, *, fresh: bool = True) -> BothWays:
         """Edges between files, by number: from use to definition, from import to module, and, with
         less weight, back. Without ``fresh`` those of before the last changes will do: they may lead
         to numbers of files that have another now (``living``).
@@ -284,7 +284,7 @@ class Corpus:
             done(self.connecting())
         assert self._edges is not None
         while len(self._edges) < len(self.entries):
-            self._edges.add(())
+            self._edges.add()
         return self._edges
 
     def near(self, number: int) -> Compact:
@@ -325,16 +325,8 @@ class Corpus:
             forward.add((n, w) for n, w in out.items() if n < size)
             if number % 10 == 9:
                 yield
-        backward = yield from forward.turned(MAX_EDGES)
-        edges = Graph()
-        for number in range(size):
-            both = dict(forward[number].items())
-            for source, weight in backward[number].items():
-                both[source] = both.get(source, 0.0) + BACKWARD * weight
-            edges.add(both.items())
-            if number % 100 == 99:
-                yield
-        self._edges = edges
+        backward = yield from forward.turned(MAX_EDGES, BACKWARD)
+        self._edges = BothWays(forward, backward)
         self._release(swept)
 
     def _imported(self, number: int, imports: Sequence[str]) -> Iterable[int]:

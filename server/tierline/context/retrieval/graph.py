@@ -90,38 +90,73 @@ class Graph(Sequence[Compact]):
         start, end = self._ends[node], self._ends[node + 1]
         return Compact(self.targets[start:end], self.weights[start:end])
 
-    def turned(self, most: int) -> Generator[None, None, Graph]:
-        """The same edges the other way round, the heaviest ``most`` of each node. In steps."""
+    def turned(self, most: int, share: float = 1.0) -> Generator[None, None, Graph]:
+        """The same edges the other way round, the heaviest ``most`` of each node, with a share of
+        their weights. In steps.
+        """
         size = len(self)
-        places = array("I", bytes(4 * (size + 1)))
+        places = array("I", (0,)) * (size + 1)
         for count, target in enumerate(self.targets):
             places[target + 1] += 1
             if count % _STEP == _STEP - 1:
                 yield
         for node in range(size):
             places[node + 1] += places[node]
-        sources = array("I", bytes(4 * len(self.targets)))
-        weights = array("f", bytes(4 * len(self.targets)))
+        sources = array("I", (0,)) * len(self.targets)
+        weights = array("f", (0.0,)) * len(self.targets)
         free = array("I", places)
         for node in range(size):
             start, end = self._ends[node], self._ends[node + 1]
             for target, weight in zip(
                 self.targets[start:end], self.weights[start:end], strict=True
             ):
-                sources[free[target]], weights[free[target]] = node, weight
+                sources[free[target]], weights[free[target]] = node, share * weight
                 free[target] += 1
             if node % 500 == 499:
                 yield
-        turned = Graph()
-        for node in range(size):
-            start, end = places[node], places[node + 1]
-            found = list(zip(sources[start:end], weights[start:end], strict=True))
-            if len(found) > most:
-                found = sorted(found, key=lambda edge: -edge[1])[:most]
-            turned.add(found)
+        ends = array("I", (0,))
+        for node in range(size):  # in place: there may be no room for them twice
+            some = slice(places[node], places[node + 1])
+            into, strength = sources[some], weights[some]
+            if len(into) > most:
+                heavy = sorted(range(len(into)), key=lambda at: -strength[at])[:most]
+                into = array("I", map(into.__getitem__, heavy))
+                strength = array("f", map(strength.__getitem__, heavy))
+            end = ends[-1] + len(into)
+            sources[ends[-1] : end], weights[ends[-1] : end] = into, strength
+            ends.append(end)
             if node % 500 == 499:
                 yield
-        return turned
+        del sources[ends[-1] :], weights[ends[-1] :]
+        return Graph(sources, weights, ends)
+
+
+@frozen(eq=False)
+class BothWays(Sequence[Compact]):
+    """The edges of all nodes and those back. A target comes twice where two nodes refer to each
+    other; the weights count together.
+    """
+
+    forward: Graph = field(factory=Graph)
+    backward: Graph = field(factory=Graph)
+
+    def add(self) -> None:
+        """A further node, without edges."""
+        self.forward.add(())
+        self.backward.add(())
+
+    def __len__(self) -> int:
+        return len(self.forward)
+
+    @overload
+    def __getitem__(self, node: int) -> Compact: ...
+    @overload
+    def __getitem__(self, node: slice) -> Sequence[Compact]: ...
+    def __getitem__(self, node: int | slice) -> Compact | Sequence[Compact]:
+        if isinstance(node, slice):
+            return [self[n] for n in range(*node.indices(len(self)))]
+        out, back = self.forward[node], self.backward[node]
+        return Compact(out.targets + back.targets, out.weights + back.weights)
 
 
 def ranking(
@@ -156,9 +191,9 @@ def ranking(
         if node % 1000 == 999:
             yield
     loose = [node for node, total in enumerate(totals) if total <= 0]
-    rank = list(start) if start is not None and len(start) == size else list(home)
+    rank = array("d", start if start is not None and len(start) == size else home)
     for _ in range(max_iterations):
-        flow = [0.0] * size
+        flow = array("d", (0.0,)) * size
         followed = 0
         for node, out in enumerate(edges):
             if totals[node] <= 0:
@@ -172,13 +207,13 @@ def ranking(
                 yield
         lost = sum(rank[node] for node in loose)
         back = 1 - damping + damping * lost
-        fresh = [damping * f + back * h for f, h in zip(flow, home, strict=True)]
+        fresh = array("d", (damping * f + back * h for f, h in zip(flow, home, strict=True)))
         change = sum(abs(a - b) for a, b in zip(fresh, rank, strict=True))
         rank = fresh
         if change < tolerance:
             break
         yield
-    return rank
+    return list(rank)
 
 
 def done(steps: Generator[object, None, _T]) -> _T:
@@ -198,8 +233,9 @@ def spread(
     damping: float = DAMPING,
     steps: int = 3,
     least: float = 0.0,
-) -> dict[int, float]:
-    """The first terms of the personalised rank: what is within ``steps`` edges of the seeds.
+) -> Generator[None, None, dict[int, float]]:
+    """The first terms of the personalised rank: what is within ``steps`` edges of the seeds. Made
+    in steps.
 
     Equals ``ranking(edges, seeds)`` up to ``damping ** (steps + 1)`` in sum, and touches only the
     neighbourhood; for a prompt in a large workspace. A node that less than ``least`` of the whole
@@ -219,11 +255,13 @@ def spread(
             break
         following: dict[int, float] = {}
         lost = 0.0
-        for node, mass in front.items():
-            out = edges[node]
+        for count, (node, mass) in enumerate(front.items()):
+            if count % 1000 == 999:
+                yield
             if mass < least:
                 rank[node] += damping * mass
                 continue
+            out = edges[node]
             whole = sum(out.values())
             if whole <= 0:
                 lost += damping * mass
@@ -237,13 +275,13 @@ def spread(
     return rank
 
 
-def _distribution(size: int, jump: Mapping[int, float] | None) -> list[float]:
-    home = [0.0] * size
+def _distribution(size: int, jump: Mapping[int, float] | None) -> array[float]:
+    home = array("d", (0.0,)) * size
     for node, weight in (jump or {}).items():
         if weight < 0:
             raise ValueError("weights are not negative")
         home[node] += weight
     total = sum(home)
     if total <= 0:
-        return [1 / size] * size
-    return [weight / total for weight in home]
+        return array("d", (1 / size,)) * size
+    return array("d", (weight / total for weight in home))

@@ -21,7 +21,9 @@ from tierline.context.retrieval.words import identifiers, query_terms, terms
 LEAST = 1e-4
 """Share of the rank below which a file passes nothing on."""
 MOST_LIKELY = 2_000
-"""Files that are ranked for their words; in a large workspace a common word is in all of them."""
+"""Files that are ranked for their words, and as many for their edges: in a large workspace a common
+word is in all of them, and a few edges lead to all.
+"""
 _LOOKED_AT_ONCE = 5_000
 LEXICAL_SEEDS = 24
 """Files with the best words that seed the rank."""
@@ -146,9 +148,10 @@ def ranking_files(
         if share or reason != "in context":
             add(number, amount * share, reason)
     seeds = _seeds(scores, corpus, query, blend)
-    flow = _flow(corpus, seeds) if seeds and blend.graph else {}
+    flow = (yield from _flow(corpus, seeds)) if seeds and blend.graph else {}
     yield
     top = max(flow.values(), default=0.0)
+    flow = {number: flow[number] for number in flow.keys() & {*_likely(flow), *scores}}
     for number in flow.keys() & lexical.keys() - weighed:
         add(number, blend.words * lexical[number] / best, "")
     direct = dict(scores)
@@ -309,12 +312,12 @@ def _paths_named(corpus: Corpus, text: str) -> Generator[None, None, list[tuple[
     return list(found.items()) if len(found) <= 12 else []
 
 
-def _likely(lexical: Mapping[int, float]) -> Iterable[int]:
-    """Those whose words fit best; all if they are not many. What else counts is less than that."""
-    if len(lexical) <= MOST_LIKELY:
-        return lexical
-    least = sorted(lexical.values(), reverse=True)[MOST_LIKELY - 1]
-    return (number for number, score in lexical.items() if score >= least)
+def _likely(scores: Mapping[int, float]) -> Iterable[int]:
+    """Those that fit best; all if they are not many. What else counts is less than that."""
+    if len(scores) <= MOST_LIKELY:
+        return scores
+    least = sorted(scores.values(), reverse=True)[MOST_LIKELY - 1]
+    return (number for number, score in scores.items() if score >= least)
 
 
 def _seeds(
@@ -330,11 +333,12 @@ def _seeds(
     return seeds
 
 
-def _flow(corpus: Corpus, seeds: Mapping[int, float]) -> dict[int, float]:
+def _flow(corpus: Corpus, seeds: Mapping[int, float]) -> Generator[None, None, dict[int, float]]:
     """The personalised rank around the seeds. The edges may be a few edits behind."""
     flow: dict[int, float] = {}
     edges = corpus.edges(fresh=False)
-    for number, amount in spread(edges, seeds, least=LEAST).items():
+    reached = yield from spread(edges, seeds, least=LEAST)
+    for number, amount in reached.items():
         if (now := corpus.living(number)) is not None:
             flow[now] = flow.get(now, 0.0) + amount
     return flow

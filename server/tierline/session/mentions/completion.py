@@ -18,7 +18,7 @@ from tierline.workspace import changes
 
 MOST = 200
 _SOON = 0.06
-"""Seconds that a list of paths waits for names of symbols besides; @symbol: waits longer."""
+"""Seconds that names of symbols are waited for; then a list is incomplete."""
 _KINDS: tuple[tuple[str, p.MentionKind, str], ...] = (
     ("selection", "selection", "What is selected in the editor"),
     ("problems", "problems", "What the editor reports; @problems:FILE for one file"),
@@ -57,30 +57,34 @@ class CompletionService:
         query = params.query.strip().strip("\"'")
         most = max(1, min(params.limit, MOST))
         kind, colon, rest = query.partition(":")
+        late = False
         if colon and not query.startswith(("https:", "http:")):
             match kind:
                 case "git":
                     items = await self._git(rest)
                 case "symbol":
-                    items = await self._symbol(rest, most + 1)
+                    found = await self._symbol(rest, most + 1)
+                    items, late = found or [], found is None
                 case "session":
                     items = await self._sessions(rest, most + 2)
                 case "memo":
                     items = await self._memo(rest)
                 case "problems":
                     paths = await self._found(rest, most + 1)
+                    late = not self._paths.complete
                     items = [_item(f"problems:{path}", "problems", path) for path in paths]
                 case "terminal":
                     items = [_item("terminal:selection", "terminal", "Selected in the terminal")]
                 case _:
                     items = []
-            return p.MentionCompleteResult(items[:most], incomplete=len(items) > most)
+            return p.MentionCompleteResult(items[:most], incomplete=len(items) > most or late)
         items = [*self._kinds(query), *self._pages(query)]
-        paths = await self._found(query, most + 1)
+        paths, symbols = await asyncio.gather(
+            self._found(query, most + 1), self._symbol(query, 10) if query else _none()
+        )
         items += [_item(path, "folder" if path.endswith("/") else "file", path) for path in paths]
-        if query:
-            items += await self._symbol(query, 10, _SOON)
-        more = len(items) > most or not self._paths.complete
+        items += symbols or []
+        more = len(items) > most or symbols is None or not self._paths.complete
         return p.MentionCompleteResult(items[:most], incomplete=more)
 
     # --- each kind -------------------------------------------------------------------------------
@@ -116,15 +120,21 @@ class CompletionService:
         wanted = rest.casefold()
         return [i for i in items if wanted in i.text.casefold() or wanted in i.label.casefold()]
 
-    async def _symbol(self, letters: str, most: int, seconds: float = 2.0) -> list[p.MentionInfo]:
+    async def _symbol(self, letters: str, most: int) -> list[p.MentionInfo] | None:
+        """None if the index cannot say yet."""
         path, _, name = letters.rpartition("#")
         if path:
-            found = await self._symbols.outline(self._files.key(path))
+            symbols = await self._symbols.outline(self._files.key(path), _SOON)
+            if symbols is None:
+                return None
             return [
                 _item(f"symbol:{path}#{s.qualified}", "symbol", s.qualified, f"{s.kind}, {path}")
-                for s in found
+                for s in symbols
                 if name.casefold() in s.qualified.casefold()
             ]
+        names = await self._symbols.names(letters, most, _SOON)
+        if names is None:
+            return None
         return [
             _item(
                 f"symbol:{name}" if count == 1 else f"symbol:{where}#{name}",
@@ -132,7 +142,7 @@ class CompletionService:
                 name,
                 where if count == 1 else f"{where} and {count - 1} more",
             )
-            for name, where, count in await self._symbols.names(letters, most, seconds)
+            for name, where, count in names
         ]
 
     async def _sessions(self, rest: str, most: int) -> list[p.MentionInfo]:
@@ -155,6 +165,10 @@ class CompletionService:
     async def _found(self, letters: str, most: int) -> list[str]:
         """Paths that hold the letters in their order: those whose name begins with them first."""
         return await self._paths.best(letters, most, frozenset(self._files.paths()))
+
+
+async def _none() -> list[p.MentionInfo]:
+    return []
 
 
 def _item(path: str, kind: p.MentionKind, label: str, detail: str = "") -> p.MentionInfo:

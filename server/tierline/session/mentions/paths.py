@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import accumulate, islice, pairwise
 
@@ -27,8 +27,9 @@ _FIRST_SECONDS, _WAIT_SECONDS = 1.0, 0.06
 is."""
 _REST_AFTER, _REST_SECONDS = 200, 0.001
 """After so many files the listing lets the requests go first."""
-_SORTED_AT_ONCE = 2_000
-_LETTERS_SECONDS = 0.05
+_AT_ONCE = 2_000
+"""Paths that are sorted or joined in one go."""
+_LETTERS_SECONDS = 0.03
 """How long paths are looked at that only hold the letters somewhere."""
 
 
@@ -37,9 +38,20 @@ class _Lines:
     the memory.
     """
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._text = "\n" + "\n".join(lines) + "\n"
-        self._starts = array("I", accumulate((len(line) + 1 for line in lines), initial=1))
+    def __init__(self, lines: Iterable[str]) -> None:
+        rest = iter(lines)
+        parts, self._starts = ["\n"], array("I", (1,))
+        while some := list(islice(rest, _AT_ONCE)):
+            parts.append("\n".join(some) + "\n")
+            ends = accumulate((len(line) + 1 for line in some), initial=self._starts.pop())
+            self._starts.extend(ends)
+        self._text = "".join(parts)
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> str:
+        return self._text[self._starts[number] : self._starts[number + 1] - 1]
 
     def __iter__(self) -> Iterator[str]:
         for start, after in pairwise(self._starts):
@@ -64,11 +76,10 @@ class PathList:
     def __init__(self, paths: Iterable[str]) -> None:
         rest = iter(paths)
         # One sort of all of them would keep Python's lock, and so the requests, for as long.
-        parts = iter(lambda: sorted(islice(rest, _SORTED_AT_ONCE), key=_order), [])
-        self._paths = list(merge(*parts, key=_order))
-        lines = [path.casefold() for path in self._paths]
-        self._whole = _Lines(lines)
-        self._names = _Lines([line.rstrip("/").rpartition("/")[2] for line in lines])
+        parts = iter(lambda: sorted(islice(rest, _AT_ONCE), key=_order), [])
+        self._paths = _Lines(merge(*parts, key=_order))
+        self._whole = _Lines(path.casefold() for path in self._paths)
+        self._names = _Lines(line.rstrip("/").rpartition("/")[2] for line in self._whole)
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -79,10 +90,9 @@ class PathList:
         """
         wanted = letters.casefold()
         if not wanted:
-            first = [path for path in self._paths if path in listed]
-            return [*first, *(p for p in self._paths[: most + len(first)] if p not in listed)][
-                :most
-            ]
+            first = [path for path in sorted(listed, key=_order) if self._holds(path)]
+            rest = (path for path in self._paths if path not in listed)
+            return [*first, *islice(rest, most)][:most]
         found: dict[int, None] = {}  # in this order
         for lines, sought in (
             (self._names, f"\n{wanted}"), (self._whole, f"\n{wanted}"),
@@ -94,6 +104,11 @@ class PathList:
         else:
             found |= dict.fromkeys(self._scattered(wanted))
         return [self._paths[number] for number in islice(found, most)]
+
+    def _holds(self, path: str) -> bool:
+        order = _order(path)
+        place = bisect_left(self._paths, order, key=_order)
+        return place < len(self) and self._paths[place] == path
 
     def _scattered(self, wanted: str) -> Iterator[int]:
         until = time.monotonic() + _LETTERS_SECONDS

@@ -365,25 +365,25 @@ class SymbolService:
         return [(found, Symbol.of(row) if row else None) for found, row in answer["found"]]
 
     async def names(
-        self, letters: str, most: int, seconds: float = 2.0
-    ) -> list[tuple[str, str, int]]:
-        """Names that hold these letters: each with a file that defines it, and how many do. None
-        where the index cannot say within these seconds.
+        self, letters: str, most: int, seconds: float
+    ) -> list[tuple[str, str, int]] | None:
+        """Names that hold these letters: each with a file that defines it, and how many do. None if
+        the index cannot say within these seconds, but may later.
         """
         if not self.ready:
-            return []
+            return None if self._state in ("starting", "indexing") else []
         try:
             answer = await self._client.ask("names", letters=letters, most=most, seconds=seconds)
         except IndexUnavailable:
-            return []
+            return None
         return [(name, path, count) for name, path, count in answer["names"]]
 
-    async def outline(self, path: str) -> list[Symbol]:
-        """All symbols of a file, as it is on disk."""
+    async def outline(self, path: str, seconds: float = 2.0) -> list[Symbol] | None:
+        """All symbols of a file, as it is on disk; None if the index cannot say in time."""
         try:
-            answer = await self._client.ask("outline", path=path, seconds=2.0)
+            answer = await self._client.ask("outline", path=path, seconds=seconds)
         except IndexUnavailable:
-            return []
+            return None
         return [Symbol.of(row) for row in answer["symbols"]]
 
     async def status(self, _params: p.NoParams) -> p.SymbolsStatus:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from attrs import evolve
 
 from tierline import protocol as p
-from tierline.context.blocks import Image, Text, visible
+from tierline.context.blocks import Block, Image, Text, visible
 from tierline.errors import TierlineError
 from tierline.history import actions
 from tierline.session.conversation import Conversation
@@ -112,7 +112,11 @@ class WaitingPrompts:
 
     def shown(self) -> list[p.QueuedPrompt]:
         """The prompts that wait, as clients see them."""
-        return [self._shown(turn) for turn in self._queue.waiting]
+        if not self._queue.waiting:
+            return []
+        # Once for all of them: the whole conversation is looked through.
+        contents = {message.id: message.content for message in self._conversation.visible()}
+        return [_shown(turn, contents.get(turn.message_id, ())) for turn in self._queue.waiting]
 
     def publish(self) -> None:
         """Something waits, or waits no more."""
@@ -167,10 +171,8 @@ class WaitingPrompts:
         if problem := await self._conversation.act(action):
             self._bus.notice("error", problem, "storage")
 
-    def _shown(self, turn: Turn) -> p.QueuedPrompt:
-        try:
-            content = self._conversation.find(turn.message_id).content
-        except TierlineError:  # it was undone meanwhile
-            content = ()
-        images = sum(isinstance(block, Image) for block in content)
-        return p.QueuedPrompt(turn.group_id, turn.message_id, turn.text, images, turn.steer)
+
+def _shown(turn: Turn, content: Sequence[Block]) -> p.QueuedPrompt:
+    """``content`` is empty if the prompt was undone meanwhile."""
+    images = sum(isinstance(block, Image) for block in content)
+    return p.QueuedPrompt(turn.group_id, turn.message_id, turn.text, images, turn.steer)

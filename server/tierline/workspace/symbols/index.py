@@ -245,7 +245,9 @@ class SymbolIndex:
             yield from self.corpus.connecting()
             edges = self.corpus.edges(fresh=False)
             entries = list(self.corpus.entries)
-            jump = {number: 1.0 for number, entry in enumerate(entries) if entry.alive}
+            jump = None
+            if len(self.corpus) < len(entries):
+                jump = {number: 1.0 for number, entry in enumerate(entries) if entry.alive}
             start = [self._ranks.get(entry.path, 0.0) for entry in entries]
             ranks = yield from ranking(
                 edges,

@@ -10,6 +10,9 @@ const SHOWN = 60;
 /** Files and folders of a list whose sizes are looked up. */
 const SIZED = 12;
 const QUIET_MS = 150;
+/** How often, and after how long, a list is asked for again of which more comes. */
+const AGAIN = 5;
+const AGAIN_MS = 300;
 
 type Handled = Extract<
   ToHost,
@@ -21,6 +24,7 @@ export class Mentions implements vscode.Disposable {
   private readonly captured: EditorContent[] = [];
   private draft = '';
   private timer: NodeJS.Timeout | undefined;
+  private query = 0;
 
   /** For the webview. */
   readonly onSay = this.said.event;
@@ -58,14 +62,31 @@ export class Mentions implements vscode.Disposable {
     this.soon(0);
   }
 
-  /** What the letters behind an `@` can become. ``show`` is called again when sizes are known. */
+  /**
+   * What the letters behind an `@` can become. ``show`` is called again when sizes are known, and
+   * when the server has more: it answers with what there is.
+   */
   async complete(query: string, show: (items: Completion[]) => void): Promise<void> {
+    this.query += 1;
+    const mine = this.query;
+    for (let left = AGAIN; left >= 0; left -= 1) {
+      const more = await this.listed(query, show);
+      if (!more || left === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      if (mine !== this.query) return;
+    }
+  }
+
+  /** One list; true if more of it comes. */
+  private async listed(query: string, show: (items: Completion[]) => void): Promise<boolean> {
     const { server } = this.session;
     if (!server.ready) {
       show([]);
-      return;
+      return false;
     }
-    const { items } = await server.request('tierline/mention/complete', { query, limit: SHOWN });
+    const asked = { query, limit: SHOWN };
+    const { items, incomplete } = await server.request('tierline/mention/complete', asked);
+    const more = incomplete && items.length < SHOWN;
     const shown = items.map(({ text, kind, label, detail, tokens, why, expands }) => ({
       ...{ path: text, kind, label, tokens, expands },
       detail: why || detail,
@@ -74,7 +95,7 @@ export class Mentions implements vscode.Disposable {
     const unsized = shown.filter(
       ({ kind, tokens }) => tokens === null && (kind === 'file' || kind === 'folder'),
     );
-    if (unsized.length === 0) return;
+    if (unsized.length === 0) return more;
     const text = unsized
       .slice(0, SIZED)
       .map(({ path }) => path)
@@ -82,6 +103,7 @@ export class Mentions implements vscode.Disposable {
     const { mentions } = await server.request('tierline/mention/resolve', { text, given: [] });
     const sizes = new Map(mentions.map((one) => [one.text, one.tokens]));
     show(shown.map((one) => ({ ...one, tokens: one.tokens ?? sizes.get(one.path) ?? null })));
+    return more;
   }
 
   async handle(message: Handled): Promise<void> {
