@@ -23,6 +23,8 @@ _STARTED = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d
 _TYPED_AT = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\s*$")
 _TYPED = re.compile(r"^####(?: (.*?))?  $")
 _TOOL = re.compile(r"^>(?: (.*?))?  $")
+_LAST_TOLD = re.compile(r"(?:^|\S)  $")
+"""Lines before the last one may end in more blanks."""
 _BARE_TYPED, _BARE_TOOL = re.compile(r"^#### (.*?) *$"), re.compile(r"^>(?: (.*?))? *$")
 """The same in a history that a formatter has been through."""
 _ADDED = re.compile(r"^Added (\S+) to (?:the chat|read-only files)\.?$")
@@ -32,7 +34,7 @@ _APPLIED = re.compile(r"^Applied edit to (\S+)$")
 _COMMIT = re.compile(r"^Commit ([0-9a-f]{7,40}) (?!was reset)")
 _ROOT = re.compile(r"^(?:Git repository created in|Git working dir:|Cur working dir:) (\S+)")
 _OFFERED = re.compile(
-    r"^Add (?:file|\S+|these files) to the chat\?(?:.*\]:)? *(?:y|yes|a|all)$", re.IGNORECASE
+    r"^Add (?P<name>these files|\S+) to the chat\?(?:.*\]:)? *(?:y|yes|a|all)$", re.IGNORECASE
 )
 _THINKING = re.compile(
     r"^(?:<(?P<tag>thinking-content-\w+)>\n(?P<inner>.*?)\n</(?P=tag)>"
@@ -117,8 +119,9 @@ class _Draft:
             self.commits.append(found[1])
         elif _ANSWERED.match(line) and self.prompt:
             self.after = []
-        elif _OFFERED.match(line):
-            for name in self.told_last:
+        elif found := _OFFERED.match(line):
+            named = found["name"] not in ("file", "these files", "URL")
+            for name in [found["name"]] if named else self.told_last:
                 self._add(name)
         bare = bool(line) and " " not in line and "." in line
         self.told_last = [*self.told_last, line] if bare else []
@@ -132,7 +135,7 @@ class _Draft:
             return False
         if self.after is not None:
             self.after.append(line.removeprefix("> ").rstrip())
-        self.unended = not line.endswith("  ")
+        self.unended = not _LAST_TOLD.search(line)
         return True
 
     def replied(self, line: str) -> None:

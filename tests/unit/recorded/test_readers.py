@@ -458,6 +458,7 @@ class SoldOut(Exception):
 > Create new file? (Y)es/(N)o [Yes]: y  
 > Applied edit to errors.py  
 > export SHOP=1
+export ROOM=2        
 ./shop.py  
 > Run shell commands? (Y)es/(N)o/(D)on't ask again [Yes]: n  
 
@@ -516,8 +517,13 @@ known
 """  # noqa: W291
 
 
-def test_a_reply_that_asked_for_a_file_changed_nothing() -> None:
-    (session,) = aider.read(FILES_ASKED_FOR, "somebody")
+@pytest.mark.parametrize(
+    "offer",
+    ["> a.py  \n> Add file to the chat? (Y)es/(N)o", "> Add a.py to the chat? (Y)es/(N)o"],
+)
+def test_a_reply_that_asked_for_a_file_changed_nothing(offer: str) -> None:
+    history = FILES_ASKED_FOR.replace("> a.py  \n> Add file to the chat? (Y)es/(N)o", offer)
+    (session,) = aider.read(history, "somebody")
     first, second = session.turns
 
     assert first.adds == () and not first.rounds[0].edits
