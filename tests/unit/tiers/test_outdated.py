@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from support.tierworld import FACTS, World, reconstruct, tokens
 from tierline.context.tiers.base import Arrangement, Kind, Pricing
 from tierline.context.tiers.log_structured import LogStructured
-from tierline.context.tiers.outdated import LIMIT, MOST_DIFFERENCES, outdated
+from tierline.context.tiers.outdated import LIMIT, MOST_DIFFERENCES, outdated, too_much
 
 LINES = [f"value_{i} = compute({i})\n" for i in range(250)]
 BIG = "".join(LINES)
@@ -96,3 +98,31 @@ def test_what_is_outdated_is_counted_by_lines() -> None:
     gone = tokens("".join(LINES[:50]))
     assert 1.8 * gone < dead < 2.6 * gone, "the old lines, and the difference that takes them away"
     assert 0 < LIMIT < 0.15
+
+
+def test_documents_that_are_a_small_part_of_the_request_are_not_too_much() -> None:
+    made = world(a=BIG)
+    sent = LogStructured(limit=1).arrange(made.items(), made.sent, made.moment(), PRICES)
+    base = sent.next.state.state.base  # type: ignore[attr-defined]
+    all_of_it = sum(entry.tokens for entry in base)
+
+    def judged(total: float) -> bool:  # as if all documents had left
+        return too_much(base, (), (), {}, total=int(total), limit=LIMIT)
+
+    assert outdated(base, (), (), {}) == all_of_it
+    assert judged(all_of_it / 0.16)
+    assert not judged(all_of_it / 0.12), "more cannot come of it in this turn"
+
+
+def test_tools_are_a_part_of_the_request() -> None:
+    made = world(a=BIG, b=OTHER)
+    made.files["a.py"] = OTHER.replace("other", "wholly_new")
+    made.now += 30.0
+    made.ask("And now?")
+
+    def decided(tools: int) -> str:
+        moment = evolve(made.moment(), tool_tokens=tools)
+        return rewrite(LogStructured().arrange(made.items(), made.sent, moment, PRICES))
+
+    assert "outdated" in decided(0)
+    assert decided(1_000_000) == ""

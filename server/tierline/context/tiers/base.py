@@ -114,6 +114,8 @@ class RequestContext:
     if their bytes were written anew; None for nothing."""
     forced: bool = False
     """The window demands that everything is written anew."""
+    tool_tokens: int = 0
+    """Tokens of the tool definitions: a part of the request that no item stands for."""
 
 
 @frozen

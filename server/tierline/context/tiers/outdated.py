@@ -19,12 +19,14 @@ from tierline.context.tiers.logstate import Based, Logged
 LIMIT = 0.10
 """Share of a request that may be outdated where a turn begins. Within a turn nothing is rewritten,
 and what its edits replace comes on top: so the share stays below 15 % in nearly every request."""
+WORST = 1.5
+"""What a turn's edits may make of it, in limits: 15 %."""
 MOST_DIFFERENCES = 8
 """Differences to one document that may stand in a request where a turn begins."""
 
 
 def too_much(
-    base: Iterable[Based],
+    base: Sequence[Based],
     updates: Sequence[Logged],
     docs: Iterable[Item],
     texts: Mapping[str, str],
@@ -35,13 +37,17 @@ def too_much(
 ) -> bool:
     """True if a request of ``total`` tokens with this base and these updates would hold more
     outdated text than ``part`` of what the limits allow. ``limit`` is the share; from 1 on there is
-    none, of differences neither.
+    none, of differences neither. The share is no matter where documents are so small a part that
+    the turn's edits cannot bring it to the worst, were all of them outdated at its end.
     """
     if limit >= 1:
         return False
     differences = Counter(entry.key for entry in updates if entry.kind is Kind.DELTA)
     if max(differences.values(), default=0) > part * MOST_DIFFERENCES:
         return True
+    shown = sum(entry.tokens for entry in (*base, *updates))
+    if shown <= WORST * limit * total:
+        return False
     return outdated(base, updates, docs, texts) > part * limit * total
 
 

@@ -269,7 +269,7 @@ class Request:
             way.updates,
             self.parts.docs,
             self._have(),
-            total=way.layout.total,
+            total=way.layout.total + self.clock.tool_tokens,
             limit=self.limit,
             part=part,
         )

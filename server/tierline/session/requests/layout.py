@@ -164,6 +164,7 @@ def _form(
             group_id=snapshot.group_id,
             signals=signals_of(snapshot),
             tools=tools_hash(snapshot.tools),
+            tool_tokens=sum(map(counter.count, snapshot.tools)),
             edits=snapshot.edits,
             anew=found.anew if found is not None else {},
             forced=found is None and bool(sent.at),
