@@ -27,10 +27,11 @@ _LAST_TOLD = re.compile(r"(?:^|\S)  $")
 """Lines before the last one may end in more blanks."""
 _BARE_TYPED, _BARE_TOOL = re.compile(r"^#### (.*?) *$"), re.compile(r"^>(?: (.*?))? *$")
 """The same in a history that a formatter has been through."""
-_ADDED = re.compile(r"^Added (\S+) to (?:the chat|read-only files)\.?$")
-_REMOVED = re.compile(r"^Removed (?:read-only file )?(\S+) from the chat\.?$")
+_ADDED = re.compile(r"^Added (\S.*?) to (?:the chat|read-only files)\.?$")
+_REMOVED = re.compile(r"^(?:Removed|Dropping) (?:read-only file )?(\S.*?) from the chat\.?$")
 _DROPPED_ALL = "Dropping all files from the chat session."
-_APPLIED = re.compile(r"^Applied edit to (\S+)$")
+_APPLIED = re.compile(r"^Applied edit to (\S.*)$")
+_LINES = re.compile(r"^\d+ lines of output$")
 _COMMIT = re.compile(r"^Commit ([0-9a-f]{7,40}) (?!was reset)")
 _ROOT = re.compile(r"^(?:Git repository created in|Git working dir:|Cur working dir:) (\S+)")
 _OFFERED = re.compile(
@@ -43,6 +44,8 @@ _THINKING = re.compile(
 )
 _ANSWERED = re.compile(r"^Tokens: .* received")
 """Behind every reply; what the model says after it answers what aider told it by itself."""
+_ANSWER = re.compile(r"^[^\n]*\? \(Y\)es/\(N\)o.*?\]:[^\n]*\Z")
+"""A question of aider's with its answer, which some versions write like a prompt."""
 _FIXES = re.compile(r"^Attempt to fix ")
 _PARTLY = re.compile(r"^# The other \d+ SEARCH/REPLACE blocks? were applied successfully")
 _MALFORMED = "The LLM did not conform to the edit format."
@@ -65,6 +68,8 @@ class _Draft:
     later: list[str] = field(factory=list)
     """Files that came in after the reply of the turn that is being read."""
     drops: list[str] = field(factory=list)
+    gone: list[str] = field(factory=list)
+    """Files that left after the reply of the turn that is being read."""
     times: list[tuple[float, str]] = field(factory=list)
     """When what was typed; what has been met is taken away."""
     prompt: str = ""
@@ -74,6 +79,10 @@ class _Draft:
     commits: list[str] = field(factory=list)
     after: list[str] | None = None
     """What aider told since the reply ended."""
+    planned: str = ""
+    """What an architect's model said; the prompt of the one that edits, which writes the reply."""
+    fresh: bool = False
+    """The line before was aider's."""
     by_itself: bool = False
     """The prompt is aider's own."""
     unended: bool = False
@@ -85,13 +94,20 @@ class _Draft:
     """What others changed since the last turn."""
 
     def typed(self, text: str) -> None:
+        if _ANSWER.match(text):
+            self.told(text)
+            return
+        if text.strip() and _bare(text) == _bare("\n".join(self.reply)):
+            self.planned, self.reply, self.after = "\n".join(self.reply).strip("\n"), [], None
+            return
+        silent = not any(map(str.strip, self.reply))
         before = self.prompt, self.at
         self.flush()
         asked = _ASKED.sub("", text)
         if text.startswith("/undo"):
             self._undo()
-        elif not asked.startswith(("/", "!")):
-            again = before[0] == asked  # "/ask X" is followed by X alone
+        elif asked != "<blank>" and not asked.startswith(("/", "!")):
+            again = before[0] == asked and silent  # "/ask X" is followed by X alone
             self.prompt, self.at = asked, before[1] if again else self._when(text, asked)
 
     def _when(self, *texts: str) -> float | None:
@@ -106,7 +122,8 @@ class _Draft:
     def told(self, line: str) -> None:
         if self.after is not None:
             self.after.append(line)
-        if found := _ADDED.match(line):
+        self.fresh = True
+        if (found := _ADDED.match(line)) and not _LINES.match(found[1]):
             self._add(found[1])
         elif found := _REMOVED.match(line):
             self._drop(found[1])
@@ -131,8 +148,11 @@ class _Draft:
         only the first stands behind ``> ``, and only the last has the two blanks.
         """
         replies = self.after is None and any(map(str.strip, self.reply))
-        if replies or not (self.unended or line.startswith("> ")):
+        under = self.fresh and bool(line.strip())
+        self.fresh = False
+        if replies or not (self.unended or under or line.startswith("> ")):
             return False
+        self.fresh = True
         if self.after is not None:
             self.after.append(line.removeprefix("> ").rstrip())
         self.unended = not _LAST_TOLD.search(line)
@@ -162,10 +182,10 @@ class _Draft:
         """The turn is over, if there is one."""
         prompt, reply = self.prompt, "\n".join(self.reply).strip("\n")
         applied, commits = list(dict.fromkeys(self.applied)), self.commits
-        told, by_itself = self.after or [], self.by_itself
+        told, by_itself, planned = self.after or [], self.by_itself, self.planned
         self.prompt, self.reply, self.applied, self.commits = "", [], [], []
-        self.after, self.unended, self.by_itself = None, False, False
-        if not prompt or not reply:
+        self.after, self.unended, self.by_itself, self.planned = None, False, False, ""
+        if not prompt or not (reply or planned):
             return
         drafting = self.drafting
         for path in self.adds:
@@ -195,18 +215,20 @@ class _Draft:
         self._as_committed(applied, commits)
         if edits and not made:  # blocks that did not fit are a part of what was said
             text = reply
+        text = f"{planned}\n\n{text}".strip("\n")
         drafting.done(
             Turn(
                 prompt,
                 (Round(text or "Done.", (), tuple(made), thinking.strip()),),
                 self.at,
-                tuple(p for p in dict.fromkeys(self.adds) if p in self.chat),
+                tuple(p for p in dict.fromkeys(self.adds) if p in {*self.chat, *self.gone}),
                 tuple(dict.fromkeys(self.drops)),
                 changes,
                 by_itself,
             )
         )
-        self.adds, self.later, self.drops = self.later, [], []
+        self.adds, self.later = self.later, []
+        self.drops, self.gone = self.gone, []
 
     def _as_committed(self, applied: list[str], commits: list[str]) -> None:
         """With the repository: what an edit's commit says of a file and the edit does not, others
@@ -226,16 +248,23 @@ class _Draft:
         path = self._relative(name)
         if path and "://" not in path and path not in self.chat:
             self.chat.add(path)
-            replied = any(line.strip() for line in self.reply)
-            (self.later if replied else self.adds).append(path)
+            (self.later if self._replied() else self.adds).append(path)
 
     def _drop(self, name: str) -> None:
         path = self._relative(name)
-        if path in self.chat:
-            self.chat.discard(path)
+        if path not in self.chat:
+            return
+        self.chat.discard(path)
+        self.later = [one for one in self.later if one != path]
+        if self._replied():
+            self.gone.append(path)
+        else:
             self.drops.append(path)
             self.adds = [one for one in self.adds if one != path]
-            self.later = [one for one in self.later if one != path]
+
+    def _replied(self) -> bool:
+        """Whether the turn that is being read has its reply: what follows is before the next."""
+        return self.after is not None or any(map(str.strip, self.reply))
 
     def _relative(self, name: str) -> str:
         """A path in the repository: by its end, as aider mixes absolute and relative ones."""
@@ -258,39 +287,40 @@ def read(
 ) -> list[Recording]:
     """The sessions of a history that have a turn, oldest first. ``typed``: the input history."""
     times = _times(typed)
-    formatted = not re.search(r"(?m)^#### .*  $", text)
-    of_typed, of_tool = (_BARE_TYPED, _BARE_TOOL) if formatted else (_TYPED, _TOOL)
     found: list[Recording] = []
     draft: _Draft | None = None
     prompt: list[str] = []
-    inside = False
-    for line in text.split("\n"):
-        inside = bool(_BLOCK.match(line)) or (inside and not _BLOCK_END.match(line))
-        started = _STARTED.match(line)
-        said = None if inside else of_typed.match(line)
-        if prompt and said is None:
-            if draft is not None:
-                draft.typed("\n".join(prompt).strip())
-            prompt = []
-        if started:
-            found += _ended(draft)
-            when = datetime.strptime(started[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-            title = f"{name or person} {started[1]}"
-            draft = _Draft(
-                Drafting(title, person, "aider", contents, when.timestamp()), times=times
-            )
-        elif said is not None:
-            prompt.append(said[1] or "")
-        elif draft is None:
-            continue
-        elif not inside and (told := of_tool.match(line)):
-            if (told[1] or "").startswith("^C"):
+    for part in re.split(r"(?m)^(?=# aider chat started at )", text):
+        formatted = not re.search(r"(?m)^#### .*  $", part)
+        of_typed, of_tool = (_BARE_TYPED, _BARE_TOOL) if formatted else (_TYPED, _TOOL)
+        inside = False
+        for line in part.split("\n"):
+            inside = bool(_BLOCK.match(line)) or (inside and not _BLOCK_END.match(line))
+            started = _STARTED.match(line)
+            said = None if inside else of_typed.match(line)
+            if prompt and said is None:
+                if draft is not None:
+                    draft.typed("\n".join(prompt).strip())
+                prompt = []
+            if started:
+                found += _ended(draft)
+                when = datetime.strptime(started[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+                title = f"{name or person} {started[1]}"
+                draft = _Draft(
+                    Drafting(title, person, "aider", contents, when.timestamp()), times=times
+                )
+            elif said is not None:
+                prompt.append(said[1] or "")
+            elif draft is None:
                 continue
-            draft.told(told[1] or "")
-        elif not formatted and draft.goes_on(line):
-            continue
-        elif draft.prompt:
-            draft.replied(line)
+            elif not inside and (told := of_tool.match(line)):
+                if (told[1] or "").startswith("^C"):
+                    continue
+                draft.told(told[1] or "")
+            elif not formatted and draft.goes_on(line):
+                continue
+            elif draft.prompt:
+                draft.replied(line)
     if prompt and draft is not None:
         draft.typed("\n".join(prompt).strip())
     return [*found, *_ended(draft)]
@@ -318,3 +348,8 @@ def _ended(draft: _Draft | None) -> Iterator[Recording]:
         first = recording.turns[0]
         first = evolve(first, at=first.at or draft.drafting.began)
         yield evolve(recording, turns=(first, *recording.turns[1:]))
+
+
+def _bare(text: str) -> str:
+    """Without blanks at the ends of lines."""
+    return "\n".join(line.rstrip() for line in text.strip().split("\n"))

@@ -38,16 +38,16 @@ def edits_in(text: str, whole: Sequence[str] = ()) -> tuple[str, tuple[Edit, ...
             place += 1
             continue
         search, replace, place = found
-        path = _named(rest) or path
+        path = _named(rest, whole) or path
         if path:
             edits.append(Edit(path, search, replace))
             _untitled(rest, path)
             if place < len(lines) and _CLOSE.match(lines[place]):
                 place += 1
-    said = "\n".join(rest)
+    said, blocks = "\n".join(rest), any(map(_SEARCH.match, lines))
     for sign in ("above", "said", "only"):
         left = [name for name in whole if all(edit.path != name for edit in edits)]
-        if left and (sign != "only" or len(whole) == 1):
+        if left and (sign != "only" or (len(whole) == 1 and not blocks)):
             said, more = _whole(said, left, sign)
             edits += more
     return re.sub(r"\n{3,}", "\n\n", said).strip("\n"), tuple(edits)
@@ -73,13 +73,13 @@ def _block(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
     return text(lines[place + 1 : divider]), text(lines[divider + 1 : end]), end + 1
 
 
-def _named(above: Sequence[str]) -> str:
+def _named(above: Sequence[str], known: Sequence[str] = ()) -> str:
     """The file that the lines above a block name."""
     for line in reversed(above[-_ABOVE:]):
         if _FENCE.match(line) or not line.strip():
             continue
-        name = line.strip().strip("*`#: ").removeprefix("File: ").strip("`")
-        if name and " " not in name and re.search(r"[./]|^\w+$", name):
+        name = line.strip().strip("*`#: ").removeprefix("File: ").strip("`").replace("\\", "/")
+        if name in known or (name and " " not in name and re.search(r"[./]|^\w+$", name)):
             return name
         return ""
     return ""
@@ -88,8 +88,9 @@ def _named(above: Sequence[str]) -> str:
 def _untitled(rest: list[str], path: str) -> None:
     """Take the name and the opening fence of a block away."""
     for _ in range(_ABOVE):
-        if rest and (_FENCE.match(rest[-1]) or not rest[-1].strip() or path in rest[-1]):
-            named = path in rest[-1]
+        line = rest[-1].replace("\\", "/") if rest else ""
+        if rest and (_FENCE.match(line) or not line.strip() or path in line):
+            named = path in line
             rest.pop()
             if named:
                 return
@@ -125,12 +126,15 @@ def _whole(text: str, names: Sequence[str], sign: str) -> tuple[str, list[Edit]]
             words = [word.rstrip(".:,;!").strip("`") for word in line.split() if "`" in word]
             said = next((word for word in words if word in names), said)
             rest.append(line)
+    if listing and name and name not in edits and sign == "above":  # cut off, and written so
+        edits[name] = Edit(name, None, "".join(f"{row}\n" for row in listing[1:]))
+        listing = None
     return "\n".join([*rest, *(listing or ())]), list(edits.values())
 
 
 def _title(line: str, names: Sequence[str]) -> str:
     """Which of the files a line above a fence names; a made-up folder before it does not count."""
-    bare = line.strip("*:`# \t")
+    bare = line.strip("*:`# \t").replace("\\", "/")
     if bare in names:
         return bare
     alike = [name for name in names if name.rpartition("/")[2] == bare.rpartition("/")[2]]

@@ -157,7 +157,8 @@ def read(
 def _line(draft: _Draft, entry: Mapping[str, Any]) -> None:
     message = entry.get("message") or {}
     if entry["type"] == "assistant":
-        draft.said(message)
+        if message.get("model") != "<synthetic>":  # the program's own words
+            draft.said(message)
         return
     texts = []
     for block in _content(message):

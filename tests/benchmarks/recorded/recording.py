@@ -116,7 +116,7 @@ class Drafting:
         """The history shows that a file says something else than it did: others changed it."""
         if path not in self.now:
             self.first(path, text)
-        elif self.now[path] != text:
+        elif self.now[path].rstrip("\n") != text.rstrip("\n"):  # listings always end in one
             self._others(changes, path, text)
 
     def _others(self, changes: dict[str, str | None], path: str, text: str) -> None:
@@ -130,11 +130,12 @@ class Drafting:
         """Take an edit down. Where what it looks for is not there, others had changed the file: so
         it is put there, in ``changes``. Returns the edit as it can be made; None if it cannot,
         because what it looks for is not there after an earlier edit of the same turn, or if it
-        changes nothing.
+        changes nothing or leaves nothing.
         """
         path = edit.path
         old = self.know(path)
-        if edit.replace == (old if edit.search is None else edit.search):
+        whole = edit.search is None
+        if edit.replace == (old if whole else edit.search) or (whole and not edit.replace.strip()):
             return None
         if edit.search is None or (old is None and not edit.search.strip()):
             self.now[path] = edit.replace

@@ -493,6 +493,82 @@ def test_what_aider_asked_by_itself_is_a_turn_of_its_own() -> None:
     assert "SHOP=1" not in str(session) and "./shop.py" not in str(session)
 
 
+ARCHITECT = """
+# aider chat started at 2025-03-01 10:00:00
+
+#### Add file to the chat? (Y)es/(N)o/(A)ll/(S)kip all/(D)on't ask again [Yes]: skip  
+> Added src\\my shop.py to the chat.  
+
+#### two digits  
+
+Write two digits.
+
+In the shop.
+
+> Tokens: 4.7k sent, 708 received.  
+
+#### Write two digits.  
+####   
+#### In the shop.  
+
+src\\my shop.py
+```python
+<<<<<<< SEARCH
+one
+=======
+two
+>>>>>>> REPLACE
+```
+
+```cmd
+run it
+```
+
+> Tokens: 4.0k sent, 100 received.  
+> Applied edit to src\\my shop.py  
+> Dropping src\\my shop.py from the chat.  
+
+#### <blank>  
+
+#### two digits  
+
+Again?
+"""  # noqa: W291
+
+
+def test_an_architects_plan_and_its_edits_are_one_turn() -> None:
+    (session,) = aider.read(ARCHITECT.replace("\\\\", "\\"), "somebody", typed=TWICE)
+    first, second = session.turns
+
+    assert [turn.prompt for turn in session.turns] == ["two digits"] * 2
+    assert first.rounds[0].text.startswith("Write two digits.\n\nIn the shop.\n\n")
+    assert [(e.path, e.replace) for e in first.rounds[0].edits] == [("src/my shop.py", "two\n")]
+    assert (first.adds, first.drops) == (("src/my shop.py",), ())
+    assert (second.adds, second.drops) == ((), ("src/my shop.py",))
+    assert second.at is not None and first.at is not None and second.at - first.at == 60.0
+
+
+TWICE = """
+# 2025-03-01 10:00:30.250000
++two digits
+
+# 2025-03-01 10:01:30.250000
++two digits
+"""
+
+
+def test_each_session_says_for_itself_whether_a_formatter_has_been_through() -> None:
+    bare = "\n".join(line.rstrip() for line in BY_ITSELF.split("\n"))
+    found = aider.read(f"{bare}\n{BY_ITSELF}", "somebody")
+
+    assert [bool(one.turns[0].rounds[0].edits) for one in found] == [True] * 2
+    assert all(one.turns[0].prompt == "two digits" for one in found)
+
+
+def test_a_listing_that_was_cut_off_is_what_was_written() -> None:
+    assert [e.replace for e in edits_in("a.css\n```css\nb {", ["a.css"])[1]] == ["b {\n"]
+
+
 FILES_ASKED_FOR = """
 # aider chat started at 2025-03-01 10:00:00
 
