@@ -45,7 +45,7 @@ def too_much(
     differences = Counter(entry.key for entry in updates if entry.kind is Kind.DELTA)
     if max(differences.values(), default=0) > part * MOST_DIFFERENCES:
         return True
-    shown = sum(entry.tokens for entry in (*base, *updates))
+    shown = sum(one.tokens for one in base) + sum(entry.tokens for entry in updates)
     if shown <= WORST * limit * total:
         return False
     return outdated(base, updates, docs, texts) > part * limit * total
