@@ -19,7 +19,7 @@ from tierline.history.timeline import Timeline
 
 @frozen
 class Action:
-    """What is to be recorded: an event without id and time."""
+    """An event to be appended, without its id and time."""
 
     kind: EventKind
     data: Mapping[str, Any] = field(factory=dict)
@@ -28,8 +28,11 @@ class Action:
 def undo(now: Timeline, *, to: str = "", count: int = 1) -> Action:
     """Take back the newest ``count`` groups, or all after the group ``to``.
 
-    A queued prompt is the newest group and goes first; a compaction that covered what is taken
-    back ends with it.
+    A queued prompt is the newest group and goes first; a compaction that covered what is taken back
+    ends with it.
+
+    Raises:
+        TierlineError: ``not_found`` if there is no group ``to``, or nothing to undo.
     """
     if to and to not in {g.id for g in now.groups()}:
         raise _not_found("group", to)
@@ -40,26 +43,38 @@ def undo(now: Timeline, *, to: str = "", count: int = 1) -> Action:
 
 
 def remove(now: Timeline, group_id: str) -> Action:
-    """Delete a group for good, from every branch. The log keeps it, flagged, as it keeps all."""
+    """Delete a group for good, from every branch. The log keeps it, flagged, as it keeps all.
+
+    Raises:
+        TierlineError: ``not_found``.
+    """
     if group_id not in {m.group_id for m in now.messages}:
         raise _not_found("group", group_id)
     return Action(EventKind.REMOVE, {"groups": [group_id]})
 
 
 def remove_all(names: Iterable[str]) -> Action:
-    """Delete groups for good: what stood in them was written anew."""
+    """Delete queued turns for good, after they were written again in a new order."""
     return Action(EventKind.REMOVE, {"groups": list(names)})
 
 
 def drop(now: Timeline, group_id: str) -> Action:
-    """Hide a group from what is sent, searched and summarised, until it is restored."""
+    """Hide a group from what is sent, searched and summarised, until it is restored.
+
+    Raises:
+        TierlineError: ``not_found``.
+    """
     if group_id not in {g.id for g in now.groups()}:
         raise _not_found("group", group_id)
     return Action(EventKind.DROP, {"groups": [group_id]})
 
 
 def restore(now: Timeline, group_id: str = "") -> Action:
-    """Bring back a dropped or undone group, or (without a name) what was hidden last."""
+    """Bring back a dropped or undone group, or (without a name) what was hidden last.
+
+    Raises:
+        TierlineError: ``not_found`` if there is no such group, or nothing is hidden.
+    """
     hidden = [g for g, why in now.hidden.items() if why != EventKind.REMOVE]
     if group_id and group_id not in hidden:
         raise _not_found("hidden group", group_id)
@@ -81,7 +96,11 @@ def summarise(
 
 
 def unsummarise(now: Timeline, summary: str = "") -> Action:
-    """Undo a compaction, the newest one in force by default; what it stood for comes back."""
+    """Undo a compaction, the newest one in force by default; what it stood for comes back.
+
+    Raises:
+        TierlineError: ``not_found`` if there is no such compaction, or none is in force.
+    """
     known = [s.id for s in now.summaries]
     if summary and summary not in known:
         raise _not_found("compaction", summary)
@@ -98,7 +117,11 @@ def rename(title: str) -> Action:
 
 
 def fork(now: Timeline, at: str = "", name: str = "") -> Action:
-    """Begin a branch behind the message ``at`` (the newest by default)."""
+    """Begin a branch after the message ``at`` (the newest by default).
+
+    Raises:
+        TierlineError: ``not_found``.
+    """
     visible = now.visible()
     if not visible or (at and at not in {m.id for m in visible}):
         raise _not_found("message", at or "(the conversation is empty)")
@@ -109,7 +132,11 @@ def fork(now: Timeline, at: str = "", name: str = "") -> Action:
 
 
 def fork_before(now: Timeline, group_id: str, name: str = "") -> Action:
-    """Begin a branch in front of a group: everything before it is inherited, perhaps nothing."""
+    """Begin a branch before a group: it inherits everything before the group, perhaps nothing.
+
+    Raises:
+        TierlineError: ``not_found``.
+    """
     visible = now.visible()
     place = next((n for n, m in enumerate(visible) if m.group_id == group_id), None)
     if place is None:
@@ -122,21 +149,33 @@ def fork_before(now: Timeline, group_id: str, name: str = "") -> Action:
 
 
 def switch(now: Timeline, branch: str) -> Action:
-    """Make another branch the current one."""
+    """Make another branch the current one.
+
+    Raises:
+        TierlineError: ``not_found``.
+    """
     if branch not in {b.id for b in now.branches}:
         raise _not_found("branch", branch)
     return Action(EventKind.SWITCH, {"branch": branch})
 
 
 def window(size: int) -> Action:
-    """Set the rolling window, in groups; 0 for all."""
+    """Set the rolling window, in groups; 0 for all.
+
+    Raises:
+        TierlineError: ``invalid_params`` for a negative size.
+    """
     if size < 0:
         raise TierlineError("invalid_params", "The window cannot be negative.", "Use 0 for all.")
     return Action(EventKind.WINDOW, {"size": size})
 
 
 def strategy(name: str) -> Action:
-    """Choose the selection strategy."""
+    """Choose the selection strategy.
+
+    Raises:
+        TierlineError: ``invalid_params`` for an unknown name.
+    """
     if name not in set(Strategy):
         choices = ", ".join(Strategy)
         raise TierlineError("invalid_params", f"There is no strategy {name}.", f"Use {choices}.")
@@ -144,7 +183,11 @@ def strategy(name: str) -> Action:
 
 
 def compress(now: Timeline) -> Action:
-    """Compress the memory levels now, up to the newest turn."""
+    """Compress the memory levels now, up to the newest turn.
+
+    Raises:
+        TierlineError: ``not_found`` if there is no turn.
+    """
     turns = now.groups()
     if not turns:
         raise _not_found("turn", "to compress")
@@ -152,7 +195,7 @@ def compress(now: Timeline) -> Action:
 
 
 def level_summary(now: Timeline, summary: str, text: str) -> Action:
-    """Keep a model's words for a summary of the memory levels."""
+    """Store the text that a model wrote for a summary of the memory levels."""
     turns = now.groups()
     after = turns[-1].id if turns else ""
     return Action(EventKind.LEVEL_SUMMARY, {"summary": summary, "text": text, "after": after})
@@ -170,12 +213,12 @@ def scratchpad(text: str) -> Action:
 
 
 def reflection(data: Mapping[str, Any]) -> Action:
-    """Store what a turn was given, what it did and what came of it."""
+    """Store a turn's reflection: its context, its actions and its outcome."""
     return Action(EventKind.REFLECTION, dict(data))
 
 
 def edit(identifier: str, data: Mapping[str, Any]) -> Action:
-    """Store an edit that was proposed, or what has become of it."""
+    """Store a proposed edit, or a later change of its state."""
     return Action(EventKind.EDIT, {"edit": identifier, **data})
 
 

@@ -1,7 +1,7 @@
 """Branches: parallel lines of one conversation.
 
 A branch inherits the conversation up to its fork point, with its drops, summaries and STATE, by
-copy; from then on each goes its own way. Forking and switching are events (``fork``, ``switch``).
+copy; from then on they are independent. Forking and switching are events (``fork``, ``switch``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tierline.history.timeline import MAIN, Timeline, timeline
 
 @frozen
 class Comparison:
-    """Two branches: the last message that they share, and what each has alone."""
+    """Two branches: the last message that they share, and the messages that only one has."""
 
     a: str
     b: str
@@ -40,7 +40,7 @@ def fork_name(existing: Iterable[str], wanted: str = "") -> str:
 def compare(
     entries: Iterable[Message | LogEvent], a: str, b: str, *, session_id: str
 ) -> Comparison:
-    """What two branches of a session have in common and what each has alone, as visible there."""
+    """Compare two branches of a session by their visible messages."""
     known = list(entries)
     left = timeline(known, session_id=session_id, branch=a)
     right = timeline(known, session_id=session_id, branch=b)

@@ -1,10 +1,10 @@
-"""Compaction: what of a conversation is replaced, by what, and whether a summary may stand for it.
+"""Compaction: which part of a conversation is replaced, and by what.
 
-The newest part stays word for word; what lies before it is dropped,
-where the topic changed, or replaced by a summary. Pure: the session asks the detector and the
-summariser, writes the event, and tells the client.
+The newest part stays word for word. The older part is dropped if the topic changed after it, else
+replaced by a summary. Pure: the session asks the detector and the summariser, writes the event, and
+tells the client.
 
-A turn is the unit: a call and its result are never torn apart. The newest turn, standing rules
+The unit is a turn, so a call is never separated from its result. The newest turn, standing rules
 ("always …", "from now on …"), pinned messages and system messages always stay.
 """
 
@@ -30,9 +30,9 @@ HYSTERESIS = 0.1
 RULE_TOKENS = 200
 """A longer message is not kept for its standing rules: the rules are quoted in the summary."""
 SMALLEST = 48
-"""Less than this many tokens are not worth a summary."""
+"""Fewer tokens than this are not summarised."""
 SHARE = 0.5
-"""Of what it replaces, a summary may take this much."""
+"""Most tokens of a summary, as a share of what it replaces."""
 
 
 class Case(StrEnum):
@@ -61,30 +61,33 @@ class CompactionSettings:
 
 VERBATIM_SHARE, LEAST_VERBATIM = 1 / 6, 4_000
 SUMMARY_SHARE, LEAST_SUMMARY = 1 / 48, 500
-"""Of the trigger, what stays word for word and what a summary may take where nothing is set: the
-proportions of 24,000, 4,000 and 500 tokens."""
+"""Defaults for the summary's budget: its share of the trigger, and its least size in tokens. They
+keep the proportions of 24,000 (trigger), 4,000 (verbatim) and 500 tokens (summary).
+"""
 
 
 @frozen
 class Outline:
-    """What a compaction would do."""
+    """The plan of a compaction."""
 
     case: Case
     reason: str
     covers: tuple[str, ...] = ()
     """Groups that are replaced, those of earlier summaries included."""
     keeps: tuple[str, ...] = ()
-    """Ids of single messages in them that stay all the same."""
+    """Ids of single messages in those groups that stay."""
     zone: tuple[Message, ...] = field(default=(), repr=False)
-    """What is replaced, an earlier summary included: what a summary must be made from."""
+    """The messages that are replaced, an earlier summary included: the source of the
+    new summary.
+    """
     zone_tokens: int = 0
     budget_tokens: int = 0
-    """Most that the summary may take."""
+    """Most tokens of the summary."""
     rules: tuple[str, ...] = ()
     """Standing rules from messages too long to keep; they go into the text whatever the case."""
     boundary: TopicBoundary = SAFE_BOUNDARY
     finished: bool = False
-    """What is replaced ends with a task that is over, for what follows begins another."""
+    """The task at the end of the zone is finished, since another one follows."""
 
     def text(self, summary: str) -> str:
         """The text that stands for the zone; it may be empty for a truncation."""
@@ -194,7 +197,7 @@ def _index(turns: Sequence[Group], place: int) -> int:
 
 
 def _turn_at(turns: Sequence[Group], index: int) -> int:
-    """The turn that holds a message: a boundary inside a turn moves to its beginning."""
+    """The turn that holds a message, so that a boundary inside it moves to its beginning."""
     seen = 0
     for place, turn in enumerate(turns):
         seen += len(turn.messages)
@@ -217,8 +220,8 @@ def _covers(zone: Sequence[Message]) -> tuple[str, ...]:
 def _kept(
     fresh: Sequence[Message], settings: CompactionSettings, size: Size
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Pinned messages and short messages with rules stay; long ones' rules are quoted. What is kept
-    takes at most half of the verbatim window; the newest rules go first.
+    """Ids of messages that stay (pinned ones, short ones with rules), and rules quoted from long
+    ones. Messages that stay take at most half of the verbatim window, the newest first.
     """
     room = max(RULE_TOKENS, settings.verbatim_window_tokens // 2)
     keeps: list[str] = []

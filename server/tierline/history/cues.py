@@ -1,5 +1,5 @@
-"""What a sentence of a conversation is: a rule, a question, an answer, a task, a report that it is
-done. Words and shapes in English and German; a sentence that fits none is none.
+"""Classifying sentences of a conversation: rules, questions, answers, tasks, reports of success. By
+words and patterns of English and German; a sentence may belong to no class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _THIRD = (
     r"(?!\w+(?<!s)(?<!u)(?<!i)s\b|\w+ed\b|(?:mind|been|again|saw|see|had|got|get|did|was|were|went"
     r"|came|knew|thought|said|happens?)\b)"
 )
-"""Not what something does or did: "always fails", "never worked"."""
+"""Excludes reports of what something does or did: "always fails", "never worked"."""
 _RULES = (
     re.compile(rf"\b(?:{_FROM_NOW})\b", re.IGNORECASE),
     re.compile(
@@ -204,12 +204,12 @@ def is_rule(sentence: str) -> bool:
 
 
 def rule_key(sentence: str) -> str:
-    """What two wordings of one rule have in common."""
+    """A key that is equal for two wordings of one rule."""
     return " ".join(re.findall(r"\w+", _RULE_WORDS.sub(" ", sentence).lower()))
 
 
 def is_question(sentence: str) -> bool:
-    """It wants to know something. "Could you add a test?" asks for work and is none."""
+    """It asks for information. "Could you add a test?" asks for work and is not a question."""
     asked = sentence.rstrip(" )\"'").endswith("?") or _ASKS.match(sentence) is not None
     return asked and not _REQUEST.match(sentence)
 
@@ -253,7 +253,7 @@ def is_done(sentence: str) -> bool:
 
 
 def is_fix(sentence: str) -> bool:
-    """It says what was behind an error, or what helped."""
+    """It names the cause of an error, or what fixed it."""
     return bool(_FIX.search(sentence))
 
 
@@ -263,7 +263,7 @@ def is_decision(sentence: str) -> bool:
 
 
 def is_broken(sentence: str) -> bool:
-    """It tells of something that does not work."""
+    """It reports that something does not work."""
     return bool(_BROKEN.search(sentence))
 
 

@@ -64,8 +64,9 @@ class EventKind(StrEnum):
     REFLECTION = "reflection"
     """What a turn was given, did and came to [``group``, ``outcome``, ``requests``, …]."""
     EDIT = "edit"
-    """An edit was proposed, or something became of it [``edit``: its id, ``state``, and what
-    :mod:`tierline.session.edits.log` writes]. Later events of an edit add to the earlier ones."""
+    """An edit was proposed, or its state changed [``edit``: its id, ``state``, and what
+    :mod:`tierline.session.edits.log` writes]. Later events of an edit add to the earlier ones.
+    """
     STATUS = "status"
     """A message's status changed [``id``, ``status``]."""
 

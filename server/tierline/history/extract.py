@@ -1,8 +1,8 @@
-"""Extraction: what of a conversation must not be forgotten, found without any model.
+"""Extraction: finding what a summary of a conversation must keep, without any model.
 
 Standing rules, decisions, errors and their fixes, what was finished and what is still open, file
-names and identifiers. Cues are words and shapes; nothing is invented, every line is a piece of what
-was said. Compaction falls back to it (design, section 8), the memory levels use it as well.
+names and identifiers. Cues are words and patterns. Nothing is invented: every line is quoted from
+the conversation. Compaction falls back to it, and the memory levels use it as well.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from tierline.history.parser import text_of
 LINE_CHARACTERS = 220
 """Longer sentences are clipped."""
 _SENTENCE_CHARACTERS = 3 * LINE_CHARACTERS
-"""What has no end by then is no sentence; only this much of it is looked at."""
+"""Characters of a sentence that are looked at; longer text is hardly a sentence."""
 _NAMES_LINE = 400
 _SCANNED_CHARACTERS = 40_000
-"""Of one message, this much from its start and as much from its end is looked at."""
+"""Characters of a message that are looked at, at its start and again at its end."""
 
 
 class LineKind(StrEnum):
@@ -57,8 +57,8 @@ class ExtractedLine:
 
 @frozen
 class Digest:
-    """What was found, in the order of the conversation. ``files`` and ``names`` are ordered by how
-    much they matter (how often and how late they were mentioned), the most important first.
+    """The extracted lines, in the order of the conversation. ``files`` and ``names`` are ordered by
+    weight (how often and how recently they were mentioned), the heaviest first.
     """
 
     lines: tuple[ExtractedLine, ...] = ()
@@ -75,11 +75,11 @@ class Digest:
 
 
 def digest(messages: Sequence[Message], *, finished: bool = False) -> Digest:
-    """Look through messages in order. An earlier summary among them (``meta["summary"]``) gives its
-    lines back under their headings, so that what was kept once can be kept again.
+    """Extract from messages in order. The lines of an earlier summary among them
+    (``meta["summary"]``) are read back under their headings, so that they can be kept again.
 
-    ``finished``: the messages are those of a task that is over. What was asked and answered is
-    then not open, whether or not anybody said that it is done.
+    ``finished``: the messages belong to a finished task. A request that was answered then counts as
+    done, even if nobody said so.
     """
     found = _Finder()
     for place, message in enumerate(messages):
@@ -111,7 +111,7 @@ def render(found: Digest, *, budget_tokens: int, count: Callable[[str], int]) ->
             chosen.setdefault(line.kind, []).append(line)
             room -= cost
     text = _write(chosen)
-    while text and count(text) > budget_tokens:  # parts may count less than the whole
+    while text and count(text) > budget_tokens:  # parts may add up to less
         last = next(kind for kind in reversed(_RANKS) if chosen.get(kind))
         chosen[last].remove(min(chosen[last], key=lambda line: line.place))
         text = _write(chosen)
@@ -160,18 +160,18 @@ _WEIGHTS = {
 }
 
 _LONG_WORD = re.compile(r"\w{80,}")
-"""Encoded data and the like: no name, and slow to look for names in."""
+"""Encoded data and the like: not a name, and slow to search for names."""
 _FENCED = re.compile(r"^[ ]{0,3}(`{3,}|~{3,}).*?(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\n+")
 _MARKUP = re.compile(r"^\s*(?:[-*+>#]+|\d+[.)])\s+|\*\*|^\s*\[[ xX]\]\s*")
-"""Not ``__``: in talk about code it belongs to a name more often than it makes one bold."""
+"""Not ``__``: about code it is more often part of a name than bold type."""
 _WORD = re.compile(r"[^\W_]{3,}")
 _ANSWERS = 3
 """Questions of one prompt whose answers are kept."""
 _SETTLED = 0.6
 """Share of an open task's words in a later report that it is done."""
 _SAID = 12
-"""A reply of fewer characters says nothing ("Hm.")."""
+"""Characters; a shorter reply is no answer ("Hm.")."""
 
 
 def _prose(text: str) -> list[str]:
@@ -188,17 +188,17 @@ class _Finder:
     last_file: dict[str, int] = field(factory=dict)
     names: Counter[str] = field(factory=Counter)
     task: ExtractedLine | None = None
-    """What was asked for and not yet reported as done."""
+    """The task that was asked for and not yet reported as done."""
     reply: str = ""
     """The gist of the newest reply to that task."""
     questions: list[ExtractedLine] = field(factory=list)
-    """What the prompt of this turn wants to know, and nobody has said yet."""
+    """Questions of this turn's prompt that are not answered yet."""
     put: str = ""
-    """What the model asked at the end of its newest reply."""
+    """The question at the end of the model's newest reply."""
     reports: list[ExtractedLine] = field(factory=list)
     """Sentences that say that something is done."""
     error: ExtractedLine | None = None
-    """The newest error, while nothing has been said that fixes it."""
+    """The newest error, as long as no fix was reported."""
     error_age: int = 0
 
     def take(self, place: int, message: Message) -> None:
@@ -238,7 +238,7 @@ class _Finder:
         elif said and self.task is not None and cues.is_thanks(said[0]):
             self._close(self.task, place)
         self.put = ""
-        for asked in self.questions:  # of the turn before: nobody answered
+        for asked in self.questions:  # from the turn before: not answered
             self._asked(asked)
         self.questions = []
         wanted = ""
@@ -274,14 +274,15 @@ class _Finder:
             self._add(LineKind.FACT, sentence, place)
 
     def _about(self, sentence: str) -> bool:
-        """What leads up to a question belongs to it; it is no task of its own."""
+        """A sentence that leads up to a question belongs to it and is no task of its own."""
         return not cues.is_broken(sentence) and not cues.is_open(sentence)
 
     # --- replies -----------------------------------------------------------------------------
 
     def _reply(self, place: int, message: Message, text: str) -> None:
         said = list(sentences(text))
-        # "We'll need to change X" before the change is what this reply does, not what is left.
+        # "We'll need to change X", before the change, announces what this reply does: it is not
+        # left open.
         acts = bool(message.files_modified) or any(isinstance(b, ToolUse) for b in message.content)
         done = ""
         broken = self.task is not None and cues.is_broken(self.task.text)
@@ -300,7 +301,7 @@ class _Finder:
         self.put = next((s for s in reversed(said[-2:]) if s.endswith("?")), "")
         told = [s for s in said if not cues.is_question(s)]
         if message.status is not Status.OK and message.status is not Status.TOOL_CALL:
-            told = []  # it was stopped, or failed
+            told = []  # the turn was stopped or failed
         if self.questions and told:
             for asked in self.questions:
                 self._answer(asked, _best(asked.text, told), place)
@@ -313,7 +314,7 @@ class _Finder:
             self._close(self.task, place, self.reply)
 
     def _asked_at(self, place: int) -> int:
-        """From where on a task may be what a reply reports on; a question's answer closes none."""
+        """Tasks before this place stay open: a reply that answers a question closes none."""
         answered = [x.place for x in self.lines if x.kind is LineKind.ANSWER and x.place == place]
         return place if answered else 0
 
@@ -342,7 +343,7 @@ class _Finder:
 
     def _fixed(self, error: ExtractedLine, sentence: str, place: int) -> None:
         text = f"{clip(error.text, LINE_CHARACTERS // 2)} → {clip(sentence, LINE_CHARACTERS)}"
-        if error not in self.lines:  # its task was closed meanwhile
+        if error not in self.lines:  # its task was closed in the meantime
             self.error = None
             return
         where = self.lines.index(error)
@@ -355,13 +356,15 @@ class _Finder:
         told = f": {clip(how, LINE_CHARACTERS // 2)}" if how and how != text else ""
         broken = [x for x in self.lines if x.kind is LineKind.ERROR and x.place >= task.place]
         if told and [x.text for x in broken] == [task.text]:
-            self.lines.remove(broken[0])  # that it was broken is said by what became of it
+            self.lines.remove(broken[0])  # the outcome replaces the report of the problem
         self._add(LineKind.DONE, f"{text.rstrip('.:')}{told}", place)
         self.reports.append(ExtractedLine(LineKind.DONE, task.text, place))
         self.task = None
 
     def _abandon(self) -> None:
-        """Another task came before this one's end was told: what was answered is done."""
+        """Another task began before this one was reported as done: it counts as done if it was
+        answered.
+        """
         if self.task is not None:
             if self.reply:
                 self._close(self.task, self.task.place, self.reply)
@@ -418,7 +421,7 @@ class _Finder:
         return Digest(tuple(lines), tuple(files), tuple(names))
 
     def _left(self, line: ExtractedLine) -> bool:
-        """Whether something open was not reported as done later on."""
+        """True if an open line was not reported as done later."""
         words = _words(line.text)
         later = (report for report in self.reports if report.place >= line.place)
         return not any(
@@ -433,7 +436,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _best(question: str, told: Sequence[str]) -> str:
-    """The sentence of a reply that answers a question: a yes or no, else what shares its words."""
+    """The sentence of a reply that answers a question: a yes or no, else one that
+    shares its words.
+    """
     if cues.is_opinion(told[0]):
         return told[0]
     words = _words(question)

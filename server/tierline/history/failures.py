@@ -1,9 +1,9 @@
-"""Errors in a text, found by their shape, and what tells one error from another.
+"""Errors in a text, found by their form, and a signature for each kind of error.
 
-No list of exceptions could be whole: a framework's ``ImproperlyConfigured``, a shell's ``No such
-file or directory`` and a linker's ``undefined reference`` are errors as ``KeyError`` is. What they
-share is how they are written: a name or label before a colon, a code, a place in a file, the last
-line of a trace, a test's name after ``FAILED``.
+No list of exceptions could be complete: a framework's ``ImproperlyConfigured``, a shell's ``No such
+file or directory`` and a linker's ``undefined reference`` are errors just as ``KeyError`` is. They
+share a form: a name or label before a colon, a code, a place in a file, the last line of a trace, a
+test's name after ``FAILED``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 _LONGEST = 1_000
-"""Characters of a line that are looked at."""
+"""Characters of a line that are searched."""
 _NAME = r"(?:[\w$]+(?:\.|::|\\))*[A-Z]\w*"
 _NAMED = re.compile(
     rf"^(?:Uncaught |Caused by: |Unhandled \w+:? |E[ \t]+)*(?P<name>{_NAME})(?:"
@@ -52,12 +52,12 @@ _PYTEST = re.compile(r"^E[ \t]+")
 _ENDING = re.compile(r"(?:Error|Exception|Failure|Fault|Warning|Panic)$")
 _HUMPS = re.compile(r"[A-Z][a-z0-9]+[A-Z]\w")
 _ANY = frozenset(("e", "error", "fehler", "exception", "fatal", "failure", "panic", "err"))
-"""What any error may be called."""
+"""Generic words for an error, which tell nothing of its kind."""
 _HEAD = re.compile(rf"(?:^|[\s(`\"'])(?P<name>{_NAME})(?=:|$|[\s`\"'),.])")
 
 
 def failures(text: str, *, failed: bool = False) -> list[str]:
-    """The lines of a text that tell of an error, in order, without what tools put before them.
+    """The lines of a text that report an error, in order, without prefixes that tools add.
 
     ``failed``: the text is the output of something that failed, so that a place in a file with a
     message behind it is an error too.
@@ -84,7 +84,8 @@ def failures(text: str, *, failed: bool = False) -> list[str]:
 def signature(error: str) -> str:
     """The name or code of an error, without its package; empty if it has none.
 
-    ``requests.exceptions.Timeout: …`` and ``Timeout: …`` are one; numbers of lines tell nothing.
+    ``requests.exceptions.Timeout: …`` and ``Timeout: …`` have one signature; line numbers are
+    ignored.
     """
     for match in _HEAD.finditer(error):
         last = re.split(r"[.\\]|::", match["name"])[-1]

@@ -1,9 +1,8 @@
 """Conversations as other tools write them, read as data: who said what, in order.
 
 Formats: aider's ``.aider.chat.history.md``; Claude Code's session files (JSON lines); Copilot
-Chat's *Export Chat* (JSON); ChatGPT's ``conversations.json``; our own export. Only what was said
-is taken.
-What cannot be read is left out and said; nothing here runs, opens or fetches anything.
+Chat's *Export Chat* (JSON); ChatGPT's ``conversations.json``; our own export. Only messages are
+taken. What cannot be read is left out and counted; nothing here runs, opens or fetches anything.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from typing import Any, Literal
 from attrs import Factory, define, frozen
 
 MOST_MESSAGES = 2_000
-"""In one conversation; older ones are left out."""
+"""Messages of one conversation; older ones are left out."""
 MOST_CHARACTERS = 200_000
-"""In one message; the rest is left out."""
+"""Characters of one message; the rest is left out."""
 MOST_CONVERSATIONS = 20
-"""Of one file; the first ones are taken."""
+"""Conversations of one file; the first ones are taken."""
 
 Role = Literal["user", "assistant"]
 
@@ -36,16 +35,16 @@ class ForeignMessage:
 
 @define
 class Foreign:
-    """A conversation of another tool, and what of it was left out."""
+    """A conversation of another tool, and the number of parts that were left out."""
 
     source: str
     title: str = ""
     said: list[ForeignMessage] = Factory(list)
     left_out: dict[str, int] = Factory(dict)
-    """What kind of thing, and how many."""
+    """Kind of part, and how many of it."""
 
     def add(self, role: object, text: object, timestamp: object = "") -> None:
-        """A message; one without text, or of nobody, is left out."""
+        """Add a message; one without text or without a known role is skipped."""
         if role not in ("user", "assistant"):
             self.skip("messages that neither you nor the model wrote")
         elif not isinstance(text, str) or not text.strip():
@@ -57,12 +56,12 @@ class Foreign:
             self.said.append(ForeignMessage(role, text[:MOST_CHARACTERS].strip(), when))
 
     def skip(self, what: str) -> None:
-        """Something of this kind was left out."""
+        """Count a part of this kind as left out."""
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
 
 def read(text: str) -> list[Foreign]:
-    """The conversations in a file's text; empty if its format is none of ours."""
+    """The conversations in a file's text; empty if its format is unknown."""
     found: list[Foreign] = []
     if "# aider chat started at" in text:
         found = list(_aider(text))

@@ -1,8 +1,7 @@
-"""Groups and atoms: what belongs together when history is selected, cut or sent.
+"""Groups and atoms: the units in which history is selected, shed and sent.
 
-A group is one turn: the user's message, the model's calls with their results, the
-closing reply. An atom is the smallest part that may be dropped: one message, or a call with all its
-results.
+A group is one turn: the user's message, the model's calls with their results, the closing reply. An
+atom is the smallest part that may be dropped: one message, or a call with all its results.
 """
 
 from __future__ import annotations
@@ -160,8 +159,8 @@ def atoms(
 ) -> tuple[Item, ...]:
     """History items for the planner, oldest first, keyed ``history:<id of the first message>``.
 
-    The user's message of the turn ``group_id`` is required: it is never shed. ``known`` is what the
-    call before with the same ``count`` and ``priority`` put there: an atom that has not changed
+    The user's message of the turn ``group_id`` is required: it is never shed. ``known`` is the
+    cache that the previous call with the same ``count`` and ``priority`` filled: an unchanged atom
     stays the same item.
     """
     return atoms_of(
@@ -182,8 +181,8 @@ def atoms_of(
     known: KnownAtoms | None = None,
     form: Callable[[tuple[Message, ...]], Form | None] = lambda _atom: None,
 ) -> tuple[Item, ...]:
-    """The same for messages that are cut into atoms already. ``form`` says how an atom's messages
-    are written.
+    """Like ``atoms``, for messages that are cut into atoms already. ``form`` gives the form in
+    which an atom's messages are written.
     """
     items: list[Item] = []
     made: KnownAtoms = {}
@@ -234,5 +233,5 @@ def content_hash(messages: Iterable[Message]) -> str:
 
 
 def snapshot_tokens(usage: Mapping[str, int]) -> int:
-    """What a request weighs, in tokens: its prompt plus its completion."""
+    """Tokens of a request: its prompt plus its completion."""
     return max(usage.get("input_tokens", 0), 0) + max(usage.get("output_tokens", 0), 0)

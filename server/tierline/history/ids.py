@@ -1,6 +1,6 @@
 """Identifiers of messages and sessions.
 
-The package reads no clock and rolls no dice: time and randomness are passed in.
+The package reads no clock and draws no random numbers: both are passed in.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Tool isolation: what may cross a switch of provider.
+"""Tool isolation: which parts of the history another strategy may be sent.
 
-Text goes along; calls, results and reasoning only go back to the strategy that made them. Pairs
-leave together. What was added from outside (``tierline add tool``) no model made: where its call
-may not cross, its output goes along as text. Only the outgoing copy changes, the log never does.
+Text always may; calls, results and reasoning go only to the strategy that made them, and a call and
+its results leave together. The output of a call that was added from outside (``tierline add tool``)
+is sent as text where the call may not be. Only the outgoing copy changes, the log never does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tierline.history.messages import Message, Status
 from tierline.history.parser import GEMINI
 
 EXTERNAL = "external"
-"""The name of a call that nobody made: it carries output that was added from outside."""
+"""The name of a call that no model made: it carries output that was added from outside."""
 
 
 def compatible(made_by: str, active: str) -> bool:

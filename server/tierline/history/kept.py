@@ -1,10 +1,9 @@
-"""What of a session's entries is kept in memory while the session is open.
+"""Which of a session's entries are kept in memory while the session is open.
 
-Messages are kept whole, for every request is made of them. An event is kept as long as something
-can still follow from it: of the settings that are written anew as a whole (files and pins, web
-pages, scratchpad) the newest one, of what only the index shows (reflections) the packed text and
-the figures. What is left out changes nothing in the timeline, which a property test holds; the log
-has all of it.
+Messages are kept whole, since every request is made of them. An event is kept as long as the
+timeline depends on it. Of events that replace all earlier ones (files and pins, web pages,
+scratchpad) only the newest is kept; of reflections, the packed text and the figures. Leaving out
+the others does not change the timeline, as a property test checks; the log has all of them.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ from tierline.history.timeline import MAIN
 from tierline.history.usage import Packed
 
 WHOLE = frozenset({EventKind.FILES, EventKind.URLS, EventKind.SCRATCHPAD})
-"""Kinds of which each event says everything: the newest one counts."""
+"""Kinds whose events replace all earlier ones: the newest counts."""
 PACKED = frozenset({EventKind.REFLECTION})
-"""Kinds of which the timeline takes only figures."""
+"""Kinds of which the timeline uses only figures."""
 REMEMBERED = 1_000
-"""Ids of events that were left out, so that one which a log has twice is known again."""
+"""Number of left-out event ids that are remembered, to recognise an event that the log repeats."""
 
 
 @define
 class Kept:
-    """A session's entries in the order of its log, without those that have been overtaken."""
+    """A session's entries in the order of its log, without those that were replaced."""
 
     entries: list[Message | LogEvent] = field(factory=list)
     _ids: set[str] = field(factory=set)
     _newest: dict[str, LogEvent] = field(factory=dict)
-    """Kind to its event among the entries, if that may be left out once another one comes."""
+    """For each kind in ``WHOLE``, the event that the next one replaces."""
     _branches: set[str] = field(factory=lambda: {MAIN})
     _gone: deque[str] = field(factory=lambda: deque(maxlen=REMEMBERED))
 
     def add(self, entry: Message | LogEvent) -> None:
-        """The log's next entry."""
+        """Add the log's next entry."""
         if entry.id in self._ids or entry.id in self._gone:
             return  # of the same id the first one counts
         self._ids.add(entry.id)

@@ -1,4 +1,4 @@
-"""Two changes of one list, made side by side, as one list."""
+"""Three-way merge of a list."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ T = TypeVar("T")
 def merged(
     before: Sequence[T], ours: Sequence[T], theirs: Sequence[T], key: Callable[[T], Hashable]
 ) -> Sequence[T]:
-    """What ``ours`` and ``theirs`` make together of ``before``.
+    """``before`` with the changes of ``ours`` and of ``theirs``.
 
-    What either added is there, what either removed is gone, and of an entry that both changed ours
-    counts. The order is theirs where nothing is new to them, so that the result is ``ours`` itself
-    if they changed nothing.
+    Entries that either added are in, entries that either removed are out, and ``ours`` wins where
+    both changed one. The order is theirs where nothing is new to them, so that the result is
+    ``ours`` itself if they changed nothing.
     """
     if list(theirs) == list(before):
         return ours

@@ -15,7 +15,7 @@ HistoryRole: TypeAlias = Literal["user", "assistant", "tool", "system"]
 
 
 class Status(StrEnum):
-    """What became of a message."""
+    """The state of a message."""
 
     OK = "ok"
     TOOL_CALL = "tool_call"
@@ -51,7 +51,7 @@ class Message:
     tokens: int = 0
     usage: Mapping[str, int] = field(factory=dict)
     meta: Mapping[str, Any] = field(factory=dict)
-    """Facts of later versions that this one does not know; kept when a record is copied."""
+    """Fields that this version does not know, kept when a record is copied, and marks of ours."""
 
     @cached_property
     def plain(self) -> bool:

@@ -1,8 +1,8 @@
-"""Names in a text: which words are files, and which are names of code.
+"""Names in a text: file names and identifiers.
 
 A dot alone makes no file: ``user.name`` and ``time.Minute`` are attributes, ``example.com`` is a
-host, ``1.2.3`` a version. What is a file has an ending that files have, or stands in folders, or
-is one of the names without an ending that tools look for.
+host, ``1.2.3`` a version. What is a file has an ending that files have, or stands in folders, or is
+one of the names without an ending that tools look for.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OBJECTS = re.compile(
     r"|JSON|Array|Promise)",
     re.IGNORECASE,
 )
-"""What an attribute is asked of: ``response.json``, ``math.log``."""
+"""Objects that have attributes: ``response.json``, ``math.log``."""
 _LIBRARIES = re.compile(
     r"(?:node|vue|next|nuxt|express|react|three|d3|ember|backbone|chart|alpine|moment|discord|p5"
     r"|require|socket\.io|knockout|deck|handlebars|jquery)\.js|docs\.rs|asp\.net|crates\.io",
@@ -82,7 +82,9 @@ def identifiers(text: str) -> list[str]:
 
 
 def without_files(text: str) -> str:
-    """A text with a blank for each file name, whose parts are no names of code."""
+    """The text with each file name replaced by a blank, so that its parts do not count as
+    identifiers.
+    """
     parts: list[str] = []
     last = 0
     for _, (start, end) in _found(text):

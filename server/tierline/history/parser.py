@@ -1,7 +1,7 @@
 """MessageParser: the one place that knows how each provider writes calls, results and text.
 
-What a message says is decided by its ``parsing_strategy``,
-never by sniffing its JSON. Every shape becomes the neutral blocks of ``context.blocks``.
+A message is parsed by its ``parsing_strategy``, never by sniffing its JSON. Every shape becomes the
+neutral blocks of ``context.blocks``.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def text_of(blocks: Iterable[Block]) -> str:
 
 
 def full_text(blocks: Iterable[Block]) -> str:
-    """Text and results' text and calls' arguments: what a search or ``query_db`` sees."""
+    """Text and results' text and calls' arguments: the text that searches and ``query_db`` see."""
     parts: list[str] = []
     for block in blocks:
         if isinstance(block, Text):

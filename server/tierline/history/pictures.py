@@ -1,4 +1,4 @@
-"""Which pictures of a conversation leave a request that would be too large in bytes."""
+"""Leaving out pictures of a conversation when a request would be too large in bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tierline.history.messages import Message
 
 LEFT_OUT = "[an older picture was here; it left the request, which would have been too large]"
 _SHARE = 0.5
-"""What stays when older ones have to leave, so that not every new one makes another leave."""
+"""Share of the limit that stays when older pictures leave, so that not every new picture makes
+another leave.
+"""
 
 
 def lighter(messages: Sequence[Message], most_bytes: int) -> tuple[list[Message], int]:

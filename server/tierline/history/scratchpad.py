@@ -11,7 +11,7 @@ from tierline.context.prompt import ToolSpec
 from tierline.context.text import well_formed
 
 MAX_CHARACTERS = 20_000
-"""Longer scratchpads are refused: they would crowd out what they are meant to guide."""
+"""Longer scratchpads are refused: they would crowd out the conversation."""
 
 TOOL = ToolSpec(
     name="manage_scratchpad",

@@ -56,7 +56,7 @@ def select(
 
 
 def until(messages: Iterable[Message], active: str, waiting: Iterable[str] = ()) -> list[Message]:
-    """What has been said up to the turn that is being answered, and in it.
+    """The messages up to and in the turn that is being answered.
 
     Prompts that wait for their own turn, and what another window has added since, come later: with
     them the newest group would not be the one that is to be answered. Without an active group, or
@@ -140,7 +140,7 @@ def fuse(bm25: Sequence[str], recency: Sequence[str], semantic: Sequence[str] = 
 
 
 def search_words(query: str, *, every: bool = False) -> tuple[str, ...]:
-    """What of a prompt is worth searching for: its words without stop-words and fillers.
+    """The words of a prompt to search for: without stop-words and fillers.
 
     "continue", "go on", "ok next", "carry on with the next step" and the like leave nothing. Each
     word comes once, or with ``every`` as often as it occurs.
@@ -166,7 +166,7 @@ FILLER_PHRASES = re.compile(
     r"sounds? (?:good|fine)|well done|good job|any(?:thing)? more|what(?:'s| is) next)\b",
     re.IGNORECASE,
 )
-"""Phrases whose words would mean something alone."""
+"""Filler phrases whose single words are not fillers."""
 STOP_WORDS = frozenset(
     """a about above after again against ahead all also am an and another any anything are aren't as
     at away back be because been before being below between both bring but by came can can't cannot
@@ -187,4 +187,4 @@ STOP_WORDS = frozenset(
     grazie segue próximo obrigado продолжай продолжить дальше да нет спасибо 继续 下一步 好的 谢谢
     続けて 続けてください 次 はい いいえ ありがとう 계속 다음 네 감사합니다""".split()  # noqa: SIM905 - a text reads better than two hundred quoted words
 )
-"""English function words, and what people type, in several languages, to make a model go on."""
+"""English function words, and words in several languages that only tell a model to continue."""

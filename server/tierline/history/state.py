@@ -1,4 +1,4 @@
-"""STATE: the block in which the model keeps what must not be forgotten.
+"""STATE: the block in which the model keeps the state of the work.
 
 The model ends each reply with a ``### STATE`` block. It is taken out of the shown text, stored, and
 put before the conversation of every later request as the Global Anchor.
@@ -26,7 +26,7 @@ _FIELD = re.compile(
 STATE_GUIDELINES = prompts.read("state")
 """History guidelines: the second layer of the context."""
 RETRIEVAL_GUIDELINES = prompts.read("history")
-"""Where the model has the tool."""
+"""Guidelines for a model that may call ``query_db``."""
 
 
 MEMO_GUIDELINES = prompts.read("memos")
@@ -113,7 +113,7 @@ class StreamFilter:
     """
 
     _held: str = ""
-    """The line that is being decided about."""
+    """The line that is not yet known to be text, heading or fence."""
     _fence: str = ""
     """The opening fence line, while it is not yet known whether the block follows it."""
     _midline: bool = False
@@ -139,14 +139,16 @@ class StreamFilter:
         return "".join(shown)
 
     def close(self) -> str:
-        """What was still held back when the reply ended."""
+        """The text that was still held back when the reply ended."""
         rest, self._held = self._held, ""
         shown = self._decide(rest) if rest else ""
         fence, self._fence = self._fence, ""
         return shown + fence
 
     def _decide(self, line: str) -> str:
-        """What to show of a whole line, or of a beginning that can be no heading or fence."""
+        """The part to show of a whole line, or of a beginning that cannot become a heading or a
+        fence.
+        """
         bare = line.rstrip("\r\n")
         fence, self._fence = self._fence, ""
         mark = _FENCE.match(bare)

@@ -1,8 +1,8 @@
-"""Summarising by a model: the requests' texts, in pieces that fit, and what answer is acceptable.
+"""Summarising by a model: the requests' texts, in pieces that fit, and the check of the answer.
 
-Nothing here calls a model. A summary is never taken on trust: an empty one, a skeleton of headings,
-a refusal, something that has nothing to do with the conversation, or one that is no shorter than
-what it would replace is refused, and the history stays as it is.
+Nothing here calls a model. Every summary is checked: an empty one, a skeleton of headings, a
+refusal, an unrelated text, or one that is no shorter than what it would replace is rejected, and
+the history stays as it is.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class SummaryProblem(CodedError):  # noqa: N818 - an outcome, not a failure of t
 
 
 def instructions(budget_tokens: int, wishes: str = "") -> str:
-    """The system text of a summarising request. ``wishes``: what the user wants of the notes, in
-    his own words.
+    """The system text of a summarising request. ``wishes``: what the user asked for, in the user's
+    own words.
     """
     text = INSTRUCTIONS.format(words=max(20, int(budget_tokens * 0.6)))
     if not wishes.strip():
@@ -75,7 +75,8 @@ def pieces(
 ) -> list[TranscriptPiece]:
     """The conversation in at most ``MAX_PIECES`` texts of at most ``room_tokens`` tokens.
 
-    If it is too long even so, messages are shown in part, then the oldest ones only by an extract.
+    A conversation that is too long for that has its messages clipped, then the oldest ones replaced
+    by an extract.
     """
     room = max(1, room_tokens)
     for limit in (20_000, 6_000, 2_000, 600, SHORTEST_CLIP):
@@ -176,7 +177,7 @@ def _plain(answer: Any) -> str:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        # Notes may begin with a bracket ("[x] done"); a torn object may not stand for anything.
+        # Notes may begin with a bracket ("[x] done"); a cut-off JSON object is rejected.
         if text.lstrip().startswith("{"):
             raise SummaryProblem("malformed", "The summary was damaged JSON.") from None
         return text

@@ -75,23 +75,23 @@ class Timeline:
     branch: str
     branches: tuple[Branch, ...]
     messages: tuple[Message, ...]
-    """Everything on this branch in the order of groups; hidden ones have the status dropped."""
+    """All messages of this branch by group; hidden ones have the status ``dropped``."""
     summaries: tuple[Summary, ...] = ()
-    """Those in force, oldest first."""
+    """Compactions in force, oldest first."""
     title: str = ""
     state: str = ""
     """The newest STATE block whose turn is still there."""
     states: Mapping[str, str] = field(factory=dict)
     """Message id to the STATE block that the message ended with."""
     usages: Mapping[str, TurnUsage] = field(factory=dict)
-    """Message id to what its turn took; of a turn without a reply the prompt's id."""
+    """Message id to its turn's usage; for a turn without a reply, the prompt's id."""
     scratchpad: str = ""
     window: int | None = None
     strategy: str = ""
     files: tuple[Any, ...] = ()
     urls: tuple[str, ...] = ()
     edits: Mapping[str, Mapping[str, Any]] = field(factory=dict)
-    """Id of each edit that was proposed in the session, oldest first, to what is known of it."""
+    """Id of each proposed edit of the session, oldest first, to its data."""
     deleted: bool = False
     archived: bool = False
     duplicates: int = 0
@@ -104,7 +104,7 @@ class Timeline:
     """(group after which it came, id of a summary of the memory levels, a model's words for it)."""
 
     def visible(self) -> tuple[Message, ...]:
-        """What a client shows: everything on the branch that is not hidden."""
+        """The messages that a client shows: all on the branch that are not hidden."""
         return tuple(m for m in self.messages if m.status is not Status.DROPPED)
 
     def groups(self) -> tuple[Group, ...]:
@@ -246,7 +246,8 @@ class _Replay:
                 if _word(data, "branch") in self.lines:
                     self.current = _word(data, "branch")
             case EventKind.REFLECTION:
-                # Earlier versions named the turn only; it ended with the newest of its messages.
+                # Earlier versions named only the turn: the newest of its messages ended with the
+                # block.
                 usage.add(self.usages, data, self.newest.get(_word(data, "group"), ""))
             case EventKind.COMPRESS:
                 line.compressed.append(_word(data, "after"))

@@ -1,11 +1,10 @@
-"""Tool-result truncation: full while it is needed, short afterwards, never lost.
+"""Truncating tool results: long while they are needed, short afterwards, whole in the log.
 
-When a result is written it gets the form that is due: in the
-active group the newest five results keep 5000 characters (more of what was asked for in pages) and
-older ones 1000; in finished groups
-all keep 300. What was sent stays in the form in which it was sent, whatever its age, until bytes
-are rewritten anyway (``context/tiers/rewrites.py``). What was cut is one ``query_db`` call away,
-and the text behind the cut says exactly which.
+A result's limit depends on its age: in the active group the newest five results keep 5000
+characters (more for tools that answer in pages) and older ones 1000; in finished groups all keep
+300. A result that was sent stays in the form in which it was sent until bytes are rewritten anyway
+(``context/tiers/rewrites.py``). One ``query_db`` call returns the whole; the text after the cut
+says which.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ class TruncationSettings:
     recent: int = field(default=5, validator=validators.ge(0))
     """How many results of the active group count as newest."""
     retrieved: int = field(default=20_000, validator=validators.ge(0))
-    """Newest results of ``query_db``, which were asked for because something had been cut; to cut
-    them as well would send the model round in circles."""
+    """Newest results of ``query_db``, which were asked for because something had been cut; cutting
+    them as well would send the model round in circles.
+    """
 
     page: int = field(default=26_000, validator=validators.ge(0))
     """Newest results of ``read_file``, which bounds itself to a page; 500 lines are one."""

@@ -1,4 +1,4 @@
-"""What turns took, as their reflections in the log have it, and which message it is shown with.
+"""Usage of turns, from their reflections in the log, and the message it is shown with.
 
 A turn takes several requests if the model calls tools; its figure is their sum. The reflection is
 written when the turn has ended, so that a turn shows after a restart what it showed before.
@@ -18,21 +18,22 @@ from tierline.history.groups import Group
 from tierline.history.messages import Message, Status
 
 _MOST = 1e15
-"""Nothing is that much; JSON knows larger numbers, and such as are none."""
+"""Larger figures are not believed; JSON also allows infinities and NaN."""
 
 
 @frozen
 class Figures:
-    """Of one request, or sums over several. Tokens; money in US dollars."""
+    """Usage of one request, or sums over several. Tokens; money in US dollars."""
 
     input: int = 0
     output: int = 0
     read: int | None = None
-    """Of the input, what the provider's cache gave; ``written`` is what it took in. None where it
-    said nothing of that."""
+    """Input tokens that the provider read from its cache; ``written``: that it wrote to it. None
+    where it did not report them.
+    """
     written: int | None = None
     estimated: bool = False
-    """True if the provider reported nothing of one of them, and it was counted."""
+    """True if the provider reported nothing for one of the requests, and we counted it."""
     cost: float = 0.0
     """0 if the prices are not known."""
     saved: float = 0.0
@@ -53,24 +54,26 @@ class Figures:
 
 @frozen
 class TurnUsage:
-    """What a turn took."""
+    """Usage of a turn."""
 
     total: Figures
     last: Figures
     """The last request alone."""
     outcome: str = ""
-    """What the cache gave the last request; empty if that was not written down."""
+    """The cache outcome of the last request; empty if it was not recorded."""
     message: str = ""
     """Id of the message that it belongs to; records of earlier versions do not name it."""
     line: str = ""
     """What context went with the prompt, in words."""
     went: Sequence[tuple[str, int, str]] = ()
-    """What went along with it: kind, how much of it, what it is if it is one."""
+    """The context that went with the prompt: kind, number of items, and the item's name if it is
+    one.
+    """
 
 
 class Packed(Mapping[str, Any]):
-    """A reflection's data as JSON text, a tenth of what its objects take; its figures beside it,
-    because the timeline asks for them at every change.
+    """A reflection's data as JSON text, which takes a tenth of the memory, with its figures parsed,
+    because the timeline needs them at every change.
     """
 
     __slots__ = ("_text", "usage")
@@ -94,15 +97,15 @@ class Packed(Mapping[str, Any]):
 
 
 def turn_usage(data: Mapping[str, Any]) -> TurnUsage | None:
-    """The figures in a reflection; None if no request was answered. Total: what makes no sense in
-    a record counts as nothing.
+    """The figures in a reflection; None if no request was answered. Total: fields that make no
+    sense count as missing.
     """
     return data.usage if isinstance(data, Packed) else _read(data)
 
 
 def add(usages: dict[str, TurnUsage], data: Mapping[str, Any], message: str = "") -> None:
-    """Add what a reflection says to the figures by message id; ``message`` is for those that do not
-    name one. A prompt that got no reply and was asked again has the sum.
+    """Add a reflection's figures to ``usages`` under its message id, or ``message`` if it names
+    none. Figures of a prompt that was asked again without a reply in between are summed.
     """
     later = turn_usage(data)
     if later is None:
@@ -117,7 +120,7 @@ def add(usages: dict[str, TurnUsage], data: Mapping[str, Any], message: str = ""
 def with_events(
     known: Mapping[str, TurnUsage], entries: Sequence[Message | LogEvent]
 ) -> Mapping[str, TurnUsage]:
-    """``known``, and what the reflections among these entries say."""
+    """``known`` with the figures of the reflections among these entries."""
     if not entries:
         return known
     found = dict(known)
@@ -130,8 +133,8 @@ def with_events(
 def of_messages(turns: Iterable[Group], known: Mapping[str, TurnUsage]) -> dict[str, TurnUsage]:
     """Message id to the figures that are shown with it. ``known`` are those of reflections.
 
-    A turn without a reflection (an older version's, or its process was killed just then) has what
-    its replies' own records say, if all of them do: tokens, without their price.
+    A turn without a reflection (an older version's, or its process was killed just then) gets the
+    tokens of its replies' own records, without a price, if all of them have them.
     """
     found: dict[str, TurnUsage] = {}
     for turn in turns:
@@ -193,7 +196,7 @@ def _of_record(message: Message) -> Figures:
         input=_tokens(usage.get("input_tokens")),
         output=_tokens(usage.get("output_tokens")),
         read=_tokens_or_none(usage.get("cache_read_tokens")),
-        # A service that tells what it read, and nothing of writing, wrote nothing that it charges.
+        # A service that reports cache reads but no writes does not charge for writing.
         written=_tokens_or_none(
             usage.get("cache_write_tokens", 0 if "cache_read_tokens" in usage else None)
         ),
@@ -216,7 +219,7 @@ def _tokens_or_none(value: Any) -> int | None:
 
 
 def _known_sum(one: int | None, other: int | None) -> int | None:
-    """What is known of a sum; None if nothing is."""
+    """The sum of the known values; None if neither is known."""
     return None if one is None and other is None else (one or 0) + (other or 0)
 
 

@@ -1,8 +1,8 @@
-"""The conversation as it was sent, and as it would stand if it were written anew.
+"""The conversation in the form in which it was sent, and in the form that a rewrite would give it.
 
-What was sent keeps its form: a tool result its length, a message its thinking, a card its place
-behind the prompt that it was found for. Beside it stands what a rewrite would make of each item, so
-that whoever decides on rewrites knows what they save.
+Sent items keep their form: a tool result its length, a message its thinking, a card its place after
+the prompt that it was found for. Beside each stands what a rewrite would make of it, so that the
+decision about rewrites knows what they save.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tierline.history.truncation import DEFAULTS, Limits, limits, shorten
 
 @define
 class KnownForms:
-    """Atoms of the last request in both forms; what has not changed stays the same item."""
+    """Atoms of the last request in both forms; an unchanged atom stays the same item."""
 
     sent: KnownAtoms = field(factory=dict)
     anew: KnownAtoms = field(factory=dict)
@@ -39,11 +39,15 @@ class Written:
     """A conversation, ready to be planned."""
 
     items: tuple[Item, ...]
-    """Messages in the form in which they were sent, and behind them the notes of earlier turns."""
+    """Messages in the form in which they were sent, with the notes of earlier turns in their
+    places.
+    """
     tail: tuple[Item, ...]
-    """What holds for this prompt alone. What of it was sent before stands where it was sent."""
+    """Items for this prompt alone. One that was sent before stands where it was sent."""
     anew: Mapping[str, Item | None]
-    """By key, for items that a rewrite would change: what would stand for them; None: nothing."""
+    """For items that a rewrite would change, by key: the rewritten item, or None if it
+    would leave.
+    """
 
 
 @frozen
@@ -65,7 +69,7 @@ class _Style:
         return message
 
     def form(self, atom: tuple[Message, ...]) -> Form | None:
-        """What has to be remembered, so that the messages can be written so again."""
+        """The form to store, by which the messages can be written in the same way again."""
         allowed = tuple((m.id, self.allowed[m.id]) for m in atom if m.id in self.allowed)
         bare = tuple(m.id for m in atom if m.id in self.bare)
         return Form(allowed, bare) if allowed or bare else None
@@ -80,10 +84,10 @@ def write(
     count: Callable[[Any], int],
     known: KnownForms,
 ) -> Written:
-    """Put a conversation into the form in which it was sent; what is new gets the form that is due.
+    """Put a conversation into the form in which it was sent; new messages get the form that is due.
 
-    ``tail`` are volatile texts. One that stands in the conversation already, word for word, is not
-    sent a second time; what the user has selected holds for its own prompt only.
+    ``tail`` are volatile texts. One that is in the conversation already, word for word, is not sent
+    again; the user's selection holds for its own prompt only.
     """
     long = {m.id for m in messages if not m.plain and _long(m)}
     allowed = limits(messages, group_id=group_id)
@@ -112,7 +116,7 @@ def write(
 
 
 def _long(message: Message) -> bool:
-    """True if a result is longer than its shortest form: only then there is a choice."""
+    """True if a result is longer than its shortest form, so that there is a choice."""
     return any(
         sum(len(b.text) for b in result.content if isinstance(b, Text)) > DEFAULTS.inactive
         for result in results(message)
@@ -127,7 +131,7 @@ def _anew(
     count: Callable[[Any], int],
     known: KnownAtoms,
 ) -> dict[str, Item | None]:
-    """The items that a rewrite would write otherwise. Mostly few, so only those are made."""
+    """The items that a rewrite would change. They are mostly few, so only those are made."""
     other = {
         message.id: fresh.write(message)
         for message in messages
@@ -143,8 +147,8 @@ def _anew(
 def _found(
     tail: Iterable[Item], standing: Iterable[Note], group_id: str
 ) -> tuple[list[Item], set[int]]:
-    """The tail, with each text that stands in the conversation at its place there, and the numbers
-    of the notes that serve so.
+    """The tail, with each text that is in the conversation already marked with its place there, and
+    the numbers of the notes that were found so.
     """
     newest = {(note.key, note.sha256): note for note in standing}
     items: list[Item] = []
@@ -168,7 +172,7 @@ def _found(
 
 
 def _spent(note: Note, count: Callable[[Any], int]) -> Item:
-    """A note that is not needed any more: part of the conversation until it is rewritten."""
+    """The item of a note that is no longer needed: it stays in the conversation until a rewrite."""
     return Item.of_text(
         note.name,
         Section.HISTORY,

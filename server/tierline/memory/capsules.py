@@ -1,7 +1,7 @@
-"""Capsules: short descriptions of modules, an aid and never the truth (design, section 9).
+"""Capsules: short descriptions of files, which may be wrong.
 
-Each says where it comes from, how sure it is, when it was made and from which bytes. As soon as the
-file's hash differs it is stale: it is shown as such and never sent.
+Each records its source, its confidence, when it was made and the hash of the text it was made from.
+Once the file's hash differs, the capsule is stale: it is shown as such and never sent.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tierline.history.names import identifiers
 from tierline.memory.words import Weights, terms
 
 MAX_CHARACTERS = 1_200
-"""Of a capsule's text."""
+"""Characters of a capsule's text."""
 MOST_ANCHORS = 8
 ANCHOR_CHARACTERS = 200
 ANCHOR_CONFIDENCE = 0.5
-"""A description of which less is sure is no anchor."""
+"""Least confidence of a capsule that is used as an anchor."""
 MAX_SENT = 3
 MIN_COVERAGE = 0.3
 _SOURCE_CHARACTERS = 24_000
-"""Of a file, as much is shown to a model that is asked for a capsule."""
+"""Characters of a file that are shown to the model that writes its capsule."""
 
 
 @frozen
@@ -37,19 +37,20 @@ class Capsule:
     path: str
     """Workspace-relative POSIX path."""
     sha256: str
-    """Of the text that it describes."""
+    """Hash of the text that it describes."""
     text: str
     source: str = "extract"
     """``extract``: taken from the file's own words; ``model``: written by a model."""
     model: str = ""
     confidence: float = 0.5
-    """0 to 1: for extracts how much there was to go by, for models the share of the names in the
-    text that the file really has."""
+    """0 to 1. For an extract, how much there was to extract from; for a model's text, the share of
+    the names in it that occur in the file.
+    """
     created: str = ""
 
 
 def fold(records: Iterable[Mapping[str, Any]]) -> dict[str, Capsule]:
-    """The newest capsule of each file; what makes no sense is skipped."""
+    """The newest capsule of each file; invalid records are skipped."""
     found: dict[str, Capsule] = {}
     for record in records:
         path, text, digest = record.get("path"), record.get("text"), record.get("sha256")
@@ -69,8 +70,8 @@ def fold(records: Iterable[Mapping[str, Any]]) -> dict[str, Capsule]:
 
 
 def extract(text: str) -> tuple[str, float]:
-    """A description in the file's own words, and how sure it is: the comment at its head, and the
-    names that it defines.
+    """A description in the file's own words (its head comment and the names that it defines), and
+    its confidence.
     """
     head = _head(text)
     names = list(dict.fromkeys(m["name"] for m in _DEFINITION.finditer(text)))
@@ -87,15 +88,15 @@ def extract(text: str) -> tuple[str, float]:
 
 
 def question(path: str, text: str) -> str:
-    """What a model is asked."""
+    """The request to the model that writes a capsule."""
     shown = clip(text, _SOURCE_CHARACTERS)
     cut = " (its beginning)" if len(shown) < len(text) else ""
     return f"{prompts.read('capsule')}\n\n{render_path(path)}{cut}\n{fence(shown)}"
 
 
 def judge(answer: str, text: str) -> tuple[str, float]:
-    """A model's answer, cut to size, and the share of the names in it that the file has (0.9 at
-    most; 0.5 if it names nothing).
+    """A model's answer, cut to ``MAX_CHARACTERS``, and its confidence: the share of the names in it
+    that the file has (0.9 at most; 0.5 if it names nothing).
     """
     plain = clip(answer.strip(), MAX_CHARACTERS)
     quoted = re.findall(r"`([^`\s]{2,60})`", plain)
@@ -125,8 +126,8 @@ def relevant(prompt: str, capsules: Sequence[Capsule], limit: int = MAX_SENT) ->
 
 
 def anchors(capsules: Iterable[Capsule], ranks: Mapping[str, float]) -> list[Capsule]:
-    """Capsules that a model wrote and that can be believed, of the most central files
-    first. More than are shown: some may be stale.
+    """Capsules written by a model with enough confidence, those of the most central files first.
+    More than are shown, since some may be stale.
     """
     sure = [c for c in capsules if c.source == "model" and c.confidence >= ANCHOR_CONFIDENCE]
     return sorted(sure, key=lambda c: (-ranks.get(c.path, 0.0), c.path))

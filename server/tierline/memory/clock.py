@@ -1,4 +1,4 @@
-"""Time as the memory needs it: minutes between timestamps. No clock is read here."""
+"""Timestamps as minutes. No clock is read here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def minutes(timestamp: str) -> float | None:
 
 
 def begun(messages: Iterable[Message], default: float = 0.0) -> float:
-    """When messages began, in minutes since 1970: the first timestamp, or id, that says so."""
+    """When messages began, in minutes since 1970, by the first timestamp or id that has a time."""
     for message in messages:
         when = minutes(message.timestamp)
         if when is None and (ms := epoch_ms(message.id)) is not None:

@@ -39,7 +39,7 @@ class Budgets:
     session: int = field(default=4_000, validator=_POSITIVE)
     working: int = field(default=8_000, validator=_POSITIVE)
     total: int = field(default=16_000, validator=_POSITIVE)
-    """Volatile has what the other levels leave of this."""
+    """Tokens of all levels; volatile gets what the others leave."""
     session_minutes: float = field(default=30.0, validator=validators.ge(0))
     """Summaries older than this may be compressed further."""
     working_minutes: float = field(default=5.0, validator=validators.ge(0))
@@ -47,7 +47,7 @@ class Budgets:
     trigger_percent: float = field(default=80.0, validator=_PERCENT)
     """Compression begins above this share of a budget."""
     verbatim_turns: int = field(default=2, validator=validators.ge(1))
-    """The newest turns are never compressed for space."""
+    """Number of newest turns that are never compressed for space."""
 
     @property
     def trigger(self) -> float:
@@ -56,8 +56,8 @@ class Budgets:
 
     @property
     def target(self) -> float:
-        """Compression goes down to this share, so that it is not due again at once and the prompt's
-        beginning stays the same for many turns.
+        """The share, 0 to 1, down to which compression goes, so that it is not due again soon and
+        the prompt's beginning stays the same for many turns.
         """
         return self.trigger / 2
 
@@ -71,7 +71,7 @@ class Budgets:
         }[level]
 
     def within(self, tokens: int) -> Budgets:
-        """The same proportions in at most this many tokens."""
+        """The same budgets, reduced in proportion to at most this many tokens in total."""
         if tokens >= self.total:
             return self
         share = max(tokens, 400) / self.total
@@ -102,7 +102,7 @@ class LevelSummary:
     begun: float = 0.0
     """Minutes since 1970 of its first source."""
     ended: float = 0.0
-    """... and of its last one."""
+    """Minutes since 1970 of its last source."""
 
     @property
     def ratio(self) -> float:

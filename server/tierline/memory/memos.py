@@ -23,16 +23,16 @@ Scope: TypeAlias = Literal["project", "user"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 MAX_CHARACTERS = 8_000
-"""Longer memos are refused: what is that long belongs into a file."""
+"""Longer memos are refused: such a text belongs in a file."""
 MAX_TAGS = 12
 MAX_INJECTED = 5
 """Memos that go along with a prompt, at most."""
 INJECTED_CHARACTERS = 1_200
-"""Of one memo that is injected; ``retrieve_memos`` gives the whole."""
+"""Characters of an injected memo; ``retrieve_memos`` returns the whole."""
 MIN_COVERAGE = 0.2
-"""A memo is relevant if it holds at least this share of what the prompt is about, by weight."""
+"""A memo is relevant if it has at least this share of the prompt's terms, by weight."""
 NEAR_BEST = 0.4
-"""... and reaches at least this share of the best memo's score."""
+"""A relevant memo must also reach this share of the best memo's score."""
 _TAG = 1.5
 """A term that is a tag counts more: somebody chose it as the memo's subject."""
 
@@ -57,7 +57,9 @@ class Memo:
 
 @frozen
 class Ranked:
-    """A memo, how well it fits (the share of the prompt's weight that it holds), and why."""
+    """A memo, its score (the share of the prompt's terms that it has, by weight), and
+    the reason.
+    """
 
     memo: Memo
     score: float
@@ -74,7 +76,7 @@ def clean_tags(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def fold(records: Iterable[Mapping[str, Any]], scope: Scope) -> tuple[Memo, ...]:
-    """The memos that a log of records leaves, oldest first. Total: what makes no sense is skipped.
+    """The memos after a log of records, oldest first. Total: invalid records are skipped.
 
     ``save`` makes a memo, ``edit`` changes content or tags, ``delete`` takes it away.
     """
@@ -134,8 +136,8 @@ def search(
 ) -> list[Memo]:
     """Memos that have all the tags and fit the query, the best first; without a query the newest.
 
-    More lenient than injection, as somebody is looking: any word in common, or the query as a part
-    of the text, is enough.
+    More lenient than injection, since the user is searching: any common word, or the query as a
+    part of the text, is enough.
     """
     wanted = set(clean_tags(tags))
     pool = [memo for memo in memos if wanted <= set(memo.tags)]
@@ -168,7 +170,7 @@ def render_one(memo: Memo, number: int = 1) -> str:
 
 
 NOTE = prompts.read("recalled")
-"""What stands before injected memos."""
+"""The text before injected memos."""
 
 SAVE_TOOL = ToolSpec(
     name="save_memo",
@@ -209,7 +211,7 @@ RETRIEVE_TOOL = ToolSpec(
 
 @frozen
 class MemoDraft:
-    """A memo that is to be written, checked."""
+    """The checked arguments for a new memo."""
 
     content: str
     tags: tuple[str, ...]
@@ -244,5 +246,5 @@ def _tag_terms(memo: Memo) -> set[str]:
 
 
 def _newest(memo: Memo) -> tuple[int, ...]:
-    """Sorts the newest first, and is the same on every run."""
+    """Sort key: newest first, the same on every run."""
     return tuple(-ord(c) for c in (memo.changed or memo.created) + memo.id)

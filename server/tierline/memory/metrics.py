@@ -34,7 +34,7 @@ class Metrics:
     compressions: list[Compression] = field(factory=list)
 
     def record(self, compression: Compression) -> None:
-        """One more."""
+        """Add a compression."""
         self.compressions.append(compression)
 
     def copy(self) -> Metrics:
@@ -60,7 +60,7 @@ class Metrics:
 
     @property
     def warning(self) -> str:
-        """A sentence if summaries are too detailed; empty if all is well."""
+        """A sentence if summaries are too detailed, else empty."""
         if not self.compressions or self.average_ratio >= POOR_RATIO:
             return ""
         return (

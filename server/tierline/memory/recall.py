@@ -1,6 +1,6 @@
-"""What of the past a prompt asks for: summaries of old tasks, errors that repeat, past topics.
+"""Retrieval from the memory: summaries of old tasks, repeated errors, past topics.
 
-It goes to the end of the request, for this request alone, so that it costs no cached prefix.
+What is retrieved goes to the end of one request, so that the cached prefix stays as it is.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from tierline.memory.turns import MemoryTurn, is_summary
 from tierline.memory.words import Weights, lexical, terms
 
 COVERAGE = 0.3
-"""A turn is about a prompt's topic if it holds this share of what the prompt says, by weight."""
+"""A turn is about a prompt's topic if it has this share of the prompt's terms, by weight."""
 SAME_ERROR = 0.6
 """Similarity of two error messages, without their numbers, that makes them the same."""
 MAX_TURNS = 4
 _COMPARED = 16
-"""Of the turns about a topic, so many are compared by the lines that they hold."""
+"""Number of turns about a topic that are also compared line by line."""
 MAX_SUMMARIES = 2
 _CLOSE = 0.15
 TURN_CHARACTERS = 1_600
-"""Of one turn that is retrieved and expanded."""
+"""Characters of one retrieved turn."""
 _AROUND = 2
-"""Lines on either side of one that the prompt asks for."""
+"""Lines shown on either side of one that the prompt asks for."""
 _LEAST_ROOM = 40
-"""Characters; with less left no further line is looked for."""
+"""Characters; with less room left, no further line is added."""
 _SEARCHED_CHARACTERS = 60_000
-"""Of one turn, so much is searched for lines that the prompt asks for."""
+"""Characters of one turn that are searched for lines that the prompt asks for."""
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
 _QUOTED = re.compile(r"(['\"`]).{0,80}?\1")
 _PLACE = re.compile(r"(?:[\w.@~-]*[/\\])+([\w.@-]+)")
-"""A path, of which the file's name is what tells."""
+"""A path; only the file's name distinguishes errors."""
 
 
 @frozen
@@ -69,9 +69,9 @@ def recall(
     semantic: Sequence[str] = (),
     result: str = "",
 ) -> tuple[Recalled, ...]:
-    """What the rules retrieve for a prompt. ``search`` ranks turns by BM25; ``semantic`` are turns
-    by falling similarity of embeddings, if there are any; ``result`` is the newest tool output,
-    whose errors count as well.
+    """Retrieve pieces of the past for a prompt. ``search`` ranks turns by BM25; ``semantic``, if
+    given, by similarity of embeddings; ``result`` is the newest tool output, whose errors count as
+    well.
     """
     away = {g: t for g, t in memory.turns.items() if g not in memory.in_full}
     if not away:
@@ -107,8 +107,8 @@ def of_summarised(
     semantic: Sequence[str] = (),
     result: str = "",
 ) -> tuple[Recalled, ...]:
-    """The same for a conversation whose older part is a summary. ``turns`` are all its turns,
-    ``shown`` the ids of those that are sent word for word, ``memory`` an empty one.
+    """Like ``recall``, for a conversation whose older part is a summary. ``turns`` are all its
+    turns, ``shown`` the ids of those that are sent word for word, ``memory`` an empty one.
     """
     for place, turn in enumerate(turns):
         memory.turns[turn.id] = turn
@@ -161,18 +161,18 @@ def _about(
             shared = [t for t in asked if t in away[group].terms][:4]
             chosen.append((away[group], f"shares {', '.join(shared)}" if shared else "similar"))
     near = {turn.id: _nearness(turn, asked) for turn, _ in chosen[:_COMPARED]}
-    # Many turns are about a topic; what is asked for stands together in one of them.
+    # Many turns may be about a topic; the best one has the prompt's terms close together.
     return sorted(chosen, key=lambda pair: -near.get(pair[0].id, 0.0))
 
 
 def _weighed(memory: Memory, prompt: str) -> dict[str, float]:
-    """The terms of a prompt, with how much each tells in this conversation."""
+    """The terms of a prompt with their weights in this conversation."""
     weights = Weights.over([turn.terms for turn in memory.turns.values()])
     return {term: weights.weight(term) for term in terms(prompt)}
 
 
 def _nearness(turn: MemoryTurn, asked: Mapping[str, float]) -> float:
-    """The share of what is asked for, by weight in twentieths, that stands within a few lines."""
+    """The share of the prompt's terms, by weight, that occurs within a few lines; in twentieths."""
     lines = [found.intersection(asked) for found in turn.line_terms]
     windows = (
         frozenset().union(*lines[place : place + _AROUND + 1])
@@ -200,10 +200,10 @@ def _summaries(
 
 
 def _repeated(memory: Memory, prompt: str, result: str) -> list[Recalled]:
-    """What is known of the errors in a prompt or a tool's output, from turns that were compressed.
+    """Lines about the errors in a prompt or a tool's output, from turns that were compressed.
 
-    Whether the error was seen in a turn that is still in the context makes no difference to its
-    being a repetition, but only what is no longer there is retrieved.
+    An error also counts as repeated if it was seen in a turn that is still in the context, but only
+    lines of turns that are not are retrieved.
     """
     seen = _errors_of(prompt) + _errors_of(result)
     if not seen:
@@ -233,7 +233,7 @@ def _errors_of(text: str) -> list[str]:
 
 
 def _after(turn: MemoryTurn, lines: Sequence[str]) -> list[str]:
-    """How the turn ended, if the error line does not say it."""
+    """The outcome of the turn, if the error's line does not name it."""
     if any("→" in line for line in lines):
         return []
     reply = next((text_of(m.content) for m in reversed(turn.messages) if m.role == "assistant"), "")
@@ -273,7 +273,7 @@ def _topic(memory: Memory, turn: MemoryTurn, why: str, asked: Mapping[str, float
 
 
 def _said(prompt: str, asked: Mapping[str, float]) -> str:
-    """A prompt; of a long one how it begins, and the lines that are asked for."""
+    """A prompt; of a long one its beginning and the lines that are asked for."""
     whole, most = prompt.strip(), TURN_CHARACTERS // 2
     if len(whole) <= most:
         return whole
@@ -282,9 +282,8 @@ def _said(prompt: str, asked: Mapping[str, float]) -> str:
 
 
 def excerpt(text: str, asked: Mapping[str, float], most: int) -> str:
-    """The lines of a text that hold most of the terms that are asked for, by their weights, each
-    with its neighbours, in order; a short text whole. ``most`` is in characters; "…" stands for
-    what is left out.
+    """The lines of a text with most of the terms in ``asked``, by weight, each with its neighbours,
+    in order; a short text whole. ``most`` is in characters; "…" stands for what is left out.
     """
     whole = text.strip()
     if len(whole) <= most:
@@ -313,6 +312,3 @@ def excerpt(text: str, asked: Mapping[str, float], most: int) -> str:
         parts.append(lines[place])
         before = place
     return "\n".join([*parts, "…"] if before < len(lines) - 1 else parts)
-
-
-"""Turns by falling similarity of meaning to a text; empty where no embeddings are there."""

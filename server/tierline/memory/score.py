@@ -25,7 +25,7 @@ class Score:
     recency: float = 0.0
     references: float = 0.0
     relevance: float = 0.0
-    """Similarity of the content to the current task: by words, or by embeddings if there are."""
+    """Similarity of the content to the current task, by words."""
     explicit: float = field(default=0.0)
     """1 if it was marked as important."""
 

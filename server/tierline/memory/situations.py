@@ -20,7 +20,7 @@ class MemoryAction(StrEnum):
 
 @frozen
 class Facts:
-    """What is the case when a prompt arrives."""
+    """The facts that the rules test when a prompt arrives."""
 
     fill: float = 0.0
     """The fullest of total and working memory, as a share of its budget."""
@@ -33,7 +33,7 @@ class Facts:
 
 @frozen
 class SituationRule:
-    """One row: the situation in words, the test, and what follows."""
+    """One row: the situation in words, the test, and the actions that follow."""
 
     situation: str
     when: Callable[[Facts], bool]

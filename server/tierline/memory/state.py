@@ -1,8 +1,8 @@
 """The memory: levels that a conversation fills turn by turn.
 
-A function of the log and nothing else: the same turns give the same levels, so nothing of it needs
-to be stored, and it can be built anew at any time. Between two compressions the context only grows
-at its end, so that what the provider has cached stays as it was.
+It is a function of the log alone: the same turns give the same levels, so it is not stored and can
+be rebuilt at any time. Between two compressions the context only grows at its end, so that what the
+provider has cached stays as it was.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SUMMARY_TOKENS = 500
 _SHORTEST_SUMMARY = 60
 _LEAST_SUMMARY = 12
 _SHARE = 5
-"""A summary aims at a fifth of what it stands for."""
+"""A summary aims at a fifth of its sources' tokens."""
 _MERGED_SHARE = 2.5
 _LONG_TASK = 24
-"""Turns after which a summary is continued and not made anew."""
+"""Turns of a task after which its summary is extended instead of made anew."""
 STANDS_OUT = 1.5
 """A turn that scores this many times the median stays word for word while others are compressed."""
 
@@ -46,9 +46,9 @@ class HeldTurn:
     turn: MemoryTurn
     task: int
     cleared: bool = False
-    """Its tool calls and results have been dropped."""
+    """True if its tool calls and results have been dropped."""
     covered: bool = False
-    """A summary stands for it already; it is here only because it is the newest."""
+    """True if a summary covers it already; it is kept only because it is the newest turn."""
 
     @property
     def working(self) -> int:
@@ -79,22 +79,23 @@ class Memory:
     permanent_sources: tuple[str, ...] = ()
     task: Task = field(factory=Task)
     number: int = -1
-    """Of the current task."""
+    """Number of the current task."""
     members: dict[int, list[str]] = field(factory=dict)
     """The turns of each task."""
     metrics: Metrics = field(factory=Metrics)
     mentions: dict[str, list[int]] = field(factory=dict)
-    """In which turns, by their places, each name occurs."""
+    """For each name, the indexes of the turns in which it occurs."""
     places: dict[str, int] = field(factory=dict)
     reasons: list[str] = field(factory=list)
     """Why each task began."""
     now: float = 0.0
     told: dict[str, str] = field(factory=dict)
-    """A model's words for summaries, by their ids. They take the extract's place at the next
-    compression, which changes what was sent anyway."""
+    """Texts that a model wrote for summaries, by their ids. They replace the extracts at the next
+    compression, which changes sent bytes anyway.
+    """
 
     def copy(self) -> Memory:
-        """A memory that can go another way."""
+        """An independent copy."""
         return evolve(
             self,
             turns=dict(self.turns),
@@ -129,7 +130,7 @@ class Memory:
 
     @property
     def waiting(self) -> frozenset[str]:
-        """What goes to permanent memory when the turns that say it are compressed."""
+        """Rules and important texts that go to permanent memory when their turns are compressed."""
         said = {line for held in self.held for line in _lasting(held.turn)}
         return frozenset(said.difference(self.permanent))
 
@@ -141,8 +142,8 @@ class Memory:
     # --- the agent loop --------------------------------------------------------------------------
 
     def add(self, turn: MemoryTurn) -> None:
-        """The next turn. Its prompt decides what is compressed before it. What the turn brings
-        later makes no difference: its first request and all after it begin with the same bytes.
+        """Add the next turn. Only its prompt decides what is compressed before it, so that all
+        requests of the turn begin with the same bytes.
         """
         self.now = max(self.now, turn.when)
         changed = tasks.change(self.task, turn.prompt, turn.when)
@@ -175,8 +176,9 @@ class Memory:
         self.task = self.task.with_turn(turn.prompt, turn.text[:4000], turn.files, turn.when)
 
     def compress_task(self, coming: MemoryTurn) -> None:
-        """The task is over: one summary of all of it goes to session, tool output goes. Its last
-        turn stays word for word until the next compression, as the end of a task is seldom certain.
+        """Finish the task: one summary of it goes to session memory, its tool output is dropped.
+        Its last turn stays word for word until the next compression, as the end of a task is seldom
+        certain.
         """
         self._adopt()
         gone = [h for h in self.held if h.task == self.number]
@@ -193,8 +195,8 @@ class Memory:
         self._session_room(coming)
 
     def make_room(self, coming: MemoryTurn, *, force: bool = False) -> None:
-        """Over the trigger: first volatile goes, oldest and least important first, then the oldest
-        turns of working memory become a summary.
+        """If memory is over the trigger, drop volatile first, oldest and least important first,
+        then summarise the oldest turns of working memory.
         """
         self._adopt()
         self._drop_volatile(coming, force=force)
@@ -220,7 +222,7 @@ class Memory:
     # --- how -------------------------------------------------------------------------------------
 
     def _adopt(self) -> None:
-        """Summaries of finished tasks get the words that a model found for them."""
+        """Replace extracts of finished tasks by the texts that a model wrote for them."""
         self.session = [
             evolve(s, text=self.told[s.id], tokens=self._count_text(self.told[s.id]))
             if s.id in self.told
@@ -279,13 +281,13 @@ class Memory:
                 self._absorb(task, covers)
 
     def _absorb(self, task: int, groups: Sequence[str]) -> None:
-        """Turns of a finished task that were still in full: its summary is made anew."""
+        """Make a finished task's summary anew with its turns that were still in full."""
         made = next((s for s in self.session if set(groups) & set(s.groups)), None)
         if made is None or not set(groups) <= set(made.groups):
             self._promote(task)
 
     def _promote(self, task: int) -> None:
-        """One summary of a whole task, made from its turns and not from earlier summaries."""
+        """Make one summary of a whole task, from its turns and not from earlier summaries."""
         groups = self.members.get(task, [])
         before = self.working.pop(task, None)
         self.session = [s for s in self.session if not set(s.groups) <= set(groups)]
@@ -296,7 +298,7 @@ class Memory:
     def _summarise(
         self, task: int, groups: Sequence[str], level: Level, before: LevelSummary | None
     ) -> LevelSummary:
-        """From the turns themselves; of a long task from its summary so far and what is new."""
+        """Summarise the turns themselves; for a long task, its summary so far and the new turns."""
         turns = [self.turns[g] for g in groups]
         messages = [m for t in turns for m in t.messages]
         sources = tuple(m.id for m in messages)
@@ -310,7 +312,7 @@ class Memory:
         found = digest(messages, finished=level is Level.SESSION)
         said = tuple(
             line for line in found.lines if line.kind is not LineKind.RULE
-        )  # permanent has it
+        )  # it is in permanent memory
         text = extract(evolve(found, lines=said), budget_tokens=budget, count=self._count_text)
         title = " ".join(turns[0].prompt.split())[:80]
         text = text or f"Asked: {title}"
@@ -330,7 +332,9 @@ class Memory:
         return summary
 
     def _session_room(self, coming: MemoryTurn) -> None:
-        """Session memory over its trigger: the oldest summaries become one, shorter."""
+        """If session memory is over its trigger, replace the oldest summaries by one
+        shorter one.
+        """
         budget = self.budgets.session
         if self.fill(Level.SESSION) <= self.budgets.trigger * budget:
             return
@@ -375,7 +379,7 @@ class Memory:
         return merged
 
     def _permanent(self, gone: Sequence[HeldTurn]) -> None:
-        """Standing rules and important turns do not go with the rest."""
+        """Move standing rules and important texts of compressed turns to permanent memory."""
         lines = dict(zip(self.permanent, self.permanent_sources, strict=True))
         for held in gone:
             turn = held.turn
@@ -397,7 +401,7 @@ def _lasting(turn: MemoryTurn) -> list[str]:
 
 
 def _as_message(summary: LevelSummary) -> Message:
-    """A summary as the extraction reads one: its lines are found again under their headings."""
+    """A summary as a message, whose lines the extraction reads back under their headings."""
     return Message(
         id=summary.id,
         session_id="",

@@ -1,4 +1,4 @@
-"""Where one task ends and the next begins, as far as words, files and time can tell."""
+"""Where one task ends and the next begins, judged by words, files and time."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _FINISHED = re.compile(
     re.IGNORECASE,
 )
 COHESION = 0.05
-"""Below this cosine a prompt has next to nothing in common with the task."""
+"""Cosine below which a prompt has almost nothing in common with the task."""
 LONG_PAUSE_MINUTES = 30.0
 _FEW_WORDS = 3
-"""A prompt with fewer words that say something leans on what was said before."""
+"""A prompt with fewer content words refers to what was said before."""
 
 
 @frozen
 class Task:
-    """What is known of the current task."""
+    """The current task."""
 
     bag: Mapping[str, float] = field(factory=dict)
     """How often each term occurred, recent turns counting more."""
@@ -75,9 +75,9 @@ class TaskChange:
 def change(task: Task, prompt: str, when: float) -> TaskChange:  # noqa: PLR0911 - one per reason
     """Whether the prompt begins another task.
 
-    Fillers and short prompts go on with the present one, and so does whatever refers back. A cue
-    ("now let's", "forget that") is enough; otherwise nothing in common, neither words nor files,
-    together with a file of its own, a pause, or the end of the task before.
+    Fillers, short prompts and prompts that refer back continue the current task. A cue ("now
+    let's", "forget that") begins another one. So does a prompt with neither words nor files in
+    common, if it names another file, follows a pause, or the task before was finished.
     """
     if not task.prompts:
         return TaskChange(True, "the first prompt")
@@ -102,7 +102,7 @@ def change(task: Task, prompt: str, when: float) -> TaskChange:  # noqa: PLR0911
 
 
 def finished(prompt: str) -> bool:
-    """Whether a prompt says that what was asked before is done ("thanks, that works")."""
+    """Whether a prompt says that the current task is done ("thanks, that works")."""
     return bool(_FINISHED.match(prompt))
 
 

@@ -1,4 +1,4 @@
-"""Turns as the memory sees them: what was said, what is tool output, what failed."""
+"""Turns as the memory uses them: text, tool output, failure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MARKED = ("important:", "wichtig:", "remember:", "note:")
 class MemoryTurn:
     """One turn. Token counts are those of the messages as they are rendered.
 
-    What takes time to find is found when it is asked for: most turns are only counted.
+    Expensive properties are computed when they are asked for: most turns are only counted.
     """
 
     id: str
@@ -36,37 +36,37 @@ class MemoryTurn:
     sha256: str
     prompt: str
     text: str
-    """All that was said and done, for finding it again."""
+    """All text of the turn, for searching."""
     when: float
     """Minutes since 1970."""
     prompt_tokens: int
-    """The prompt alone: what is known when it arrives, and all that decisions may depend on."""
+    """Tokens of the prompt alone, the only part that decisions may depend on."""
     talk_tokens: int
-    """Prompt and replies: working memory."""
+    """Tokens of prompt and replies: working memory."""
     tool_tokens: int
-    """Calls and results: volatile."""
+    """Tokens of calls and results: volatile memory."""
     important: bool = False
     dead_end: bool = False
     """It was stopped or failed."""
 
     @property
     def tokens(self) -> int:
-        """All of it."""
+        """Tokens of the whole turn."""
         return self.talk_tokens + self.tool_tokens
 
     @property
     def message_ids(self) -> tuple[str, ...]:
-        """The provenance of whatever is made from it."""
+        """Ids of its messages, the sources of summaries made from it."""
         return tuple(message.id for message in self.messages)
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """What it is about."""
+        """The stems of its text."""
         return frozenset(terms(self.text[:_LOOKED_AT]))
 
     @cached_property
     def line_terms(self) -> tuple[frozenset[str], ...]:
-        """The same, line by line."""
+        """The stems of its text, line by line."""
         return tuple(frozenset(terms(line)) for line in self.text[:_SEARCHED].splitlines())
 
     @cached_property
@@ -91,9 +91,9 @@ class MemoryTurn:
 
 
 _LOOKED_AT = 20_000
-"""Characters of a turn."""
+"""Characters of a turn whose stems are taken."""
 _SEARCHED = 60_000
-"""Characters of a turn whose lines are told apart."""
+"""Characters of a turn whose stems are taken line by line."""
 
 
 def is_summary(messages: Sequence[Message]) -> bool:
@@ -102,7 +102,9 @@ def is_summary(messages: Sequence[Message]) -> bool:
 
 
 def look(group: Group, count: Count, before: float = 0.0) -> MemoryTurn:
-    """A group of messages as a turn. ``before``: when the turn before it was."""
+    """A group of messages as a turn. ``before``: the time of the turn before, in minutes since
+    1970.
+    """
     messages = group.messages
     prompts = [m for m in messages if is_prompt(m)]
     prompt = "\n".join(text_of(m.content) for m in prompts)
@@ -134,7 +136,7 @@ def look(group: Group, count: Count, before: float = 0.0) -> MemoryTurn:
 
 @define
 class TurnCache:
-    """Turns of one conversation, looked at once. Not thread-safe."""
+    """Cached ``MemoryTurn``s of one conversation. Not thread-safe."""
 
     _known: dict[str, MemoryTurn] = field(factory=dict)
 

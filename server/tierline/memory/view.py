@@ -76,7 +76,7 @@ def stats(memory: Memory, retrieved: Sequence[str] = (), now: float = 0.0) -> Me
 
 @frozen
 class Told:
-    """A model's words for a summary, found after the turn ``after``."""
+    """A text that a model wrote for a summary, after the turn ``after``."""
 
     after: str
     summary: str
@@ -85,10 +85,10 @@ class Told:
 
 @define
 class Keeper:
-    """Keeps the memory of one conversation, and takes in only what is new.
+    """Keeps the memory of one conversation up to date, turn by turn.
 
-    What was there before must be the beginning of what comes; after an undo or a change of branch
-    it begins anew. One instance per session; not thread-safe.
+    A conversation that does not begin with the turns known so far, as after an undo or a change of
+    branch, is read anew. One instance per session; not thread-safe.
     """
 
     budgets: Budgets

@@ -1,4 +1,4 @@
-"""Words of a text as relevance compares them: without fillers, by stems, identifiers in parts."""
+"""Terms of a text for comparing relevance: stems, without fillers, identifiers in parts."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def stem(word: str) -> str:
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """The stems of a text that say what it is about, in order, each once.
+    """The stems of a text's content words, in order, each once.
 
-    Fillers and stop-words are left out. An identifier counts
-    whole and by its parts (``parse_header``: itself, ``parse``, ``header``); a run of Chinese,
-    Japanese or Korean counts by overlapping pairs.
+    Fillers and stop-words are left out. An identifier counts whole and by its parts
+    (``parse_header``: itself, ``parse``, ``header``); a run of Chinese, Japanese or Korean counts
+    by overlapping pairs.
     """
     return tuple(dict.fromkeys(_terms(text)))
 
@@ -65,7 +65,7 @@ def _terms(text: str, *, every: bool = False) -> Iterable[str]:
 
 @frozen
 class Weights:
-    """How much each term tells: its inverse document frequency in a collection of texts."""
+    """Weights of terms: their inverse document frequency in a collection of texts."""
 
     of: Mapping[str, float]
     unseen: float
@@ -82,7 +82,7 @@ class Weights:
         return cls(weights, math.log(1 + (total + 0.5) / 0.5))
 
     def weight(self, term: str) -> float:
-        """The weight of a term; an unseen one tells the most."""
+        """The weight of a term; an unseen one has the largest."""
         return self.of.get(term, self.unseen)
 
 
@@ -98,7 +98,7 @@ def similarity(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 
 
 def lexical(a: str, b: str) -> float:
-    """Similarity of two texts by their terms; the measure where no embeddings are there."""
+    """Similarity of two texts by their terms, 0 to 1; used where there are no embeddings."""
     return similarity(
         {t: 1 + math.log(n) for t, n in counts(a).items()},
         {t: 1 + math.log(n) for t, n in counts(b).items()},

@@ -1,4 +1,4 @@
-"""What every detector answers."""
+"""The result of every boundary detector."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TopicBoundary:
         default=0.0, validator=[validators.ge(0.0), validators.le(1.0)], converter=float
     )
     summary: str = ""
-    """What was talked about before it, if the detector says."""
+    """The topic before the boundary, if the detector names it."""
 
     @property
     def sure(self) -> bool:

@@ -1,11 +1,10 @@
 """The local detector: no model, no network, well under a millisecond a message.
 
-Every prompt is a possible beginning of a new topic. What speaks for or against it: how much of its
-words, files and code names were there before, whether lexical cohesion dips at this place (Hearst's
-depth score), whether the kind of work changes, whether a cue phrase announces a switch or a
-follow-up. A logistic model weighs these signs; its weights were fitted by ``segmentation.py --fit``
-among the benchmarks on one half of real programming chats and are measured on the other half
-(docs/benchmarks.md).
+Every prompt may begin a new topic. The features: how many of its words, files and code names
+occurred before, whether lexical cohesion dips at this place (Hearst's depth score), whether the
+kind of work changes, whether a cue phrase announces a switch or a follow-up. A logistic model
+weighs them; its weights were fitted by ``segmentation.py --fit`` (tests/benchmarks) on one half of
+real programming chats and are measured on the other half (docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tierline.history.boundaries.signs import TurnSigns, turns
 from tierline.history.messages import Message
 
 LOOK_BACK = 6
-"""Turns before a place that count as what was talked about."""
+"""Turns before a place that a prompt is compared with."""
 BLOCKS = (1, 2, 3)
 """Turns on either side whose words are compared."""
 _KINDS = ("words", "rare_words", "prompts")
@@ -45,7 +44,8 @@ FEATURES = (
         for what in ("dip", "low", "apart")
     ),
 )
-# The switch cue's weight was set by hand: where people began a new chat they had none to announce.
+# The switch cue's weight was set by hand: the data are whole chats joined end to end, and nobody
+# announces a switch in a new chat.
 WEIGHTS: tuple[float, ...] = (
     -4.16,  # bias
     0.39,  # unseen_words
@@ -89,13 +89,13 @@ WEIGHTS: tuple[float, ...] = (
 FITTED_PRIOR = 0.25
 """Share of prompts that began a new topic in the conversations that the weights were fitted on."""
 PRIOR = 0.1
-"""The same within a session."""
+"""Share of prompts that begin a new topic within a session."""
 
 
 @frozen
 class Gap:
     """A place where a topic could begin: the index of the prompt, the probability that one does.
-    ``reasons`` are the signs that spoke loudest for it.
+    ``reasons`` are the features with the largest weight in it.
     """
 
     place: int
@@ -190,7 +190,7 @@ Vector: TypeAlias = dict[str, float]
 def _cohesions(
     found: Sequence[TurnSigns], size: int, kind: str, rarity: dict[str, float]
 ) -> list[float]:
-    """Cosine of the words of ``size`` turns before and behind every place."""
+    """Cosine of the words of ``size`` turns before and after every place."""
     counted = [turn.prompt if kind == "prompts" else turn.words for turn in found]
     weighed = None if kind == "words" else rarity
     scores = []
@@ -219,12 +219,12 @@ def _square(vector: Vector) -> float:
 
 
 _LEVEL = 0.05
-"""Deviation of cohesion that is no more than chance: a chat about one thing has dips too."""
+"""Standard deviation of cohesion that chance explains: a chat about one topic has dips too."""
 
 
 def _valleys(scores: Sequence[float]) -> tuple[list[float], ...]:
-    """For every place how deep its valley is, compared to the others, whether it is the lowest of
-    its neighbourhood, and how little there is in common at all.
+    """Three values for every place: its depth in standard deviations above the mean, divided by 3;
+    1 if it is a local minimum; and 1 minus the cohesion.
     """
     if not scores:
         return [], [], []

@@ -1,7 +1,7 @@
 """The model detector's prompt, and a lenient reader of its answer.
 
-The request itself is the session's business. Whatever comes back, reading it never raises: what
-cannot be used is the safe default.
+The session makes the request. Reading the answer never raises: an unusable one gives the safe
+default.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tierline.history.messages import Message
 MAX_MESSAGES = 50
 MAX_CHARACTERS = 1000
 ANSWER_TOKENS = 300
-"""Room that the answer gets."""
+"""Most tokens of the answer."""
 
 INSTRUCTIONS = prompts.read("boundary")
 
@@ -48,9 +48,9 @@ def newest(messages: Sequence[Message]) -> tuple[Sequence[Message], int]:
 def parse(answer: Any, count: int, *, first: int = 0) -> TopicBoundary:
     """Read an answer about ``count`` messages numbered from ``first``.
 
-    Takes clean JSON, JSON in a fence or between words, trailing commas, numbers as strings, and
-    what a regular expression finds in a torn object. Null means no boundary. An index outside the
-    messages, or a confidence that is no number, makes the whole answer unusable.
+    Takes clean JSON, JSON in a fence or between words, trailing commas, numbers as strings, and a
+    cut-off object, which is searched with regular expressions. Null means no boundary. An index
+    outside the messages, or a confidence that is no number, makes the whole answer unusable.
     """
     if not isinstance(answer, str):
         return SAFE_BOUNDARY
@@ -95,7 +95,7 @@ _SCANNED = 20_000
 def _object(answer: str) -> dict[str, Any] | None:
     with suppress(ValueError, RecursionError):
         whole = json.loads(answer)
-        return whole if isinstance(whole, dict) else {}  # a list or a number is no answer
+        return whole if isinstance(whole, dict) else {}  # a list or a number is unusable
     found = _OBJECT.search(answer[:_SCANNED])
     if found is None:
         return None

@@ -108,7 +108,7 @@ class TurnSigns:
     prompt_names: frozenset[str]
     work: Work | None
     switches: bool
-    """An explicit switch or reset is announced."""
+    """The prompt announces a switch or reset."""
     follows: bool
     """The prompt begins as an answer or a follow-up does."""
     points_back: int
