@@ -1,4 +1,4 @@
-"""The editor's open documents, by key: what the user sees goes before what is on disk."""
+"""The editor's open documents, by key: their text takes precedence over the disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_KEYS = 4096
 
 
 class DocumentLike(Protocol):
-    """What is read of a pygls ``TextDocument``."""
+    """The attributes that are read of a pygls ``TextDocument``."""
 
     uri: str
     version: int | None
@@ -59,7 +59,8 @@ class Buffers:
     """A view over the mappings that a pygls workspace keeps; nothing is copied.
 
     ``documents`` and ``notebooks`` are live mappings, or functions that return them. Their keys are
-    ignored, as pygls unquotes them: ``a%25b`` and ``a%b`` would be one. The ``uri`` inside counts.
+    ignored, as pygls unquotes them: ``a%25b`` and ``a%b`` would be one. The document's ``uri`` is
+    used instead.
     """
 
     def __init__(self, documents: Held = dict, notebooks: Held = dict) -> None:
@@ -68,7 +69,7 @@ class Buffers:
         self._keys: dict[str, tuple[int, str]] = {}
 
     def get(self, key: str, roots: Roots) -> Buffer | NotebookBuffer | None:
-        """The open document of a key; None if it is not open or its text cannot be had."""
+        """The open document of a key; None if it is not open or its text cannot be read."""
         for notebook in _values(self._notebooks):
             if self._key(notebook.uri, roots) == key:
                 return self._notebook(notebook)

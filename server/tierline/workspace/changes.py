@@ -1,8 +1,8 @@
-"""What git knows of changes: uncommitted, staged, of a commit, of a branch against its base.
+"""Changes from git: uncommitted, staged, of a commit, of a branch against its base.
 
-Git itself compares only what is in its store. Files of the working tree are read through the
-loader, so that no filter of the repository runs, unsaved buffers count, and nothing is shown that
-may not be sent.
+Git compares only objects in its store. Files of the working tree are read through the loader, so
+that no filter of the repository runs, unsaved buffers count, and files that may not be sent are
+left out.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
 
 MOST_CHARACTERS = 60_000
-"""Of the text of all changes; what goes beyond is left out, which it says."""
+"""Characters of all changes; the rest is left out, with a note."""
 MOST_FILES = 200
 _MOST_FILE = 300_000
 """Characters of a file of the working tree that is compared."""
 _SECONDS = 10.0
-"""For comparing the files of one folder."""
+"""Longest comparison of one folder's files."""
 _MOST_INDEX = 40_000_000
 _MOST_COMMITS = 30
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""The tree without a file."""
+"""Git's empty tree."""
 _REVISION = re.compile(r"(?!.*\.\.)\w[\w./@{}^~+-]{0,200}")
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--relative", "--submodule=short")
 _BASES = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "trunk", "develop")
@@ -57,7 +57,7 @@ class ChangeSet:
 
 @frozen
 class _Part:
-    """What one folder of the workspace has."""
+    """The changes in one workspace folder."""
 
     diff: str
     files: int
@@ -68,8 +68,8 @@ class _Part:
 
 
 def read(loader: Loader, what: str) -> ChangeSet | str:
-    """``changes``, ``staged``, ``branch``, ``branch:NAME`` or a commit; a sentence if there is
-    nothing. Blocking, bounded in time and size.
+    """The changes that ``what`` names: ``changes``, ``staged``, ``branch``, ``branch:NAME`` or a
+    commit. A sentence if there are none. Blocking, bounded in time and size.
     """
     folders = [root.real for root in loader.roots]
     if what == "changes":
@@ -227,7 +227,7 @@ def _may_show(loader: Loader, folder: str, name: str) -> bool:
 
 
 def _open_below(loader: Loader, folder: str) -> list[str]:
-    """Open documents that git keeps: their buffers may differ from the disk."""
+    """Open documents that git tracks: their buffers may differ from the disk."""
     paths = (loader.roots.path_of(key) for key in loader.buffers.open_keys(loader.roots))
     names = [os.path.relpath(path, folder) for path in paths if path]
     inside = [name.replace(os.sep, "/") for name in names if not name.startswith("..")]
@@ -251,12 +251,12 @@ def _line(raw: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """Without half of a character at the end, where a limit of bytes cut it."""
+    """Decoded text, without a partial character at the end, where a limit of bytes cut it."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(raw)
 
 
 def _names(raw: bytes) -> list[str]:
-    """Whole names only: a limit of bytes or of time may have cut the last one."""
+    """The complete names: a limit of bytes or time may have cut the last one."""
     return [os.fsdecode(name) for name in raw.split(b"\0")[:-1] if name]
 
 

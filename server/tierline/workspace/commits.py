@@ -20,7 +20,7 @@ def newest(folder: str) -> list[frozenset[str]]:
         "--no-show-signature", "--name-only", "--relative", "-z", "-n", str(MOST_COMMITS),
         "--format=%x01", most_bytes=MOST_BYTES,
     )  # fmt: skip
-    # The last record may be cut.
+    # The last record may be incomplete.
     records = raw.split(b"\x01")[1:]
     if len(raw) >= MOST_BYTES:
         records = records[:-1]
@@ -31,7 +31,7 @@ def newest(folder: str) -> list[frozenset[str]]:
 
 
 def tracked(folder: str, paths: Sequence[str]) -> frozenset[str]:
-    """Which of these paths, relative to ``folder``, git keeps. Blocking."""
+    """Those of these paths, relative to ``folder``, that git tracks. Blocking."""
     found: set[str] = set()
     for start in range(0, len(paths), 100):
         names = [f":(literal){path}" for path in paths[start : start + 100]]
@@ -41,8 +41,8 @@ def tracked(folder: str, paths: Sequence[str]) -> frozenset[str]:
 
 
 def head_state(git: str, common: str) -> tuple[tuple[int, int], ...]:
-    """Changes when a commit is made or another one checked out. ``git`` and ``common`` are the
-    repository's folders (``ignore.repository``).
+    """A text that changes when a commit is made or another one checked out. ``git`` and ``common``
+    are the repository's folders (``ignore.repository``).
     """
     return tuple(
         _stamp(path)

@@ -13,7 +13,7 @@ from tierline.context.refusals import Reason
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its prefix
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -92,7 +92,7 @@ def encode_back(file: FileText, new_text: str) -> bytes:
 
     Where kinds of line ends are mixed, lines that did not change keep theirs, and new ones take
     that of the line before. Raises UnicodeEncodeError if the file's charset lacks a character of
-    the new text: it is for the caller to ask whether to convert the file to UTF-8.
+    the new text: the caller decides whether to convert the file to UTF-8.
     """
     facts = file.facts
     if facts.line_end == "mixed":

@@ -86,7 +86,7 @@ class Flavour:
         return tuple(names[len(base) :])
 
     def legal(self, path: str) -> bool:
-        """False for what no file can be called: NUL, and on Windows colons (alternate streams),
+        """False for names that no file can have: NUL, and on Windows colons (alternate streams),
         wildcards and quotes in a name.
         """
         if not path or "\0" in path:
@@ -154,8 +154,8 @@ NATIVE = WINDOWS if os.name == "nt" else POSIX
 
 
 def _quoted(path: str) -> str:
-    """Percent-encoded. Bytes that are no UTF-8 keep their value; half of a surrogate pair, which no
-    file name on disk has, becomes U+FFFD.
+    """Percent-encoded. Bytes that are not UTF-8 keep their value; half of a surrogate pair, which
+    no file name on disk has, becomes U+FFFD.
     """
     try:
         return quote(path, safe=_SAFE, errors="surrogateescape")

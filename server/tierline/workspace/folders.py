@@ -11,7 +11,7 @@ from itertools import islice
 from tierline.context.refusals import Reason, Refusal, refuse
 
 MOST_ENTRIES = 200_000
-"""Of one folder; what goes beyond is left out."""
+"""Entries of one folder; the rest is left out."""
 
 
 def walk(
@@ -23,11 +23,11 @@ def walk(
 ) -> Iterator[str]:
     """Paths of the files below ``top``: a folder's own files first, then its folders, by name.
 
-    Ignored folders and git's own are not entered; links to folders are not followed. Whether a file
-    is ignored is for the caller to ask.
+    Ignored folders and git's own are not entered; links to folders are not followed. The caller
+    checks whether a file is ignored.
 
     Raises:
-        TimeoutError: at the time ``until`` of the monotonic clock, whatever the folders hold.
+        TimeoutError: the monotonic clock passed ``until``.
     """
     folders = [top]
     while folders:

@@ -1,7 +1,7 @@
 """The head of a rule or prompt file: ``key: value`` lines between two ``---``.
 
-It looks like YAML and is often none: ``globs: *.ts, *.tsx`` would be an alias there. So only what
-these files hold is read: texts, words for yes and no, lists in either form.
+It looks like YAML but often is not: ``globs: *.ts, *.tsx`` would be an alias there. So only the
+forms that these files use are read: texts, booleans, lists in either form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST = 20_000
 
 
 def split(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
-    """The values by their keys in small letters, and the text behind the head."""
+    """The values by lower-case key, and the text after the head."""
     found = _HEAD.match(text[:MOST])
     if found is None:
         return {}, text
@@ -38,7 +38,7 @@ def first(values: Mapping[str, tuple[str, ...]], key: str) -> str:
 
 
 def globs(values: Mapping[str, tuple[str, ...]], *keys: str) -> tuple[str, ...]:
-    """Patterns, which may stand in one text between commas."""
+    """Glob patterns, from a list or a text with commas."""
     given = [value for key in keys for value in values.get(key.casefold(), ())]
     parts = [part.strip() for value in given for part in _at_commas(value)]
     return tuple(dict.fromkeys(_plain(part) for part in parts if part))
@@ -54,7 +54,7 @@ def _listed(value: str) -> tuple[str, ...]:
 
 
 def _at_commas(text: str) -> list[str]:
-    """The parts between commas that do not stand in braces: ``*.{ts,tsx}`` is one."""
+    """The text split at commas outside braces: ``*.{ts,tsx}`` is one part."""
     parts, depth, start = [], 0, 0
     for place, sign in enumerate(text):
         depth += (sign == "{") - (sign == "}")

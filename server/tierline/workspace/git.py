@@ -1,9 +1,9 @@
-"""The one place that runs git, and only to read. Nothing that a repository names is run by it.
+"""The one place that runs git, and only to read. Git runs no program that a repository names.
 
 A repository's own configuration can name programs: monitors, hooks, diff drivers, signature checks,
 helpers that fetch missing objects. Those that a reading command could start are switched off, git
-never speaks to a network, and nothing points it to another folder. Where one of the files that it
-opens is a pipe or a device, it is not run; where it came to no end, it rests for a while.
+never speaks to a network, and nothing points it to another folder. Git is not run where a file that
+it opens is a pipe or a device, nor for a while after it ran into a time limit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import threading
 import time
 
 MOST_BYTES = 4_000_000
-"""Of output that is read: a commit may touch everything."""
+"""Bytes of output that are read: a commit may touch everything."""
 SECONDS = 10.0
 REST_SECONDS = 60.0
-"""For which git is not run again in a folder where it came to no end: one turn asks it often."""
+"""Pause in a folder where git ran into a time limit: one turn asks it often."""
 READERS = frozenset(
     {
         "cat-file",
@@ -42,7 +42,7 @@ _SETTINGS = {
     "core.alternateRefsCommand": "",
     "core.askPass": "",
     "core.attributesFile": _NONE,
-    "core.bigFileThreshold": "16m",  # larger ones are not held in memory as a whole
+    "core.bigFileThreshold": "16m",  # larger files are streamed
     "core.editor": "false",
     "core.fsmonitor": "false",
     "core.gitProxy": "",
@@ -91,14 +91,14 @@ _OPENED = (
     *("objects/info/alternates", "objects/info/commit-graph"),
 )
 _OPENED_BESIDE = (".gitattributes", ".gitignore", ".gitmodules", ".mailmap")
-"""Files that git opens and waits for, in its own folder and beside it."""
+"""Files that git opens, and would wait for, in the work tree's top folder."""
 _running: set[subprocess.Popen[bytes]] = set()
 _resting: dict[str, float] = {}
 """Folders, with the time of the monotonic clock until which git is not run there."""
 
 
 def end_all() -> None:
-    """End every git that runs, at once: this process is about to leave."""
+    """Kill every running git at once: this process is about to exit."""
     for process in list(_running):
         _end(process)
 
@@ -106,8 +106,8 @@ def end_all() -> None:
 def read(
     folder: str, *arguments: str, most_bytes: int = MOST_BYTES, seconds: float = SECONDS
 ) -> bytes:
-    """Standard output of a command of ``READERS``, as far as it came in the given time and size;
-    empty if git is not there or says nothing. Blocking.
+    """Standard output of a command of ``READERS``, up to the given time and size; empty if git is
+    missing or prints nothing. Blocking.
     """
     if arguments[0] not in READERS or (
         arguments[0] == "diff-index" and "--cached" not in arguments
@@ -151,8 +151,8 @@ def read(
 
 
 def environment(top: str = "") -> dict[str, str]:
-    """Our environment without what redirects git or makes it ask. ``top``: the work tree, whatever
-    a repository says of its own (``core.worktree``).
+    """Our environment without variables that redirect git or make it prompt. ``top``: the work tree
+    to use, whatever the repository's ``core.worktree`` says.
     """
     ours = {
         name: value
@@ -165,7 +165,7 @@ def environment(top: str = "") -> dict[str, str]:
 
 
 def _top(folder: str) -> str:
-    """The work tree that a folder is in; empty if there is none."""
+    """The top folder of the work tree that a folder is in; empty if there is none."""
     above = os.path.abspath(folder)
     while not os.path.lexists(os.path.join(above, ".git")):
         folder, above = above, os.path.dirname(above)
@@ -175,7 +175,7 @@ def _top(folder: str) -> str:
 
 
 def _waits(top: str) -> bool:
-    """True if git would open a pipe or a device."""
+    """True if one of the files that git opens is a pipe or a device."""
     inside = (os.path.join(top, ".git", name) for name in ("", *_OPENED))
     beside = (os.path.join(top, name) for name in _OPENED_BESIDE)
     return bool(top) and any(map(_endless, (*inside, *beside)))
@@ -190,7 +190,7 @@ def _endless(path: str) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and all that it started, by force."""
+    """Kill git and everything that it started."""
     with contextlib.suppress(OSError):
         if sys.platform == "win32":
             process.kill()

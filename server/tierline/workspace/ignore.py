@@ -1,11 +1,11 @@
 """Ignore rules with git's own semantics: nested ``.gitignore`` files, negation, excluded parents.
 
 This module walks the levels as git does, because a list of patterns alone cannot know that a file
-in an excluded folder stays excluded, nor that deeper files win. Measured against
-``git check-ignore``: see tests/property/test_ignore_against_git.py.
+in an excluded folder stays excluded, nor that deeper files win. Measured against ``git
+check-ignore``: see tests/property/test_ignore_against_git.py.
 
-Whoever fills a repository writes the rules, so a verdict takes bounded time whatever they are
-(``wildmatch``, ``ignorefile``); only regular files are read.
+The rules come from the repository and may be hostile, so a verdict takes bounded time
+(``wildmatch``, ``ignorefile``), and only regular files are read.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ IGNORE_FILES = (".gitignore", ".tierlineignore")
 """Read in each folder; later ones win over earlier ones of the same folder."""
 _MOST_LINE = 100_000
 _MOST_KEPT = 100_000
-"""Rules of all files that are kept in memory."""
+"""Rules, of all files together, that are kept in memory."""
 _MOST_FOLDERS = 10_000
-"""Folders whose verdict is kept."""
+"""Folders whose verdict is cached."""
 
 
 class IgnoreRules:
-    """The rules of one workspace folder. Files are re-read when they change, else served cached.
+    """The rules of one workspace folder. Files are read again when they change.
 
     May be called from several threads.
     """
@@ -50,7 +50,7 @@ class IgnoreRules:
         self.kept = 0
         """Rules in memory."""
         self._version = 0
-        """Grows when a file of rules is read: verdicts on folders are old then."""
+        """Grows when a file of rules is read, which invalidates the cached verdicts."""
         self._folders: OrderedDict[str, tuple[int, Rule | None]] = OrderedDict()
         self._in_index: tuple[Signature | None, frozenset[str]] = (None, frozenset())
 
@@ -58,8 +58,8 @@ class IgnoreRules:
         """The rule that excludes a real path, as ``file: pattern``; empty if none does.
 
         A path in an excluded folder is excluded, whatever later rules say; of the rules for one
-        level, the last one in the deepest folder decides (gitignore(5)). Git's own rules do not
-        count for a file that is committed all the same.
+        level, the last one in the deepest folder decides (gitignore(5)). ``.gitignore`` does not
+        count for a file that git tracks all the same.
         """
         relative = os.path.relpath(path, self._top).replace(os.sep, "/")
         if relative == "." or relative.startswith("../"):
@@ -90,8 +90,8 @@ class IgnoreRules:
         return self._in_index[1]
 
     def _levels(self, parts: list[str]) -> list[tuple[int, IgnoreFile]]:
-        """The files that can say something about a path or a folder above it, with the depth of
-        their folder; those that count more come first.
+        """The ignore files that apply to a path or a folder above it, with the depth of their
+        folder, by falling precedence.
         """
         found: list[tuple[int, IgnoreFile]] = []
         directory = self._top
@@ -107,7 +107,7 @@ class IgnoreRules:
     def _excluding(
         self, parts: list[str], folder: bool, levels: list[tuple[int, IgnoreFile]]
     ) -> Rule | None:
-        """The rule that excludes this very path, if the deciding one does."""
+        """The deciding rule for this very path, if it excludes."""
         whole = "/".join(parts)
         if folder:
             with self._lock:
@@ -153,7 +153,7 @@ class IgnoreRules:
         read = read_file(source, path, MOST_BYTES)
         if not isinstance(read, Refusal):
             return parse(read.data.decode("latin-1"), source)
-        if read.reason is not Reason.TOO_LARGE:  # git follows no link here, either
+        if read.reason is not Reason.TOO_LARGE:  # git follows no link here either
             return None
         made = IgnoreFile(source)
         made.refuse(f"more than {MOST_BYTES:,} bytes")
@@ -210,7 +210,7 @@ def _first_line(path: str) -> str:
 
 
 def _excludes_file(top: str) -> str:
-    """Git's ``core.excludesFile``, asked of git itself, as its configuration may include files."""
+    """Git's ``core.excludesFile``. Git is asked, as its configuration may include files."""
     said = os.fsdecode(git.read(top, "config", "--type=path", "--get", "core.excludesFile"))
     if path := said.strip():
         return os.path.join(top, path)

@@ -18,7 +18,9 @@ MOST_BYTES = 1_000_000
 MOST_LINES = 50_000
 MOST_PATTERNS = 2_000
 MOST_PATTERN_CHARACTERS = 100_000
-"""Of one file: its size and lines, and the number and the text of what has to be tried."""
+"""Limits of one file: its size and lines, and the number and text of the patterns that need
+matching.
+"""
 _MARK = "\xef\xbb\xbf"
 _SPECIAL = re.compile(r"[*?\[\\]")
 _ANY_CASE = sys.platform in ("win32", "darwin")
@@ -35,14 +37,14 @@ class Rule:
 
     @property
     def shown(self) -> str:
-        """The line as a person reads it."""
+        """The line as text."""
         return as_name(self.line)
 
 
 @define
 class _Last:
-    """The last line that names something: of all lines, and of those that are not for folders
-    only.
+    """The last line with a certain name: of all lines, and of those that are not for
+    folders only.
     """
 
     all: int = -1
@@ -59,14 +61,14 @@ class _Last:
 
 @define
 class _Pattern:
-    """A line that has to be tried. It is compiled when it is tried first."""
+    """A line that must be matched as a pattern; compiled on first use."""
 
     index: int
     prefix: str
-    """What the path begins with, for the pattern is about what follows (git does so too)."""
+    """A literal prefix of the path; the pattern is matched against the rest (as in git)."""
     rest: str
     named: bool
-    """True if it is about the last component."""
+    """True if the pattern is matched against the last component."""
     folders: bool
     _compiled: re.Pattern[str] | None = None
     _tried: bool = False
@@ -85,8 +87,8 @@ class _Pattern:
 
 @define
 class IgnoreFile:
-    """The rules of one file, in order. A file beyond the limits is not used in part, which could
-    show what it hides: it excludes everything in its folder.
+    """The rules of one file, in order. A file beyond the limits excludes everything in its folder:
+    a part of its rules could show what the others hide.
     """
 
     source: str
@@ -148,7 +150,7 @@ class IgnoreFile:
             self.refuse("more patterns than can be tried in time")
 
     def refuse(self, why: str) -> None:
-        """Use nothing of the file, and exclude all that it is about."""
+        """Drop the file's rules and exclude everything in its folder."""
         self._refused = Rule(f"the file has {why}", self.source)
 
 
@@ -166,17 +168,17 @@ def parse(text: str, source: str = ".gitignore") -> IgnoreFile:
 
 
 def as_bytes(name: str) -> str:
-    """A file name with one character per byte of it."""
+    """A file name as text with one character per byte."""
     return name if name.isascii() else os.fsencode(name).decode("latin-1")
 
 
 def as_name(text: str) -> str:
-    """The file name of such a text."""
+    """The inverse of ``as_bytes``."""
     return text if text.isascii() else os.fsdecode(text.encode("latin-1"))
 
 
 def _folded(text: str) -> str:
-    """In lower case where the system's files have no case; letters beyond ASCII stay, as in git."""
+    """Lower case on systems whose file names ignore case; letters beyond ASCII stay, as in git."""
     return text.encode("latin-1").lower().decode("latin-1") if _ANY_CASE else text
 
 

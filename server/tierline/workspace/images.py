@@ -1,10 +1,10 @@
-"""Pictures: told by their first bytes, measured, and checked before anything is stored or sent.
+"""Pictures: recognised by their first bytes, measured and checked before they are stored or sent.
 
 A picture that a provider refuses makes every later request fail, as it stays in the history; so the
-checks come first. The limits are the strictest of the supported providers (Anthropic's
-vision documentation): 5 MiB of base64 and 8000 pixels a side. Too large a picture is refused with
-a notice, not shrunk: that would take an image library of 7 MB (Pillow) in a language server, and
-the client can draw the picture smaller with what a browser has.
+checks come first. The limits are the strictest of the supported providers (Anthropic's vision
+documentation): 5 MiB of base64 and 8000 pixels a side. Too large a picture is refused with a
+notice, not shrunk: that would take an image library of 7 MB (Pillow) in a language server, and the
+client can draw the picture smaller with what a browser has.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def check_image(data: bytes, name: str = "The picture", key: str = "") -> Loaded
 
 
 def check_base64(text: str, name: str = "The picture") -> LoadedImage | Refusal:
-    """The same for base64 from a client, with or without a data-URI prefix or line breaks."""
+    """Like ``check_image``, for base64 from a client, with or without a data-URI prefix or line
+    breaks.
+    """
     if text[:5].lower() == "data:":
         text = text.partition(",")[2]
     if len(text) > MAX_BASE64 * 2:

@@ -1,7 +1,7 @@
 """Instruction files: what a project and its user want every assistant to know.
 
 They are the files that other tools read too. Those of the workspace come through the loader: none
-outside it, no file of secrets, bounded in number and size. Nothing in them is carried out.
+outside it, no file of secrets, bounded in number and size. Nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ InstructionKind: TypeAlias = Literal[
 ]
 MOST_FILES = 60
 MOST_CHARACTERS = 40_000
-"""Of one file with what it imports; the rest is left out, which it says."""
+"""Characters of one file with its imports; the rest is left out, with a note."""
 MOST_DEPTH = 5
-"""Of imports in imported files."""
+"""Depth of imports in imported files."""
 _MOST_IMPORTS = 30
 _MOST_TRIED = 100
-"""Of names that may be imports: whoever fills a repository can write thousands that are none."""
+"""Names that are tried as imports: a hostile file may hold thousands that are none."""
 _MOST_LINKS = 10
 _MOST_ENTRIES = 500
-"""Of one folder of rules."""
+"""Entries of one folder of rules."""
 _MOST_FOLDERS = 300
 _MOST_BRACES = 32
 _NESTED: tuple[tuple[str, InstructionKind], ...] = (
@@ -48,7 +48,7 @@ _NESTED: tuple[tuple[str, InstructionKind], ...] = (
     ("CLAUDE.md", "claude"),
     ("GEMINI.md", "gemini"),
 )
-"""Read in every folder above a file of the context, too."""
+"""Files that are also read in every folder above a file of the context."""
 _SINGLE: tuple[tuple[str, InstructionKind], ...] = (
     (".claude/CLAUDE.md", "claude"),
     (".github/copilot-instructions.md", "copilot"),
@@ -73,24 +73,24 @@ class Instruction:
     name: str
     kind: InstructionKind
     text: str
-    """Without its head, imports in their places, credentials replaced."""
+    """The text without its head, with imports inserted and credentials replaced."""
     path: str
-    """On this machine."""
+    """Absolute path."""
     workspace_key: str = ""
-    """Empty for the user's own."""
+    """Key of the file in the workspace; empty for the user's own."""
     folder: str = ""
-    """It is for files below this folder of the workspace; empty: for all."""
+    """It applies to files below this folder of the workspace; empty: to all."""
     globs: tuple[str, ...] = ()
-    """It is for files that fit one of these; empty: for all."""
+    """It applies to files that match one of these; empty: to all."""
     asked_for: bool = False
-    """It is used only if somebody names it (rules with a description alone)."""
+    """It is used only if a prompt names it (rules that have only a description)."""
     description: str = ""
     imports: list[str] = field(factory=list)
     notices: list[str] = field(factory=list)
-    """What of it was not taken, and why."""
+    """The parts that were not taken, and why."""
 
     def fits(self, files: Iterable[str]) -> bool:
-        """True if it is for one of these files, or for all."""
+        """True if it applies to one of these files, or to all."""
         if self.asked_for:
             return False
         if not self.folder and not self.globs:
@@ -103,8 +103,8 @@ class Instruction:
 
 
 def find(loader: Loader, files: Iterable[str]) -> list[Instruction]:
-    """The instruction files of the workspace: of its folders, and of those that hold one of these
-    files. The most general first. Blocking.
+    """The instruction files of the workspace: of its top folders, and of the folders above
+    ``files``. The most general first. Blocking.
     """
     found: list[Instruction] = []
     for root in loader.roots:
@@ -117,7 +117,7 @@ def find(loader: Loader, files: Iterable[str]) -> list[Instruction]:
 
 
 def find_own(folder: Path) -> list[Instruction]:
-    """The user's own, in Tierline's configuration folder. Blocking."""
+    """The user's own instruction files, in Tierline's configuration folder. Blocking."""
     found = []
     for name in (
         *_USERS,
@@ -148,7 +148,7 @@ def find_own(folder: Path) -> list[Instruction]:
 def _candidates(
     root: str, prefix: str, files: Iterable[str]
 ) -> Iterator[tuple[str, InstructionKind, str]]:
-    """Names below a root, with their kind and the folder that they are for."""
+    """File names below a root, with their kind and the folder that they apply to."""
     for name, kind in (*_NESTED, *_SINGLE):
         if os.path.isfile(os.path.join(root, name)):
             yield name, kind, ""
@@ -174,7 +174,9 @@ def _above(files: Sequence[str]) -> list[str]:
 
 
 def names_inside(root: str, folder: str, ending: str) -> list[str]:
-    """The same of a workspace's folder, unless a link leads there: it could lead out."""
+    """Like ``names_below``, for a folder of the workspace; empty if a link leads there, as it could
+    lead out.
+    """
     parts = folder.split("/")
     above = (os.path.join(root, *parts[: number + 1]) for number in range(len(parts)))
     return [] if any(map(os.path.islink, above)) else names_below(Path(root, folder), ending)
@@ -265,7 +267,7 @@ def _imported(
 
 
 def _linked(loader: Loader, name: str, text: str, into: Instruction) -> str:
-    """The text, and behind it the files of the workspace that its Markdown links name."""
+    """The text, followed by the files of the workspace that its Markdown links name."""
     parts = [text]
     for target, written in islice(_links(name, text), _MOST_TRIED):
         if target in (into.workspace_key, *into.imports):
@@ -286,8 +288,8 @@ def _linked(loader: Loader, name: str, text: str, into: Instruction) -> str:
 
 
 def _links(name: str, text: str) -> Iterator[tuple[str, str]]:
-    """What Markdown links of a file name, as a path of the workspace and as it is written. Not
-    pictures, nor what stands in code, nor addresses.
+    """Targets of a file's Markdown links: the path in the workspace, and the target as written.
+    Without pictures, links in code, and web addresses.
     """
     if "](" not in text and "]:" not in text:
         return
@@ -305,7 +307,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def _patterns(glob: str) -> list[re.Pattern[str]]:
-    """A pattern and what its braces stand for. One without a slash fits in any folder."""
+    """A pattern with its braces expanded. One without a slash matches in any folder."""
     found = []
     for plain in islice(_braced(glob), _MOST_BRACES):
         anchored = plain.removeprefix("./").removeprefix("/")

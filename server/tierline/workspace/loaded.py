@@ -1,4 +1,4 @@
-"""What loading gives: a file's text, a folder's files, the changes since the last look."""
+"""Results of loading: a file's text, a folder's files, changes since the last reading."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Loaded:
 
 @frozen
 class FolderLoad:
-    """What a folder brought: texts, and what was skipped and why."""
+    """The result of loading a folder: texts, and what was skipped and why."""
 
     files: tuple[Loaded, ...]
     skipped: tuple[Refusal, ...] = ()
@@ -47,7 +47,7 @@ class FolderLoad:
 
 @frozen
 class FileChanges:
-    """What became of listed files since they were last read."""
+    """Changes of listed files since they were last read."""
 
     changed: dict[str, Loaded] = field(factory=dict)
     failed: dict[str, Refusal] = field(factory=dict)
@@ -67,7 +67,7 @@ _UNREADABLE = "files that cannot be read"
 
 
 def skip_notices(skipped: Sequence[Refusal], over: int, added: int) -> tuple[str, ...]:
-    """Sentences that say what a folder did not bring, and why."""
+    """Sentences that say which files of a folder were skipped, and why."""
     notices = []
     for what in (*_SKIPPED.values(), _UNREADABLE):
         names = [shown_name(r.name) for r in skipped if _SKIPPED.get(r.reason, _UNREADABLE) == what]

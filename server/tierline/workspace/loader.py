@@ -41,9 +41,11 @@ _MOST_FILES = 500
 _MOST_BYTES = 20_000_000
 """Files and bytes of text that one folder may bring in."""
 _FOLDER_SECONDS = 60.0
-"""After which a folder is not looked through any further."""
+"""Longest listing of a folder."""
 _Ignored: TypeAlias = Literal["refuse", "confirmed", "listed"]
-"""What an ignore rule means for a load; a file that is listed already is not judged again."""
+"""How an ignore rule affects a load: it refuses the file, the user confirmed it, or the file is
+listed already.
+"""
 
 
 @frozen
@@ -56,13 +58,15 @@ class _Disk:
     raw: FileText
 
     def holds(self, path: str, cap: int) -> bool:
-        """True if the file cannot have changed since."""
+        """True if the file cannot have changed since it was read."""
         return self.trusted and self.raw.facts.size <= cap and signature(path) == self.signature
 
 
 @frozen
 class _Leave:
-    """A file may be read: the kind of its secrets and the rule that ignores it, if confirmed."""
+    """Permission to read a file, with the kind of its secrets and the rule that ignores it, if the
+    user confirmed them.
+    """
 
     secret: str
     rule: str
@@ -145,7 +149,7 @@ class Loader:
     def current(self, place: Resolved, cap: int = 0) -> tuple[FileText, bool] | Refusal:
         """The file's own text now, from the buffer or the disk, and whether the buffer is unsaved.
 
-        Credentials are still in it: for searching and editing, never to be sent as it is.
+        Credentials are still in it: for searching and editing, never for sending.
         """
         with self._lock:
             return self.refusal(place) or self._text(place, cap or self.max_bytes)
@@ -156,7 +160,9 @@ class Loader:
         return isinstance(place, Resolved) and os.path.isdir(place.path)
 
     def restore_text(self, key: str, confirmed: bool) -> FileText | Refusal:
-        """For ``FileContext.restore``: secrets are never taken up again without being asked."""
+        """The text for ``FileContext.restore``; a file of secrets is not restored unless
+        ``confirmed``.
+        """
         place = self.roots.resolve(key)
         if isinstance(place, Refusal):
             return place
@@ -170,8 +176,8 @@ class Loader:
     ) -> FolderLoad | Refusal:
         """All text files below a folder, without what is ignored, secret or binary.
 
-        Links to folders are not followed. What goes beyond ``most`` files or ``most_bytes`` bytes
-        of text is left out, which is said.
+        Links to folders are not followed. Files beyond ``most`` files or ``most_bytes`` bytes of
+        text are left out and counted.
         """
         place = self.roots.resolve(reference)
         if isinstance(place, Refusal):
@@ -210,7 +216,7 @@ class Loader:
     # --- changes ---------------------------------------------------------------------------------
 
     def refresh(self, entries: Iterable[FileEntry]) -> FileChanges:
-        """Which listed files have another text now, or cannot be sent any more.
+        """The listed files whose text has changed, or that can no longer be sent.
 
         Judged by content hash. A file whose signature on disk is unchanged is not read again.
         """
@@ -358,7 +364,9 @@ class Loader:
         return raw
 
     def _redacted(self, name: str, content: FileText) -> tuple[FileText, tuple[str, ...]]:
-        """The text without credentials. Remembered by hash: scanning costs, texts rarely change."""
+        """The text without credentials. Cached by hash: scanning is slow and texts
+        rarely change.
+        """
         known = self._clean.get(content.sha256)
         if known is None:
             text, findings = secrets.redact(content.text)

@@ -1,4 +1,5 @@
-"""What lay at a path when the user was asked about it: it must be the same when it is used.
+"""The identity of a folder and a program when the user was asked about them: it must be the same
+when they are used.
 
 Between a question and its answer there may be minutes, and a path is only a name.
 """
@@ -15,7 +16,7 @@ from tierline.workspace.reading import Signature, signature
 
 @frozen
 class ProgramIdentity:
-    """A folder by its identity; the program in it by its real path, identity, size and times."""
+    """A folder's identity, and the program's real path, identity, size and times."""
 
     folder: str
     identity: tuple[int, int] | None
@@ -24,7 +25,7 @@ class ProgramIdentity:
     signature: Signature | None = None
 
     def changed(self) -> str:
-        """What is another now, in words; empty if nothing is. Blocking."""
+        """What has changed since, in words; empty if nothing has. Blocking."""
         if _identity(self.folder) != self.identity:
             return "the folder"
         if self.program and look(self.folder, [self.program]) != self:
@@ -33,8 +34,8 @@ class ProgramIdentity:
 
 
 def look(folder: str, command: Sequence[str] | str) -> ProgramIdentity:
-    """Take down the folder and, if an argument list names a file as its program, that file; what is
-    found on the system's search path is not a workspace's. Blocking.
+    """Record the folder and, if the argument list names a file as its program, that file. A program
+    on the system's search path does not belong to the workspace and is not recorded. Blocking.
     """
     program = "" if isinstance(command, str) or not command else command[0]
     if os.path.dirname(program) == "":

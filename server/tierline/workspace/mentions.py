@@ -19,9 +19,9 @@ _QUOTED = re.compile(
     r"|«([^»\n]{1,400})»|「([^」\n]{1,400})」"
 )
 _LONGEST = 400
-"""A longer path has no file: it is looked for as it is written, and that is all."""
+"""Characters; a longer path is tried only as it is written."""
 _BARE = re.compile(r"(?:\\[ \t]|[^\s\"`]){1,1000}")
-"""No path of a file is longer; without a bound, ``(@(@(@`` would be read again from each ``@``."""
+"""Bounded, because ``(@(@(@`` would be read again from each ``@``; no path is longer."""
 _TRAILING = ".,;:!?'\"”’»>、。，；：！？…"
 _SUFFIX = re.compile(r"(?:['’]s|(?::\d+)(?:[-:]\d+)*|#L?\d+(?:-L?\d+)?)$")
 _RUN_ON = re.compile(rf"[{_WIDE}“”‘’]|(?<=[\x21-\x7e])(?=[{_CJK}])")
@@ -153,8 +153,8 @@ def mentions(text: str) -> list[Mention]:
     """All mentions outside code: ``@src/a.py``, ``@"My Docs/a.md"``, ``@My\\ Docs/a.md``.
 
     A backslash before a blank escapes it; any other backslash stays (Windows paths). Punctuation
-    after a bare path belongs to the sentence. Brackets in names are literal. Whether the file
-    exists is for the caller to find out: ``@property`` in prose is a mention too.
+    after a bare path belongs to the sentence. Brackets in names are literal. The caller checks
+    whether the file exists: ``@property`` in prose is a mention too.
     """
     skipped = [match.span() for match in _CODE.finditer(text)] if "`" in text or "~" in text else []
     found: list[Mention] = []
@@ -189,9 +189,9 @@ def is_prose(path: str) -> bool:
 
 
 def readings(path: str) -> list[str]:
-    """What a mention can mean, the likeliest first: the path as it is written, then, in case that
-    no such file exists, without a line number (``a.py:10``, ``a.py#L10-L20``), a possessive, or
-    the words that follow it without a blank, as in Chinese and Japanese. At most nine.
+    """The paths that a mention can mean, the likeliest first: as it is written, then without a line
+    number (``a.py:10``, ``a.py#L10-L20``), a possessive, or the words that follow it without a
+    blank, as in Chinese and Japanese. At most nine.
     """
     found = [path]
     if len(path) > _LONGEST:

@@ -16,7 +16,7 @@ from tierline.context.text import clip, clip_end, normalise
 from tierline.workspace.buffers import NotebookBuffer
 
 MAX_OUTPUT_CHARS = 600
-"""Text outputs of one cell, in characters; the beginning and the end are kept."""
+"""Characters of one cell's text outputs; the beginning and the end are kept."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.-]+)*;base64,[A-Za-z0-9+/=\s]{100,}")

@@ -20,11 +20,11 @@ class Root:
     """One workspace folder."""
 
     name: str
-    """What qualifies its keys in multi-root workspaces: unique, without a slash."""
+    """Prefix of its keys in a workspace with several folders: unique, without a slash."""
     path: str
     """Absolute path as the editor gave it, in normal spelling."""
     real: str
-    """The same with all links resolved."""
+    """The path with all links resolved."""
 
 
 @frozen
@@ -36,7 +36,7 @@ class Resolved:
     """Absolute path with all links resolved."""
     root: Root
     alias: str = ""
-    """The name that was given, as a key, if it is another one (a link, another case)."""
+    """The given name as a key, if it differs (a link, another case)."""
 
     @property
     def relative(self) -> str:

@@ -1,6 +1,6 @@
-"""Prompt files: commands of one's own, as other tools keep them.
+"""Prompt files: the user's own commands, in the formats of other tools.
 
-Their text becomes a prompt of the user's. Nothing in it is carried out: no shell line, no tools.
+Their text becomes a prompt. Nothing in it is executed: no shell line, no tools.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _WORDS = {
 
 @frozen
 class PromptFile:
-    """A command of one's own."""
+    """One command of the user."""
 
     name: str
-    """Without blanks: what is typed behind the slash."""
+    """The name that is typed after the slash, without blanks."""
     text: str
     source: str
-    """The file, as a person names it."""
+    """The file, for showing it to the user."""
     description: str = ""
     hint: str = ""
-    """What is to follow its name."""
+    """The arguments that it expects."""
 
 
 class MissingInputError(ValueError):
@@ -57,7 +57,7 @@ class MissingInputError(ValueError):
 
 def find(loader: Loader, own: Path, *, trusted: bool) -> list[PromptFile]:
     """The workspace's prompt files, if it is trusted, and the user's own in ``prompts`` and
-    ``commands`` of a folder. Of one name the first counts. Blocking.
+    ``commands`` of a folder. The first of a name wins. Blocking.
     """
     found: dict[str, PromptFile] = {}
 
@@ -84,8 +84,8 @@ def find(loader: Loader, own: Path, *, trusted: bool) -> list[PromptFile]:
 
 
 def expand(prompt: PromptFile, rest: str) -> str:
-    """The prompt with what was typed behind its name in the places that it has for that; behind it
-    if it has none.
+    """The prompt with the arguments typed after its name in its placeholders, or at its end if it
+    has none.
 
     Raises:
         MissingInputError: a value that it needs was not given.
@@ -108,7 +108,7 @@ def expand(prompt: PromptFile, rest: str) -> str:
             return rest
         return words[int(match[1]) - 1] if int(match[1]) <= len(words) else ""
 
-    # One pass: what the user typed is not looked through for further places.
+    # One pass: placeholders in the user's arguments are not replaced.
     parts = re.compile(f"{_INPUT.pattern}|{_ARGUMENT.pattern}|{_VARIABLE.pattern}")
 
     def placed(match: re.Match[str]) -> str:
@@ -124,7 +124,9 @@ def expand(prompt: PromptFile, rest: str) -> str:
 
 
 def _values(needed: list[str], words: list[str], rest: str) -> dict[str, str]:
-    """``name=value`` by name, the others in their order; the last one takes all that is left."""
+    """Values by placeholder: ``name=value`` by name, the others in order; the last placeholder
+    takes the rest.
+    """
     named = {}
     plain = []
     for word in words:

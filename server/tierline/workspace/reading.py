@@ -31,7 +31,7 @@ class FileBytes:
 
 
 def signature_of(status: os.stat_result) -> Signature:
-    """What to compare to see cheaply whether a file may have changed."""
+    """The signature in a file's status."""
     return (
         status.st_dev,
         status.st_ino,
@@ -42,7 +42,7 @@ def signature_of(status: os.stat_result) -> Signature:
 
 
 def signature(path: str) -> Signature | None:
-    """The file's signature now; None if it is not there."""
+    """The file's current signature; None if it is missing."""
     try:
         return signature_of(os.stat(path))
     except (OSError, ValueError):
@@ -58,11 +58,11 @@ def read_file(
 ) -> FileBytes | Refusal:
     """The bytes of a regular file of at most ``cap`` bytes, or why not.
 
-    ``path`` has its links resolved; ``inside`` says whether a real path is within the workspace.
-    No link on the way is followed, so that one put in place after the first check leads nowhere;
-    where a system cannot promise that, the open file is compared with the path again. FIFOs,
-    devices and folders are refused without being opened. At most ``cap + 1`` bytes are ever read,
-    and only the first 64 KiB if they are ``enough`` (for what will be refused anyway).
+    ``path`` has its links resolved; ``inside`` says whether a real path is within the workspace. No
+    link on the way is followed, so that a link made after the first check has no effect; where a
+    system cannot promise that, the open file is compared with the path again. FIFOs, devices and
+    folders are refused without being opened. At most ``cap + 1`` bytes are ever read, and only the
+    first 64 KiB if they are ``enough`` (for what will be refused anyway).
     """
     try:
         with place(path) as where:

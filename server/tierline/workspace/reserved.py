@@ -1,4 +1,4 @@
-"""Names of git's own folder and of ours, in every spelling that some file system takes for them."""
+"""Names of git's folder and ours, in every spelling that some file system maps to them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SHORT = re.compile(r"(?:git|(?P<ours>tierli))~\d{1,4}")
 
 @lru_cache(maxsize=4096)
 def reserved(name: str) -> Owner:
-    """Whose folder a path's component names: by case, streams (``.git::$INDEX_ALLOCATION``), dots
-    and blanks at the end, short names and invisible characters alike. Git itself refuses to track
-    such names, so nothing of the user's is called like this.
+    """Which reserved folder (git's or ours) a path's component names: regardless of case, streams
+    (``.git::$INDEX_ALLOCATION``), dots and blanks at the end, short names and invisible characters.
+    Git refuses to track such names, so no file of the user has one.
     """
     if len(name) < 4 or not ("." in name or "~" in name):
         return ""

@@ -9,7 +9,7 @@ _TEMPLATE = re.compile(
     r"|^\.env[_-](?:example|sample|template|dist|defaults?|schema)$"
 )
 _BACKUP = re.compile(r"(?:~\d*|\.(?:bak|backup|old|orig|save|saved|copy|tmp|sw[a-p])\d*)$")
-"""What editors and people put behind a file's name before they change it."""
+"""Suffixes of backup copies."""
 _ENV = re.compile(r"^(?:\.env(?:[._-].+|rc)?|\.envrc(?:\..+)?|.+\.env|env\.local|\.dev\.vars)$")
 _NAMES = re.compile(
     r"""^(?:

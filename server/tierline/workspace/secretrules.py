@@ -45,7 +45,7 @@ SHAPES: tuple[SecretRule, ...] = (
         r"[A-Za-z0-9+/=\s\\]{30,20000}+))",
     ),
     _shape("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{16,}"),
-    _shape(  # digits and capitals, or one long run: unlike class names such as sk-spinner-1
+    _shape(  # digits and capitals, or one long run: not class names such as sk-spinner-1
         "openai-key",
         "sk-",
         r"sk-(?=[A-Za-z_-]{0,80}[0-9])"
@@ -157,11 +157,11 @@ SHAPES: tuple[SecretRule, ...] = (
         r"(?=[A-Za-z0-9\[_-])",
     ),
 )
-"""Shapes that are credentials wherever they stand."""
+"""Shapes that are credentials wherever they occur."""
 
 _UUID = r"[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}"
 _MIXED = r"(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])"
-"""Digits and capitals: unlike names that people give."""
+"""Requires digits and capitals, which names given by people rarely have."""
 SHAPES += tuple(
     _shape(kind, hints, pattern)
     for kind, hints, pattern in (
@@ -240,7 +240,7 @@ SHAPES += tuple(
 )
 
 KEYWORDS = ("pass", "pwd", "secret", "token", "key", "credential")
-"""What every name of a secret contains; a cheap test before ``ASSIGNMENT`` is tried."""
+"""Every name of a secret contains one of these; a cheap test before ``ASSIGNMENT`` is tried."""
 NAME = re.compile(
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?"
     r"|(?:api|app|application|access|admin|auth|private|encryption|signing|secret|master|account"

@@ -40,17 +40,17 @@ class Finding:
 
 
 def placeholder(kind: str) -> str:
-    """What stands in a credential's place."""
+    """The text that replaces a credential."""
     return f"[redacted:{kind}]"
 
 
 def find(text: str, *, assignments: bool = True) -> list[Finding]:
     """All credentials, in order, without overlaps.
 
-    ``assignments`` also looks for values that only their names give away (``password=…``).
+    ``assignments``: also find values that only their names show to be secret (``password=…``).
     """
     lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters, such as İ, grow
+    if len(lowered) != len(text):  # a few letters, such as İ, get longer
         lowered = "".join(c.lower() if c.isascii() else c for c in text)
     found: list[Finding] = []
     for rule in SHAPES:
@@ -99,7 +99,9 @@ def _shapes(rule: SecretRule, text: str) -> list[Finding]:
 
 
 def _begins(text: str, place: int) -> bool:
-    """True if a word can begin here: also after an escape in quoted JSON (``\\n``) or in a URL."""
+    """True if a word can begin here, which includes after an escape in quoted JSON (``\\n``) or in
+    a URL.
+    """
     return (
         place == 0
         or not _WORD_CHAR.match(text, place - 1)
@@ -151,6 +153,6 @@ def _bare(match: re.Match[str]) -> bool:
 
 
 def _random(value: str) -> bool:
-    """True if the value falls into words too short to be a name that a person gave."""
+    """True if the value's parts are too short to be words of a name."""
     words = _CAMEL.findall(value)
     return len(value) >= 8 and len(words) > 3 and sum(map(len, words)) / len(words) <= 2.6

@@ -1,4 +1,4 @@
-"""Which files the model may be shown, without reading them."""
+"""Listing the files that the model may be shown, without reading them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def readable(
     folders if ``reference`` is empty. Links that lead out of the workspace are left out.
 
     Raises:
-        TimeoutError: from the iterator, at the time ``until`` of the monotonic clock.
+        TimeoutError: from the iterator, once the monotonic clock passes ``until``.
     """
     if reference in ("", ".", "./", "/"):
         return _below(loader, [root.real for root in loader.roots], until)

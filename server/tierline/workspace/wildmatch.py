@@ -1,10 +1,10 @@
 """Git's wildcard patterns as regular expressions that match in linear time.
 
 A pattern comes from a repository, so it may be written to be slow. A star is matched as the
-two-pointer algorithm does it: each fixed piece is taken at its first place, and never given up
-again (an atomic group). That is exact, because the pieces between stars have a fixed length, and
-``**`` stands between whole path segments. The meaning is that of git's ``wildmatch.c``; texts hold
-one character per byte.
+two-pointer algorithm does it: each fixed piece is matched at its first place, without backtracking
+(an atomic group). That is exact, because the pieces between stars have a fixed length, and ``**``
+stands between whole path segments. The meaning is that of git's ``wildmatch.c``; texts hold one
+character per byte.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from attrs import frozen
 
 LONGEST = 4096
-"""Characters that a pattern must at least match, beyond which no path is long enough."""
+"""If a pattern needs more characters than this to match, no path is long enough."""
 _ANY: Final = "[^/]"
 _STAR, _FOLDERS, _REST = "*", "**/", "**"
 _CLASSES = {
@@ -83,7 +83,7 @@ def _tokens(pattern: str, paths: bool) -> list[_Token] | None:
 
 
 def _stars(pattern: str, place: int, paths: bool, tokens: list[_Token]) -> int:
-    """Add the token for a run of stars. Returns the place behind it."""
+    """Add the token for a run of stars. Returns the place after it."""
     start = place
     while pattern[place : place + 1] == "*":
         place += 1
@@ -105,7 +105,7 @@ def _stars(pattern: str, place: int, paths: bool, tokens: list[_Token]) -> int:
 
 
 def _class(pattern: str, place: int) -> tuple[str, int] | None:
-    """A bracket expression and the place behind it; None if it is malformed."""
+    """A bracket expression and the place after it; None if it is malformed."""
     place += 1
     negated = pattern.startswith(("!", "^"), place)
     place += negated
@@ -127,8 +127,8 @@ def _class(pattern: str, place: int) -> tuple[str, int] | None:
 
 
 def _member(pattern: str, place: int, previous: str) -> tuple[set[str], str, int] | None:
-    """What the next part of a bracket expression stands for, the character with which a range may
-    begin, and the place behind the part.
+    """The regular expression for the next part of a bracket expression, the character that a range
+    may begin with, and the place after the part.
     """
     if pattern.startswith("[:", place) and (close := pattern.find("]", place + 2)) != place + 2:
         if close < 0:
@@ -149,7 +149,9 @@ def _member(pattern: str, place: int, previous: str) -> tuple[set[str], str, int
 
 
 def _escaped(pattern: str, place: int) -> tuple[str, int]:
-    """A character that may stand behind a backslash, and the place behind it; "" at the end."""
+    """The character at a place, after a backslash if there is one, and the next place; "" at the
+    end.
+    """
     place += pattern.startswith("\\", place)
     return pattern[place : place + 1], place + 1
 

@@ -1,4 +1,4 @@
-"""Talks to the index's process. Starts it, restarts it, and never waits on it without a limit."""
+"""Client of the index's process: starts it, restarts it, and waits for it only a bounded time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAVE_SECONDS = 1.0
 
 
 class IndexUnavailable(Exception):  # noqa: N818 - a state, not a fault
-    """The index cannot answer: it is not there, or it took too long."""
+    """The index cannot answer: there is none, or it took too long."""
 
 
 class SymbolClient:
@@ -37,7 +37,7 @@ class SymbolClient:
         self._closed = False
         self._opening: dict[str, Any] = {}
         self.failure = ""
-        """Why there is no index, once it was given up."""
+        """Why there is no index, after its process failed for good."""
 
     @property
     def pid(self) -> int | None:
@@ -46,9 +46,7 @@ class SymbolClient:
         return process.pid if process is not None and process.returncode is None else None
 
     async def open(self, folders: Sequence[tuple[str, str]], database: Path | None) -> None:
-        """Start the process, or hand it another set of folders: what their keys begin with, and
-        their real paths.
-        """
+        """Start the process, or hand it other folders: pairs of key prefix and real path."""
         self._opening = {
             "folders": [{"prefix": prefix, "real": real} for prefix, real in folders],
             "database": str(database) if database else "",
@@ -58,7 +56,7 @@ class SymbolClient:
         self.post("open", **self._opening)
 
     async def ask(self, do: str, *, seconds: float = 10.0, **values: Any) -> Mapping[str, Any]:
-        """A request and its answer.
+        """Send a request and wait for its answer.
 
         Raises:
             IndexUnavailable: no process, an error there, or no answer within ``seconds``.
@@ -78,7 +76,7 @@ class SymbolClient:
         return answer
 
     def post(self, do: str, **values: Any) -> int:
-        """A request whose answer nobody waits for. Returns its number.
+        """Send a request without waiting for its answer. Returns its number.
 
         Raises:
             IndexUnavailable: there is no process.
@@ -141,7 +139,7 @@ class SymbolClient:
             await self._again(process.returncode)
 
     async def _again(self, code: int | None) -> None:
-        """The process died: everybody who waits is told, and it is started again."""
+        """The process died: fail all waiting requests, and start it again."""
         log.warning("The symbol index ended with code %s", code)
         self._fail("The symbol index has gone.")
         self._restarts += 1

@@ -17,7 +17,7 @@ from tierline.disk import sqlite
 log = logging.getLogger(__name__)
 
 VERSION = 4
-"""Grows when what is extracted changes: an older file is thrown away and built anew."""
+"""Raised when the extraction changes: an index of an older version is built anew."""
 _DDL = (
     """CREATE TABLE file (
       path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, sha TEXT NOT NULL,
@@ -28,11 +28,11 @@ _DDL = (
 
 @frozen
 class Stamp:
-    """What tells whether a file may have changed, and its content's hash."""
+    """A file's size, time and content hash, to see whether it may have changed."""
 
     size: int
     mtime: int
-    """Nanoseconds."""
+    """Modification time in nanoseconds since the epoch."""
     sha: str
 
 
@@ -55,15 +55,15 @@ class Record:
 
     @classmethod
     def unpack(cls, path: str, data: bytes) -> Record:
-        """A record again."""
+        """The record of such data."""
         language, lines, symbols, uses, imports, words = json.loads(zlib.decompress(data))
         made = tuple(Symbol.of(row) for row in symbols)
         return cls(SourceFile(path, language, lines, made, uses, tuple(imports)), words)
 
 
 class SymbolDatabase:
-    """The rows, in a file readable by the user alone; in one that does not last if it cannot be
-    used.
+    """The rows, in a file readable by the user alone, or in a temporary one if that
+    cannot be used.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -105,7 +105,7 @@ class SymbolDatabase:
         return {path: Stamp(size, mtime, sha) for path, size, mtime, sha in rows}
 
     def all(self) -> Iterator[Record]:
-        """Every record; damaged ones are left out, to be made again."""
+        """Every record; damaged ones are left out and made again."""
         damaged = []
         for path, data in self._connection.execute("SELECT path, data FROM file"):
             try:
@@ -115,7 +115,7 @@ class SymbolDatabase:
         self.delete(damaged)
 
     def get(self, path: str) -> SourceFile | None:
-        """What is known of one file."""
+        """The record of one file."""
         row = self._connection.execute("SELECT data FROM file WHERE path = ?", (path,)).fetchone()
         if row is None:
             return None
@@ -132,7 +132,7 @@ class SymbolDatabase:
         self._connection.execute("COMMIT")
 
     def restamp(self, path: str, stamp: Stamp) -> None:
-        """The file was written without a change."""
+        """Update the stamp of a file that was written without a change."""
         self._connection.execute(
             "UPDATE file SET size = ?, mtime = ? WHERE path = ?", (stamp.size, stamp.mtime, path)
         )
@@ -142,7 +142,7 @@ class SymbolDatabase:
         self._connection.executemany("DELETE FROM file WHERE path = ?", [(p,) for p in paths])
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the database."""
         self._connection.close()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_SYMBOLS = 2_000
-"""Definitions of one file; generated code has more, and nobody reads them."""
+"""Definitions of one file; only generated code has more."""
 MAX_NAMES = 3_000
 """Different names used by one file."""
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]+")
@@ -54,7 +54,7 @@ class _Found:
 
 
 def extract(path: str, text: str, syntax: Syntax) -> SourceFile:
-    """What a text defines, uses and imports. Broken code gives what can be told of it.
+    """What a text defines, uses and imports. Broken code gives as much as its tree shows.
 
     Raises:
         ImportError: the grammar is not installed for this platform.
@@ -128,7 +128,7 @@ def _outermost(node: Node) -> Node:
 
 
 def _owner(node: Node, name: str) -> tuple[str, str]:
-    """Go says a method's type in its receiver, C++ in a qualified name."""
+    """The type of a method: Go names it in the receiver, C++ in a qualified name."""
     receiver = node.child_by_field_name("receiver") if node.type == "method_declaration" else None
     if receiver is not None:
         types = re.findall(r"\w+", re.sub(r"\[.*?\]", "", _text(receiver)))
@@ -182,7 +182,7 @@ def _doc(node: Node, outer: Node) -> str:
                 above.prev_named_sibling.end_point[0] == above.start_point[0]
                 and above.prev_named_sibling.end_point[1] > 0
             ):
-                break  # behind code, on its line
+                break  # a comment after code, on the same line
             comments.insert(0, _text(above))
             expected = above.start_point[0]
         else:
@@ -213,7 +213,7 @@ def _attributes(node: Node, outer: Node) -> Iterable[str]:
     around = outer.parent
     if around is not None and around.type in ("preproc_if", "preproc_ifdef"):
         line = _text(around).split("\n", 1)[0].strip()
-        if not line.startswith("#ifndef"):  # an include guard says nothing
+        if not line.startswith("#ifndef"):  # an include guard documents nothing
             found.insert(0, line)
     return [_folded(text)[:MAX_SIGNATURE] for text in dict.fromkeys(found)][:8]
 
@@ -222,7 +222,7 @@ def _attributes(node: Node, outer: Node) -> Iterable[str]:
 
 
 def _nested(found: Iterable[_Found]) -> list[Symbol]:
-    """Parents by nesting. What is local to a function is nobody's business outside it."""
+    """Set parents by nesting, and leave out definitions that are local to a function."""
     symbols: list[Symbol] = []
     open_ones: list[_Found] = []
     for item in sorted(found, key=lambda f: (f.start, -f.end)):

@@ -1,4 +1,4 @@
-"""The index of a workspace: what is on disk, kept in step with it, in pieces that can be paused."""
+"""The index of a workspace, kept up to date with the disk in steps that can be paused."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from tierline.workspace.symbols.postings import DiskPostings
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 600_000
-"""Larger files are generated or data; their symbols would drown the others."""
+"""Bytes; larger files are generated code or data, whose symbols would outnumber all others."""
 MAX_MEMORY = 300_000_000
-"""Resident bytes of the process from which no more files are taken: with the server, 500 MB."""
+"""Resident bytes of the process above which no more files are indexed: 500 MB with the server."""
 BEYOND = "more than the index's memory holds"
 BATCH = 12
 BIG = 10_000
@@ -41,7 +41,7 @@ _RANK_ITERATIONS = 30
 
 @define
 class IndexStatus:
-    """Where the index stands."""
+    """Progress and size of the index."""
 
     files: int = 0
     symbols: int = 0
@@ -56,7 +56,9 @@ class IndexStatus:
 
 
 _UNSAVED = -1
-"""Stands for the time of a text that is on no disk; a later start so reads the file again."""
+"""Modification time for the text of an unsaved buffer, so that a later start reads the
+file again.
+"""
 
 
 class SymbolIndex:
@@ -78,9 +80,9 @@ class SymbolIndex:
         self.status = IndexStatus()
         self._max_bytes = max_bytes
         self.stamps: dict[str, Stamp] = {}
-        """What is indexed, by key."""
+        """Stamps of the indexed files, by key."""
         self._unsaved: dict[str, bytes] = {}
-        """Texts of open buffers by absolute path; they count before what is on disk."""
+        """Texts of open buffers by absolute path; they take precedence over the disk."""
         self._central: dict[str, float] | None = None
         self._ranks: dict[str, float] = {}
         self._loaded = False
@@ -89,7 +91,9 @@ class SymbolIndex:
     # --- building --------------------------------------------------------------------------------
 
     def scan(self) -> Iterator[tuple[int, int]]:
-        """Bring everything up to date. Yields (done, total) often, so that others get a turn."""
+        """Bring everything up to date. Yields (done, total) often, so that requests can be
+        answered.
+        """
         began = perf_counter()
         yield 0, 0
         if not self._loaded:
@@ -105,7 +109,7 @@ class SymbolIndex:
                 yield 0, count
         yield from self._leave_out(seen)
         del seen
-        if len(todo) > BIG:  # what was worked on last is worth most, if it is not all of it
+        if len(todo) > BIG:  # the newest files first, as there may not be room for all
             todo.sort(key=lambda path: -_modified(path))
         self.status.total, self.status.done = len(todo), 0
         for start in range(0, len(todo), BATCH):
@@ -120,14 +124,14 @@ class SymbolIndex:
         self.status.seconds = perf_counter() - began
 
     def _known(self, key: str) -> str:
-        """The same key, as it is held already: there are many."""
+        """The string object that is held for an equal key, to save memory."""
         number = self.corpus.by_path.get(key)
         return key if number is None else self.corpus.entries[number].path
 
     def _leave_out(self, seen: set[str]) -> Iterator[tuple[int, int]]:
-        """Forget what is not there any more."""
+        """Forget files that were deleted."""
         for count, key in enumerate([key for key in self.stamps if key not in seen]):
-            path = self.places.absolute(key)  # it may have come while the folders were walked
+            path = self.places.absolute(key)  # it may have been made during the walk
             if not (os.path.isfile(path) and self.places.wanted(path)):
                 self._forget(key)
             if count % 200 == 0:
@@ -137,8 +141,8 @@ class SymbolIndex:
         return self._no_room or resident() > MAX_MEMORY
 
     def _exchange(self, paths: list[str], start: int) -> Iterator[tuple[int, int]]:
-        """Take files while there is no room for more: those that are in the index already, and
-        others in the place of what was changed before them.
+        """Index files when there is no room for more: those that are indexed already, and others in
+        place of files that were changed before them.
         """
         whole = start + len(paths)
         oldest = [(stamp.mtime, key) for key, stamp in self.stamps.items() if stamp.mtime >= 0]
@@ -162,16 +166,16 @@ class SymbolIndex:
             self.status.skipped[BEYOND] = self.status.skipped.get(BEYOND, 0) + left_out
 
     def _is_old(self, modified: int, key: str) -> bool:
-        """Whether this is still what is known of a file."""
+        """True if a file is still indexed with this modification time."""
         stamp = self.stamps.get(key)
         return stamp is not None and stamp.mtime == modified
 
     def changed(self, paths: list[str], unsaved: Mapping[str, str] | None = None) -> list[str]:
-        """Files (absolute paths) may have been written, made, deleted or edited. Returns the keys
-        whose content is another now. Folders are not followed: a scan finds what they hold.
+        """Check files (absolute paths) that may have been written, made, deleted or edited. Returns
+        the keys whose content has changed. Folders are not entered: a scan finds their files.
 
-        ``unsaved`` has the texts of those that are open in the editor; for all other paths the disk
-        counts again.
+        ``unsaved`` has the texts of those with unsaved changes in the editor; for all other paths
+        the disk counts.
         """
         return done(self.changing(paths, unsaved))
 
@@ -197,7 +201,7 @@ class SymbolIndex:
             elif before is not None:
                 self._forget(key)
             else:
-                if folders is None:  # once: there may be thousands of paths, and of files
+                if folders is None:  # computed once: paths and files may be thousands
                     folders = {k[:at] for k in self.stamps for at in _slashes(k)}
                 if key in folders:
                     keys += self._gone_below(key)
@@ -207,7 +211,7 @@ class SymbolIndex:
         return keys
 
     def _gone_below(self, folder: str) -> list[str]:
-        """Forget what is not there any more of a folder."""
+        """Forget the deleted files of a folder."""
         known = [key for key in self.stamps if key.startswith(folder + "/")]
         gone = [key for key in known if not os.path.exists(self.places.absolute(key))]
         for key in gone:
@@ -215,7 +219,7 @@ class SymbolIndex:
         return gone
 
     def close(self) -> None:
-        """Release the databases."""
+        """Close the databases."""
         self.database.close()
         self._postings.close()
 
@@ -237,10 +241,10 @@ class SymbolIndex:
         return self._central is None or self.corpus.stale
 
     def settling(self) -> Generator[None, None, None]:
-        """Compute edges and ranks anew, in steps; those that were there hold until the end."""
+        """Compute edges and ranks anew, in steps; the old ones hold until the end."""
         if self.corpus.crowded:
             yield from self.corpus.sweeping()
-        self._central = self._ranks  # what changes from here on makes it None again
+        self._central = self._ranks  # a later change resets it to None
         try:
             yield from self.corpus.connecting()
             edges = self.corpus.edges(fresh=False)
@@ -256,7 +260,7 @@ class SymbolIndex:
                 max_iterations=_RANK_ITERATIONS,
                 start=start if sum(start) > 0.5 else None,
             )
-        except GeneratorExit:  # somebody had more urgent work for us
+        except GeneratorExit:  # abandoned for more urgent work
             self._central = None
             raise
         self._ranks = {e.path: ranks[n] for n, e in enumerate(entries) if e.alive}
@@ -264,13 +268,13 @@ class SymbolIndex:
             self._central = self._ranks
 
     def ranks(self) -> dict[str, float]:
-        """The ranks as they were computed last; a few edits change little about them."""
+        """The ranks as they were last computed; a few edits hardly change them."""
         return self._ranks or self.central()
 
     # --- steps -----------------------------------------------------------------------------------
 
     def _load(self) -> Iterator[tuple[int, int]]:
-        """Take up what an earlier run left."""
+        """Load the records of an earlier run."""
         self.stamps = self.database.stamps()
         for count, record in enumerate(self.database.all()):
             self._learn(record)
@@ -358,7 +362,7 @@ class SymbolIndex:
         return Record(_without_secrets(evolve(file, words="")), words)
 
     def _learn(self, record: Record) -> bool:
-        """Take a file into the corpus. False if the disk has no room for it."""
+        """Add a file to the corpus. False if the disk is full."""
         self._central = None
         try:
             self.corpus.put(record.file, record.words)
@@ -411,11 +415,11 @@ def _slashes(key: str) -> Iterator[int]:
 
 
 def _sha(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]  # held for each file
+    return hashlib.sha256(data).hexdigest()[:32]  # shortened: one for each file is in memory
 
 
 def _without_secrets(file: SourceFile) -> SourceFile:
-    """Nothing that looks like a credential is kept in a signature, a comment or an attribute."""
+    """Replace credentials in signatures, comments and attributes."""
     whole = "\n".join(f"{s.signature}\n{s.doc}\n{' '.join(s.attributes)}" for s in file.symbols)
     if not redact(whole)[1]:
         return file

@@ -30,12 +30,12 @@ class Syntax:
     """Python module of the grammar."""
     endings: tuple[str, ...]
     query: str
-    """Name of its file in `queries/`; empty for none."""
+    """Name of its file in ``queries/``; empty for none."""
     function: str = "language"
     names: tuple[str, ...] = ()
-    """File names without such an ending that are in this language."""
+    """Whole file names of this language, beside the endings."""
     bodies: frozenset[str] = frozenset({"body"})
-    """Fields under which a definition holds what is no part of its signature."""
+    """Fields of a definition's node that are not part of its signature."""
 
 
 SYNTAXES: tuple[Syntax, ...] = (

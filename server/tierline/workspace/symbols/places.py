@@ -1,4 +1,4 @@
-"""Where the files of a workspace are that belong into its index, and what they are called there."""
+"""The files of a workspace that belong in its index: their paths and their keys."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ from tierline.workspace.symbols.languages import is_text, syntax_of
 
 MAX_FILES = 200_000
 _WALK_SECONDS = 300.0
-"""After which no more files are looked for."""
+"""Longest walk through the folders."""
 
 
 @frozen
 class Folder:
-    """A workspace folder: what its keys begin with (with a slash, or empty) and its real path."""
+    """A workspace folder: the prefix of its keys (ending in a slash, or empty) and its
+    real path.
+    """
 
     prefix: str
     real: str
 
 
 class Places:
-    """The files of some folders by key and by path. What is left out is told to ``skip``."""
+    """The files of some folders, by key and by path. ``skip`` is called for each that
+    is left out.
+    """
 
     def __init__(
         self, folders: list[Folder], git_excludes: str | None, skip: Callable[[str], None]
@@ -39,7 +43,7 @@ class Places:
         }
 
     def found(self) -> Iterator[tuple[str, str]]:
-        """All files that belong into the index: key and path."""
+        """All files that belong in the index: key and path."""
         count = 0
         for folder in self.folders:
             for path in self._walk(folder):
@@ -74,7 +78,7 @@ class Places:
             self._skip("folders that took too long")
 
     def wanted(self, path: str, *, ignored: bool = True) -> bool:
-        """Whether a file belongs into the index; ``ignored``: by the ignore rules, too."""
+        """Whether a file belongs in the index; ``ignored``: check the ignore rules, too."""
         if syntax_of(path) is None and not is_text(path):
             return False
         if secret_kind(path):
@@ -90,7 +94,7 @@ class Places:
         return max(found, key=lambda f: len(f.real), default=None)
 
     def key(self, path: str) -> str:
-        """What a file is called in the index; empty if it is in no folder."""
+        """A file's key in the index; empty if it is in none of the folders."""
         folder = self._folder_of(path)
         if folder is None:
             return ""

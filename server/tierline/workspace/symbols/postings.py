@@ -1,8 +1,8 @@
-"""Words, names and references of a large workspace, on the disk.
+"""Inverted index of words, names and references, on disk, for large workspaces.
 
-New ones are gathered in memory and written out in their order, a segment at a time; a word's files
-are those of all segments. The file has no name and is gone with the process: everything in it comes
-from the records (``database.py``).
+New entries are gathered in memory and written in order, a segment at a time; a word's files are
+those of all segments. The file is unnamed and vanishes with the process: it is derived from the
+records (``database.py``).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tierline.disk import sqlite
 log = logging.getLogger(__name__)
 
 FRESH = 12_000
-"""Words and names that are gathered before they are written: some 5 MB."""
+"""Words and names that are gathered in memory before they are written: about 5 MB."""
 _AT_ONCE = 500
 _SWEPT_AT_ONCE = 2_000
 _MOST_ALIKE = 20_000
 _ALIKE_SECONDS = 0.03
-"""How long names are looked at that only hold the letters somewhere."""
+"""Longest search for names that contain the letters other than at their beginning."""
 _INSTRUCTIONS = 5_000
 _DDL = (
     """CREATE TABLE posting (
@@ -51,7 +51,7 @@ class DiskPostings:
         self._segment = 0
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the database."""
         self._connection.close()
 
     def add(
@@ -60,7 +60,7 @@ class DiskPostings:
         """See ``Postings``.
 
         Raises:
-            sqlite3.Error: there is no room.
+            sqlite3.Error: the disk is full.
         """
         names = [_bytes(name) for name in defines]
         for word, weight in words.items():
@@ -123,7 +123,9 @@ class DiskPostings:
         return References(uses, tuple(imports))
 
     def like(self, letters: str, most: int) -> list[str]:
-        """See ``Postings``. Names that do not begin with them are looked for as long as may be."""
+        """See ``Postings``. The search for names that only contain the letters is
+        limited in time.
+        """
         first = _bytes(letters)
         rows = self._connection.execute(
             "SELECT name FROM (SELECT name FROM name WHERE folded >= ? AND folded < ? LIMIT ?) "
@@ -136,7 +138,7 @@ class DiskPostings:
         return found
 
     def _inside(self, letters: bytes) -> list[str]:
-        """Names that hold these letters behind their beginning, as far as there is time."""
+        """Names that contain these letters after their beginning, as many as the time allows."""
         until = monotonic() + _ALIKE_SECONDS
         found: list[str] = []
         self._connection.set_progress_handler(lambda: monotonic() > until, _INSTRUCTIONS)
@@ -152,7 +154,7 @@ class DiskPostings:
         return found
 
     def sweep(self, dead: Container[int]) -> Iterator[None]:
-        """See ``Postings``. The segments of a word become one."""
+        """See ``Postings``. Merges the segments of each word."""
         self._write()
         last = b""
         while True:
@@ -164,7 +166,7 @@ class DiskPostings:
             if len(rows) == _SWEPT_AT_ONCE and rows[0][0] != rows[-1][0]:
                 while rows[-1][0] == rows[-2][0]:
                     rows.pop()
-                rows.pop()  # the last word may go on
+                rows.pop()  # the last word may continue in the next rows
             if not rows:
                 break
             last = rows[-1][0]

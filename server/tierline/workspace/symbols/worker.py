@@ -1,9 +1,9 @@
-"""The index's own process: it reads, parses and ranks, so that the server only ever answers.
+"""The index's own process: it reads, parses and ranks files beside the server.
 
 One JSON object a line, both ways. Requests carry ``id`` and ``do``; answers carry the same ``id``;
 what has no ``id`` is an event (``progress``, ``ready``, ``updated``). Work on many files is done in
-small steps, and whoever asks meanwhile comes first. The process lives as long as its standard input
-is open.
+small steps, between which requests are answered. The process lives as long as its standard input is
+open.
 """
 
 from __future__ import annotations
@@ -40,16 +40,18 @@ POLL_SECONDS = 2.0
 PROGRESS_SECONDS = 0.2
 SYMBOLS_PER_FILE = 3
 MOST_AT_ONCE = 100
-"""Files that one message may name and have read before anything else is answered."""
+"""Files of one message that are read at once; more are read in steps."""
 RECHOOSE_SHARE = 0.2
-"""The map is chosen anew once so much of the workspace has changed at once (a branch switch)."""
+"""Share of the workspace's files: if more change at once (a branch switch), the map is
+chosen anew.
+"""
 MAX_RANKS = 2_000
 _PATIENCE_SECONDS = 1.0
-"""How long a look at everything goes on at least before it begins anew."""
+"""Least time that a scan runs before a change restarts it."""
 _REST_SHARE = 20
-"""Ranks are computed anew after so many times the time that it took."""
+"""Ranks are computed again only after this many times the duration of the last computation."""
 Steps: TypeAlias = Generator[None, None, dict[str, Any]]
-"""An answer in the making."""
+"""An answer that is made in steps."""
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
 
@@ -62,7 +64,7 @@ class Worker:
         self._index: SymbolIndex | None = None
         self._scan: Iterator[tuple[int, int]] | None = None
         self._settled = 0.0
-        """Before which the ranks are not computed anew."""
+        """Monotonic time before which the ranks are not computed again."""
         self._making: deque[tuple[Any, Steps]] = deque()
         self._begun, self._patience, self._again = 0.0, _PATIENCE_SECONDS, False
         self._ready = False
@@ -71,16 +73,16 @@ class Worker:
         self._told = 0.0
         self._cache: dict[str, SourceFile | None] = {}
         self._before: dict[str, str] | None = None
-        """What was indexed when a look at everything began; None if none goes on."""
+        """Hashes of the indexed files when the scan began; None if none runs."""
 
     @property
     def busy(self) -> bool:
-        """True while files wait to be read, or an answer is in the making."""
+        """True while files wait to be read or an answer is being made."""
         return self._scan is not None or bool(self._making)
 
     def handle(self, message: Mapping[str, Any]) -> None:
-        """Answer one request, or begin to: an answer that takes long is made in steps, and others
-        get theirs meanwhile. Errors are answers too.
+        """Answer one request, or begin to: a long answer is made in steps, between which other
+        requests are answered. Errors are sent as answers.
         """
         try:
             answer = getattr(self, f"do_{message['do']}")(message)
@@ -92,7 +94,7 @@ class Worker:
             self._send({"id": message.get("id"), **(answer or {})})
 
     def step(self) -> None:
-        """Do a little of the work that waits; who asks comes before what is to be read."""
+        """Do a little of the waiting work; answers come before files."""
         if self._making:
             number, making = self._making[0]
             try:
@@ -119,7 +121,9 @@ class Worker:
             self._send({"event": "progress", "done": done, "total": total})
 
     def idle(self) -> None:
-        """Nothing to do: has somebody switched branches? Are the ranks behind?"""
+        """Called when there is nothing to do: look for a branch switch, and update
+        outdated ranks.
+        """
         index = self._index
         if index is None or not self._ready:
             return
@@ -133,7 +137,7 @@ class Worker:
     # --- requests --------------------------------------------------------------------------------
 
     def do_open(self, message: Mapping[str, Any]) -> None:
-        """Begin with these folders."""
+        """Open these folders and begin to index them."""
         if self._index is not None:
             self._index.close()
         folders = [Folder(str(f["prefix"]), str(f["real"])) for f in message["folders"]]
@@ -146,7 +150,7 @@ class Worker:
         self._begin()
 
     def do_changed(self, message: Mapping[str, Any]) -> Steps:
-        """Files were written, made, deleted or edited (``unsaved``: path to text)."""
+        """Index files that were written, made, deleted or edited (``unsaved``: path to text)."""
         index = self._opened()
         began = time.perf_counter()
         paths = [str(path) for path in message["paths"]]
@@ -164,14 +168,14 @@ class Worker:
         return {"keys": keys, "ms": round(1000 * (time.perf_counter() - began), 2)}
 
     def do_rescan(self, message: Mapping[str, Any]) -> None:
-        """Look at everything again; with ``fresh``, choose the map anew too."""
+        """Scan everything again; with ``fresh``, choose the map anew too."""
         self._opened()
         if message.get("fresh"):
             self._choices.clear()
         self._begin()
 
     def do_status(self, _message: Mapping[str, Any]) -> dict[str, Any]:
-        """Where the index stands."""
+        """Progress and size of the index."""
         return self._figures()
 
     def do_rank(self, message: Mapping[str, Any]) -> Steps:
@@ -182,7 +186,7 @@ class Worker:
         text = str(message["text"])
         before = Phase.from_json(message.get("phase"))
         for word in query_terms(text):
-            index.corpus.rarity(word)  # is known from now on
+            index.corpus.rarity(word)  # computed now, then cached
             yield
         phase = before.next(text, rarity=index.corpus.rarity)
         same = phase.cluster == before.cluster
@@ -274,8 +278,8 @@ class Worker:
         return self._index
 
     def _begin(self) -> None:
-        """Look at everything; a look that goes on begins anew, but ever less often: where files
-        are written all the time none would end.
+        """Scan everything. A running scan is restarted, but ever less often: otherwise none would
+        end where files are written all the time.
         """
         index = self._opened()
         now = time.monotonic()
@@ -285,13 +289,13 @@ class Worker:
         elif now < self._begun + self._patience:
             self._again = True
             return
-        else:  # what the broken-off one has read is still to be told
+        else:  # files read by the abandoned scan are still to be reported
             self._patience *= 2
         self._begun, self._again = now, False
         self._scan = self._all_of(index)
 
     def _all_of(self, index: SymbolIndex) -> Iterator[tuple[int, int]]:
-        """Read what is to be read; the first time, the ranks belong to it."""
+        """Read all waiting files; the first time, compute the ranks as well."""
         yield from index.scan()
         if not self._ready or self._much_changed(index):
             yield from self._settle(index)
@@ -303,7 +307,7 @@ class Worker:
         return changed > RECHOOSE_SHARE * max(1, len(index.stamps))
 
     def _settle(self, index: SymbolIndex) -> Iterator[tuple[int, int]]:
-        """Bring the ranks up to date; in a large workspace that is work, so not with each edit."""
+        """Bring the ranks up to date; not after each edit, as it is slow in a large workspace."""
         began = time.process_time()
         count = len(index.stamps)
         for _ in index.settling():
@@ -357,8 +361,8 @@ class Worker:
 def answer(
     index: SymbolIndex, query: RankQuery, limit: int, read: Callable[[str], SourceFile | None]
 ) -> Steps:
-    """What a prompt is about, as it is sent to the server: files with their best symbols, and
-    whether it is about the code at all (``code``).
+    """The answer to ``rank`` as it is sent to the server: files with their best symbols, and
+    whether the prompt is about the code at all (``code``).
     """
     ranks = index.ranks()
     found = yield from ranking_files(index.corpus, query, central=ranks, limit=limit)
@@ -418,14 +422,14 @@ def main() -> None:
     """Answer until standard input ends."""
     answers = os.dup(1)
     os.set_inheritable(answers, False)
-    os.dup2(2, 1)  # whatever prints does not get between the answers
+    os.dup2(2, 1)  # prints must not get between the answers
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     if hasattr(os, "nice"):
         os.nice(5)  # typing comes first
-    gc.set_threshold(100_000, 20, 100)  # what is read stays; looking for cycles in it is in vain
+    gc.set_threshold(100_000, 20, 100)  # the records stay; collecting them is in vain
 
     def send(message: Mapping[str, Any]) -> None:
         data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))

@@ -1,1 +1,1 @@
-"""Web pages as context: which addresses may be read, reading them, their text, the cache."""
+"""Web pages as context: the check of addresses, fetching, extracting the text, the cache."""

@@ -1,7 +1,8 @@
 """Pages that were read, with their date: ``.tierline/urls/<hash of the address>.json``.
 
-A page is read once and then stays as it was, so that its bytes in the prompt stay cached; only the
-user has it read again. Writing is atomic: the old copy stays until the new one is complete.
+A page is read once and then stays as it was, so that its bytes in the prompt stay cached; it is
+read again only when the user asks. Writing is atomic: the old copy stays until the new one is
+complete.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ class CachedPage:
     """One page as it was read."""
 
     url: str
-    """As asked for, in its canonical spelling."""
+    """The requested address in canonical spelling."""
     final_url: str
     title: str
     media_type: str
     fetched: str
-    """ISO 8601, UTC."""
+    """When it was read; ISO 8601, UTC."""
     text: str
     """Readable and without secrets."""
     redacted: int = 0
@@ -43,7 +44,7 @@ class CachedPage:
 
     @property
     def id(self) -> str:
-        """Names the page in keys and on disk."""
+        """The page's name in keys and on disk."""
         return page_id(self.url)
 
 
@@ -61,7 +62,7 @@ class PageCache:
         self._pages: dict[str, CachedPage] = {}
 
     def get(self, url: str) -> CachedPage | None:
-        """The page at a canonical address, if it was read and can be read back."""
+        """The page at a canonical address, if it is cached and its file can be read."""
         name = page_id(url)
         with self._lock:
             page = self._pages.get(name)
@@ -70,10 +71,10 @@ class PageCache:
         return page if page is not None and page.url == url else None
 
     def put(self, page: CachedPage) -> None:
-        """Keep a page in the place of an earlier copy.
+        """Keep a page, replacing an earlier copy.
 
         Raises:
-            OSError: it was not kept; the earlier copy is as it was.
+            OSError: it was not kept; the earlier copy is unchanged.
         """
         value = {"format": _FORMAT, **attrs.asdict(page)}
         path = os.path.join(self._folder, f"{page.id}.json")

@@ -23,9 +23,9 @@ from tierline.workspace.urls.guard import UrlRefused
 
 MAX_SECONDS = 30.0
 _LARGE = 1_000_000
-"""Characters of HTML that take seconds to turn into markdown: of more, only the words are kept."""
+"""Characters of HTML; converting more to markdown takes seconds, so only the words are kept."""
 MAX_CHARACTERS = 400_000
-"""Of the text that is kept; about 100,000 tokens. What is cut is said at the end."""
+"""Characters of text that are kept; about 100,000 tokens. A note at the end tells of a cut."""
 _HTML = ("text/html", "application/xhtml+xml")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -49,14 +49,14 @@ _NOISE = (
 )  # fmt: skip
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _ENOUGH = 0.4
-"""Readability's choice counts only if it keeps this share of the page's text: of a reference page
-it may take one section for the whole.
+"""Readability's choice is used only if it keeps this share of the page's text: of a reference page
+it may pick a single section.
 """
 
 
 @frozen
 class Page:
-    """What is kept of a page."""
+    """The extracted text of a page."""
 
     title: str
     text: str
@@ -66,7 +66,7 @@ def extract(fetched: Fetched) -> Page:
     """The readable text of a page. Blocking, up to ``MAX_SECONDS``.
 
     Raises:
-        UrlRefused: it holds no text, or could not be read as what it says it is.
+        UrlRefused: it holds no text, or could not be read as its content type.
     """
     text = decode(fetched.body, fetched.charset)
     title = ""
@@ -87,8 +87,8 @@ def extract(fetched: Fetched) -> Page:
 
 
 def decode(body: bytes, charset: str) -> str:
-    """The text of a body: by its byte order mark, the server's word, the page's own, UTF-8, and
-    Windows-1252 (HTML Standard, "determining the character encoding").
+    """The text of a body, decoded by its byte order mark, the server's charset, the page's own,
+    UTF-8, or Windows-1252 (HTML Standard, "determining the character encoding").
 
     Raises:
         UrlRefused: it is binary.
@@ -102,7 +102,7 @@ def decode(body: bytes, charset: str) -> str:
         if not encoding:
             continue
         text = body.decode(encoding, "replace")
-        # A server may say one thing of all its pages: where that is plainly wrong, look further.
+        # A server may send one charset for all its pages: if it is plainly wrong, try the next.
         if text.count("\ufffd") <= len(text) // 1000:
             break
     else:
@@ -160,7 +160,7 @@ def readable(html: str, url: str) -> tuple[str, str]:
     from lxml.etree import ParserError
 
     try:
-        # Text that is decoded already: what the page says about its bytes no longer holds.
+        # The text is decoded already: the page's own charset declaration no longer holds.
         source = re.sub(r"^\s*<\?xml[^>]*\?>", "", html)
         tree = parser.document_fromstring(source)
     except (ParserError, ValueError):
@@ -222,7 +222,7 @@ def _markdown(element: Any) -> str:
             escape_underscores=False,
             escape_misc=False,
         )
-    except RecursionError:  # nested deeper than any page that was written for people
+    except RecursionError:  # nested deeper than any page written for people
         return _plain(element)
     return str(made)
 
@@ -232,7 +232,7 @@ def _plain(element: Any) -> str:
 
 
 def _language(element: Any) -> str:
-    """The language of a code block, as highlighters write it into the class."""
+    """The language of a code block, from the class that highlighters set."""
     around = [
         element,
         *element.find_all("code", limit=1),
@@ -253,7 +253,7 @@ def _size(element: Any) -> int:
 
 
 def _drop(element: Any) -> None:
-    """Take an element out; the text behind it stays."""
+    """Remove an element; the text after it stays."""
     parent = element.getparent()
     if parent is None:
         return

@@ -2,10 +2,10 @@
 
 A name is resolved once, each of its addresses is checked, and the connection goes to the very
 address that was checked, so a second answer of the name server (DNS rebinding) changes nothing.
-Behind a proxy only the proxy knows the addresses: what is refused by its name or address is refused
-all the same, and a name that is known here is checked, but the proxy looks it up once more.
-Redirects are followed here, hop by hop, with the same checks. ``resolve`` and ``connect`` are
-passed in, so that tests can stand in for the network.
+Behind a proxy, the proxy resolves the name itself. Names and addresses are still refused by the
+same rules, and a name that resolves here is checked, but the proxy's lookup may differ. Redirects
+are followed here, hop by hop, with the same checks. ``resolve`` and ``connect`` are passed in, so
+that tests can stand in for the network.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
 
 MAX_BYTES = 2_000_000
-"""Of the body, before and after decompression."""
+"""Bytes of the body, before and after decompression."""
 MAX_SECONDS = 15.0
-"""For everything: names, redirects, body."""
+"""Longest fetch, with name lookups, redirects and body."""
 MAX_REDIRECTS = 5
 _CONNECT_SECONDS = 5.0
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -59,7 +59,7 @@ Connect: TypeAlias = "Callable[[str, int, float], Awaitable[AsyncNetworkStream]]
 
 @frozen
 class PageLimits:
-    """What one page may take."""
+    """Limits of one page."""
 
     max_bytes: int = MAX_BYTES
     seconds: float = MAX_SECONDS
@@ -71,17 +71,17 @@ class Fetched:
     """A page as it came, decompressed."""
 
     url: str
-    """As asked for, in its canonical spelling."""
+    """The requested address in canonical spelling."""
     final_url: str
-    """Where it was found, behind redirects."""
+    """The address after redirects."""
     media_type: str
     charset: str
-    """As the server says; empty if it does not."""
+    """The charset from the server; empty if it sends none."""
     body: bytes
 
 
 async def resolve_name(host: str, port: int) -> Sequence[str]:
-    """The system's own answer."""
+    """Addresses of a name from the system's resolver."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -106,7 +106,7 @@ async def fetch(
     """Read the page at an address.
 
     Raises:
-        UrlRefused: it is not taken, or could not be read, with a sentence for the user.
+        UrlRefused: it is refused or could not be read; the message is a sentence for the user.
     """
     limits = limits or PageLimits()
     try:
@@ -123,7 +123,7 @@ async def fetch(
 
 @frozen
 class _Way:
-    """How servers are reached."""
+    """How servers are reached: resolver, connector, TLS, proxy."""
 
     resolve: Resolve
     connect: Connect
@@ -131,7 +131,7 @@ class _Way:
     network: Network
 
     async def context(self, *, proxied: bool) -> ssl.SSLContext:
-        """Whom a secure connection trusts. Raises NetworkError."""
+        """The TLS context, with the trusted authorities. Raises NetworkError."""
         if self.tls is not None:
             return self.tls
         return await asyncio.to_thread(tls_context, self.network, proxied=proxied)
@@ -177,8 +177,8 @@ def _next(target: Target, location: str) -> Target:
 
 
 async def _addresses(target: Target, resolve: Resolve, *, proxied: bool) -> list[IP]:
-    """Every address of the host, all of them checked: one bad one refuses the name. None if it is
-    not known here, and a proxy may know it.
+    """Every address of the host, all of them checked: one bad one refuses the name. None if it does
+    not resolve here but a proxy may resolve it.
     """
     if target.ip is not None:
         return [target.ip]
@@ -199,7 +199,7 @@ async def _addresses(target: Target, resolve: Resolve, *, proxied: bool) -> list
 
 
 async def _get(target: Target, way: _Way, limits: PageLimits) -> str | tuple[str, str, bytes]:
-    """One hop: where the server leads on to, or (media type, charset, body)."""
+    """One hop: the address that the server redirects to, or (media type, charset, body)."""
     import httpcore2
 
     proxy = proxy_for(target.url, way.network)
@@ -294,7 +294,7 @@ def _backend(addresses: Sequence[IP], connect: Connect) -> Any:
 
 
 async def _body(stream: AsyncIterable[bytes], fields: dict[str, str], limits: PageLimits) -> bytes:
-    """The body, decompressed piece by piece, so that a small one cannot become a huge one."""
+    """The body, decompressed piece by piece, so that a decompression bomb hits the limit."""
     coding = fields.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise UrlRefused(
@@ -315,8 +315,8 @@ async def _body(stream: AsyncIterable[bytes], fields: dict[str, str], limits: Pa
 
 
 class _Unpack:
-    """gzip or deflate, never more than asked for at a time. ``deflate`` is with or without its
-    wrapper: servers do both (RFC 9110, 8.4.1.2).
+    """gzip or deflate, never more than asked for at a time. ``deflate`` may lack its zlib wrapper:
+    servers do both (RFC 9110, 8.4.1.2).
     """
 
     def __init__(self, coding: str) -> None:

@@ -1,7 +1,7 @@
 """Which addresses may be read: public web servers, and nothing inside anyone's network.
 
 A page is read on the user's request, but the address may come from a text that somebody else wrote,
-and a server may lead on to any other address. So each hop goes through here: the address's form,
+and a server may redirect to any other address. So each hop goes through here: the address's form,
 the host's name, and each address that the name stands for (WHATWG URL Standard, "host parsing";
 IANA IPv4 and IPv6 Special-Purpose Address Registries).
 """
@@ -30,9 +30,9 @@ _CONTROL = re.compile(r"[\x00-\x20\x7f\\]")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _LOCAL_NAMES = frozenset(("localhost", "local", "internal", "home.arpa", "localdomain", "onion"))
-"""Names that mean this machine or this network, alone and as an ending (RFC 6761, 6762, 8375)."""
+"""Names of this machine or this network, alone and as an ending (RFC 6761, 6762, 8375)."""
 _METADATA = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200")))
-"""Where clouds answer their own machines outside the link-local range."""
+"""Clouds' metadata services outside the link-local range."""
 _RESERVED = tuple(
     map(
         ipaddress.ip_network,
@@ -40,34 +40,34 @@ _RESERVED = tuple(
          "3fff::/20", "5f00::/16"),
     )
 )  # fmt: skip
-"""What older versions of Python's ``ipaddress`` do not know of the registries."""
+"""Ranges of the registries that older versions of Python's ``ipaddress`` lack."""
 _GLOBAL = ipaddress.ip_network("2000::/3")
-"""All of IPv6 that is given out for public use."""
+"""The IPv6 range assigned for public use."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _SIXTOFOUR = ipaddress.ip_network("2002::/16")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
 class UrlRefused(CodedError):  # noqa: N818 - a refusal is an answer, not a fault
-    """An address or a page that is not taken."""
+    """An address or a page was refused."""
 
 
 @frozen
 class Target:
-    """An address in its one canonical spelling."""
+    """An address in canonical spelling."""
 
     scheme: str
     host: str
     """Lower case, ASCII (punycode), without a final dot or brackets."""
     port: int
     path: str
-    """Path and query, as sent."""
+    """Path and query as they are sent."""
     ip: IP | None = None
-    """The address that the host is, if it is no name."""
+    """The IP address, if the host is one and not a name."""
 
     @property
     def authority(self) -> str:
-        """``example.org``, ``[2001:db8::1]:8443``: what goes into the Host header."""
+        """``example.org``, ``[2001:db8::1]:8443``: the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -78,12 +78,12 @@ class Target:
 
 
 def parse(text: str) -> Target:
-    """An address as it is typed or sent by a server; ``example.org/x`` means https.
+    """Parse an address as typed or as sent by a server; ``example.org/x`` means https.
 
-    The fragment is left off: it is never sent.
+    The fragment is dropped: it is never sent.
 
     Raises:
-        UrlRefused: it is no web address, or names a place that is not read.
+        UrlRefused: it is not a web address, or names a host that must not be read.
     """
     text = text.strip()
     if not text or len(text) > MAX_LENGTH or _CONTROL.search(text):
@@ -192,7 +192,7 @@ def _port(scheme: str, port: int | None) -> int:
 def _host(name: str, *, bracketed: bool) -> tuple[str, IP | None]:
     if bracketed:
         try:
-            found = ipaddress.IPv6Address(name)  # a zone (%eth0) is refused as link-local anyway
+            found = ipaddress.IPv6Address(name)  # with a zone (%eth0) it is link-local and refused
         except ValueError:
             raise _invalid(name) from None
         return str(found), found
