@@ -1,7 +1,7 @@
-"""Writes requests as a server takes them: the one place where a profile is applied.
+"""Changes requests to what a server accepts: the one place where a profile is applied.
 
-What concerns the conversation is changed in the neutral prompt (``adapted``), what concerns single
-fields in the body (``stripped``). Both are pure, so a stored prompt renders to the same bytes.
+Changes of the conversation are made in the neutral prompt (``adapted``), changes of single fields
+in the body (``stripped``). Both are pure, so a stored prompt renders to the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PICTURE_LEFT_OUT = "[a picture was here; this model takes none]"
 
 
 def adapted(prompt: Prompt, profile: Profile) -> Prompt:
-    """The prompt without what the server does not take."""
+    """The prompt without anything that the server does not accept."""
     messages: Sequence[PromptMessage] = prompt.messages
     if not profile.pictures:
         messages = [_each(message, _without_pictures) for message in messages]
@@ -92,7 +92,7 @@ def _without_pictures(item: PromptBlock) -> PromptBlock:
 
 
 def _told(item: PromptBlock, names: dict[str, str]) -> PromptBlock | None:
-    """Calls and results of earlier turns as text, for a model that takes no tools."""
+    """Calls and results of earlier turns as text, for a model without tools."""
     block = item.block
     if isinstance(block, Reasoning):
         return None
@@ -110,7 +110,7 @@ def _told(item: PromptBlock, names: dict[str, str]) -> PromptBlock | None:
 def _before(
     system: Sequence[PromptBlock], messages: Sequence[PromptMessage]
 ) -> list[PromptMessage]:
-    """The instructions at the beginning of the first message of the user."""
+    """The conversation with the instructions at the beginning of the user's first message."""
     found = list(messages)
     at = next((n for n, message in enumerate(found) if message.role == "user"), None)
     if at is None or any(isinstance(b.block, ToolResult) for b in found[at].blocks):
@@ -120,7 +120,7 @@ def _before(
 
 
 def _joined(messages: Iterable[PromptMessage]) -> list[PromptMessage]:
-    """Messages of one side in a row as one."""
+    """The conversation with consecutive messages of one role joined."""
     found: list[PromptMessage] = []
     for message in messages:
         if found and found[-1].role == message.role:

@@ -1,4 +1,4 @@
-"""What an address says of the place that it names."""
+"""Facts about an address from its text alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tierline.network import is_this_machine
 
 
 def host_of(url: str) -> str:
-    """The host in lower case; empty if there is none or the address is none."""
+    """The host in lower case; empty if there is none or the address is invalid."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:

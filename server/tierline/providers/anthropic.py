@@ -97,7 +97,7 @@ class AnthropicProvider:
     async def _connected(self) -> Any:
         async with self._loading:
             if self._client is None:
-                # The import takes long enough to be felt in the editor.
+                # The import is slow enough to be noticed in the editor.
                 checked(_SERVICE, self._endpoint)
                 try:
                     self._client = await asyncio.to_thread(self._connect)

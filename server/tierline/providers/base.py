@@ -1,4 +1,4 @@
-"""What every provider adapter offers, and the events and errors that a stream can give."""
+"""The interface of every provider adapter, and the events and errors of a stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RenderedRequest:
     payload: bytes
     sha256: str
     prompt: Prompt | None = field(default=None, eq=False, repr=False)
-    """What it was made from, in the form that this server takes: renders to the same bytes."""
+    """The prompt as adapted to this server; it renders to the same bytes."""
 
     @cached_property
     def body(self) -> Mapping[str, Any]:
@@ -50,10 +50,11 @@ class ReasoningChunk:
 
 @frozen
 class ReasoningDone:
-    """A whole piece of thinking, opaque, that must be sent back unchanged to whom it came from.
+    """A whole piece of thinking, opaque, that must be sent back unchanged to the provider that sent
+    it.
 
-    Comes after its deltas, and before what it led to. Thinking that comes in deltas alone is shown
-    and kept, but goes nowhere.
+    Comes after its deltas, and before the text or call that it led to. Thinking that comes in
+    deltas alone is shown and kept, but never sent back.
     """
 
     data: Mapping[str, Any]
@@ -61,8 +62,8 @@ class ReasoningDone:
 
 @frozen
 class ToolCall:
-    """A complete call. ``error`` is set if its arguments were not a JSON object; ``signature`` is
-    what must be sent back on it, unchanged, as fields of the call.
+    """A complete call. ``error`` is set if its arguments were not a JSON object; ``signature``:
+    fields that must be sent back on the call unchanged.
     """
 
     id: str
@@ -74,9 +75,8 @@ class ToolCall:
 
 @frozen
 class Usage:
-    """Token figures as the provider reports them; None where it says nothing.
-
-    ``input_tokens`` counts the whole prompt: cached, written and uncached together.
+    """Token figures as the provider reports them; None where it says nothing. ``input_tokens``
+    counts the whole prompt: cached, written and uncached together.
     """
 
     input_tokens: int | None = None
@@ -84,25 +84,27 @@ class Usage:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     cost: float | None = None
-    """US dollars, where the service itself says what the request cost."""
+    """Cost of the request in US dollars, where the service reports it."""
     written_1h: int | None = None
-    """Of ``cache_write_tokens``, those that are kept for an hour, where the service tells apart."""
+    """The part of ``cache_write_tokens`` that is kept for an hour, where the service
+    distinguishes.
+    """
     reply_id: str = ""
-    """What the service calls its reply."""
+    """The service's id of its reply."""
     missed: str = ""
-    """Why its cache did not serve the request, in the service's word (``tools_changed``)."""
+    """Why the cache missed, in the service's word (``tools_changed``)."""
     missed_tokens: int | None = None
-    """About how many tokens that cost, as the service says."""
+    """About how many tokens that miss cost, as the service reports."""
 
 
 @frozen
 class WasThinking:
-    """All of the reply's text so far was thinking: only the tag that ends it has come."""
+    """All of the reply's text so far was thinking: its closing tag came without an opening one."""
 
 
 @frozen
 class Retrying:
-    """The request failed in a way that may pass; the adapter waits and tries again."""
+    """The request failed in a way that may be temporary; the adapter waits and tries again."""
 
     attempt: int
     of: int
@@ -169,7 +171,7 @@ class ProviderError(CodedError):
 
 @frozen
 class Offered:
-    """One model. ``window`` is what the service says that it reads, in tokens; None if nothing."""
+    """One model. ``window``: input tokens as the service reports; None if it does not."""
 
     name: str
     window: int | None = None
@@ -197,10 +199,11 @@ class Provider(Protocol):
         ...
 
     async def listed(self, path: str = "") -> list[Offered]:
-        """The models that the service lists; at ``path`` something else that needs the key.
+        """The models that the service lists. Another ``path`` checks the key, where the list needs
+        none.
 
         Raises:
-            ProviderError: it refused or was not reached.
+            ProviderError: the service refused or was not reached.
         """
         ...
 

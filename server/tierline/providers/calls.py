@@ -1,8 +1,8 @@
-"""Tool calls, from the pieces and the arguments in which servers send them.
+"""Tool calls, assembled from the deltas and arguments that servers send.
 
 The format numbers the calls of a reply by ``index``, and only the first piece of a call has its id
 and name. Servers send every call under index 0, or no index, or whole calls; ids are absent or the
-same for all; a name comes again with each piece; arguments are objects, or encoded twice.
+same for all; a name is repeated in each piece; arguments are objects, or encoded twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tierline.providers.thoughts import SIGNATURE
 from tierline.providers.values import figure, first, mapping
 
 _DEEPEST = 3
-"""How often arguments may have been encoded one within the other."""
+"""How many times arguments may have been JSON-encoded."""
 
 
 def tool_call(identifier: str, name: str, arguments: str) -> ToolCall:
@@ -37,7 +37,7 @@ def tool_call(identifier: str, name: str, arguments: str) -> ToolCall:
 
 
 def _decoded(text: str) -> Any:
-    """The value of arguments, where they have one reading.
+    """The value of arguments, if their text has one meaning.
 
     Raises:
         ValueError: they are not JSON.
@@ -58,7 +58,7 @@ def _decoded(text: str) -> Any:
 
 
 def _only(text: str) -> Any:
-    """The one value in a text. An empty object before it, and the same again, are no others."""
+    """The one value in a text; an empty object before it and a repetition of it are ignored."""
     try:
         return json.loads(text, strict=False)
     except ValueError:
@@ -72,7 +72,7 @@ def _only(text: str) -> Any:
 
 
 def _several(text: str) -> list[Any]:
-    """JSON objects that follow each other; none if there is anything else."""
+    """Consecutive JSON objects; none if the text holds anything else."""
     decoder, found, place = json.JSONDecoder(strict=False), [], 0
     while place < len(text):
         try:
@@ -96,11 +96,11 @@ class _Call:
     name: str = ""
     arguments: list[str] = field(factory=list)
     signature: dict[str, Any] = field(factory=dict)
-    """What its service wants back on it."""
+    """Fields that its service wants back on it."""
 
     @property
     def text(self) -> str:
-        """The pieces together; the last one where each holds all that came before it."""
+        """The pieces joined; only the last one if each repeats all before it."""
         joined = "".join(self.arguments)
         growing = len(self.arguments) > 1 and all(
             later.startswith(before) for before, later in pairwise(self.arguments)
@@ -110,7 +110,7 @@ class _Call:
 
     @property
     def whole(self) -> bool:
-        """True if the arguments so far are an object: nothing can follow but another call."""
+        """True if the arguments so far are an object, so that only another call can follow."""
         return _whole(self.text)
 
 
@@ -142,7 +142,7 @@ class Calls:
         return any(call.name or call.arguments for call in self._calls)
 
     def add(self, value: object, *, whole: bool = False) -> None:
-        """Take in one entry of ``tool_calls``. ``whole``: it is a call of its own, not a piece."""
+        """Add one entry of ``tool_calls``. ``whole``: it is a complete call, not a piece."""
         if not isinstance(value, Mapping):
             return
         piece = _piece(value)
@@ -184,17 +184,17 @@ class Calls:
             return None if piece.name and (elsewhere or again) else call
         there = [c for c in self._calls if piece.index is None or c.index == piece.index]
         if not there and self._calls and not (piece.id or piece.name):
-            there = self._calls  # what has neither can only go on
+            there = self._calls  # a piece with neither can only continue a call
         if not there:
             return None
         call = there[-1]
-        if piece.id and call.id:  # an id of its own, or one made anew for each piece
+        if piece.id and call.id:  # a call's id, or a new one for each piece
             return None if piece.name or call.whole else call
         return call if _goes_on(piece, call) else None
 
 
 def _goes_on(piece: _Piece, call: _Call) -> bool:
-    """True unless a piece that has no id must be the beginning of the next call."""
+    """True if a piece without an id continues the call, false if it must begin the next one."""
     if not piece.name or not call.name:
         return True
     if call.whole:
@@ -205,19 +205,19 @@ def _goes_on(piece: _Piece, call: _Call) -> bool:
 
 
 def _name_goes_on(piece: _Piece, call: _Call) -> bool:
-    """True for the rest of a name that came in pieces: of one place, only the first with an id."""
+    """True for the rest of a name that came in pieces: the same index, an id only in the first."""
     same_place = piece.index is not None and piece.index == call.index
     return same_place and bool(call.id) and not piece.id and not call.arguments
 
 
 def _echo(call: _Call, before: _Call) -> bool:
-    """True for a last piece that only names the call before it again."""
+    """True for a final piece that only repeats the name of the call before it."""
     same = (call.name, call.index) == (before.name, before.index)
     return same and not call.id and not call.arguments and before.whole
 
 
 def _name(call: _Call, piece: _Piece) -> str:
-    """The name so far: given once, again with each piece, growing, or in pieces."""
+    """The name so far: sent once, repeated in each piece, growing, or in pieces."""
     if not piece.name or piece.name == call.name:
         return call.name
     if call.name and _name_goes_on(piece, call) and not piece.name.startswith(call.name):
@@ -243,7 +243,7 @@ def _piece(value: Mapping[str, Any]) -> _Piece:
 
 
 def _text(arguments: object) -> str:
-    """Arguments as text; objects, which some servers send, are written."""
+    """Arguments as text; objects, which some servers send, are serialised."""
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
     return json.dumps(arguments, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Bytes that do not depend on the order in which anything was registered."""
+"""Canonical bytes: independent of the order of registration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dumps(value: Any) -> bytes:
 
 
 def sort_keys(value: Any) -> Any:
-    """The same JSON with every object's keys sorted; lists keep their order, it has a meaning."""
+    """The same JSON with every object's keys sorted; lists keep their order."""
     if isinstance(value, Mapping):
         return {key: sort_keys(value[key]) for key in sorted(value)}
     if isinstance(value, list | tuple):
@@ -36,13 +36,15 @@ def sort_keys(value: Any) -> Any:
 def sort_tools(tools: Iterable[ToolSpec]) -> list[ToolSpec]:
     """Built-in tools by name, then dynamic ones by name.
 
-    The cached prefix of the built-ins so outlives the coming and going of dynamic tools.
+    So the cached prefix of the built-in tools stays when dynamic tools come and go.
     """
     return sorted(tools, key=lambda tool: (not tool.builtin, tool.name))
 
 
 def cache_control(mark: Ttl) -> dict[str, str]:
-    """A breakpoint; five minutes are the API's default and need no word."""
+    """The field ``cache_control`` of a breakpoint; the API's default of five minutes is
+    left out.
+    """
     return {"type": "ephemeral"} if mark == "5m" else {"type": "ephemeral", "ttl": mark}
 
 

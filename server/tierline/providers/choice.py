@@ -1,4 +1,4 @@
-"""What was chosen to answer, and the module that speaks to it."""
+"""The chosen provider and model, and the provider's module."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Render: TypeAlias = Callable[[Prompt], Mapping[str, Any]]
 
 @frozen
 class Choice:
-    """What will be used, and why. Equal choices need no new provider."""
+    """Which provider and model are used, and why. Equal choices share a provider object."""
 
     spec: ProviderSpec
     model: str
     base_url: str
     why: str
     found: str = ""
-    """Name of the server found on this machine, if it is the one."""
+    """Name of the server found on this machine, if that is used."""
     window: int | None = None
-    """What the model itself says it can read, in tokens; None if nobody asked it."""
+    """Window that the server reports for the model, in tokens; None if it was not asked."""
     endpoint: Endpoint = field(factory=Endpoint, repr=False)
     embedded: LocalModel | None = None
     offered: EditorModel | None = None
@@ -38,9 +38,9 @@ class Choice:
     newer: bool = False
     """The provider's newer interface is used (``ProviderSpec.newer``)."""
     reasons: bool = False
-    """The model thinks, and can be asked for summaries of it."""
+    """The model thinks, and summaries of its thinking can be requested."""
     retention: bool = False
-    """The day-long cache costs nothing."""
+    """The day-long cache has no extra cost."""
     listed: bool = False
     """Results of tools are lists of parts, which can carry breakpoints."""
 
@@ -58,7 +58,7 @@ class Choice:
 
     @property
     def host(self) -> str:
-        """Whose prices hold for models that many serve."""
+        """The provider whose prices hold for models that several serve."""
         place = at(self.base_url) if self.spec.compatible else self.spec
         return place.host if place is not None else ""
 
@@ -74,14 +74,14 @@ class Choice:
 
 
 class Adapter(Protocol):
-    """What a provider's module offers."""
+    """The interface of a provider's module."""
 
     BODIES: tuple[Render, ...]
     """The ways in which it writes a body, for plans that are rendered again."""
 
     @staticmethod
     def make(choice: Choice, editor: EditorPort | None) -> Provider:
-        """Connects to nothing and loads nothing yet."""
+        """Does not connect or load anything yet."""
         ...
 
 

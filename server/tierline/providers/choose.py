@@ -1,4 +1,6 @@
-"""Which language model answers: an explicit setting, a key, a server on this machine, ours."""
+"""Choosing the language model: an explicit setting, a key, a server on this machine, the embedded
+one.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ _PROBE_BYTES = 1_000_000
 
 @frozen
 class ProviderSettings:
-    """What the user set. Times in seconds; ``max_retries`` counts attempts after the first."""
+    """The user's settings. Times in seconds; ``max_retries`` counts attempts after the first."""
 
     kind: str = "auto"
     """The name of a provider in the registry, or ``auto``."""
@@ -65,9 +67,8 @@ def choose(  # noqa: PLR0911 - one line per way
 ) -> Choice:
     """The first that can be used: the explicit setting, else a key in the environment or in the
     editor's secret storage (``secrets``: provider to key), else a server in ``found`` if the user
-    agreed, else the embedded model. The editor's own models (``offered``) are used only where they
-    are named: they may cost, and are somebody else's. Pure but for a look at the disk for the
-    embedded model's file.
+    agreed, else the embedded model. The editor's own models (``offered``) are used only if they are
+    named, since they may cost money. Pure, except that it looks for the embedded model's file.
 
     Raises:
         ProviderError: ``unavailable``, with the ways to get one.
@@ -103,7 +104,9 @@ def choose(  # noqa: PLR0911 - one line per way
 
 
 def _none(found: Sequence[LocalServer], error: ProviderError) -> ProviderError:
-    """That there is no model, with all ways to get one. ``error``: why not the embedded one."""
+    """The error that there is no model, with all ways to get one. ``error``: why the embedded one
+    failed.
+    """
     hint = ""
     if any(server.models for server in found):
         names = " and ".join(server.name for server in found if server.models)
@@ -118,7 +121,7 @@ def _none(found: Sequence[LocalServer], error: ProviderError) -> ProviderError:
 
 
 def spoken(choice: Choice, facts: ModelFacts, api: str) -> Choice:
-    """The choice with the interface that its model is spoken to. ``api`` is the user's word:
+    """The choice with the interface for its model. ``api`` is the setting ``provider.api``:
     ``auto``, ``chat`` or ``responses``.
     """
     if not choice.spec.newer or api == "chat":
@@ -139,7 +142,7 @@ def spoken(choice: Choice, facts: ModelFacts, api: str) -> Choice:
 
 
 def make(choice: Choice, editor: EditorPort | None = None) -> Provider:
-    """The provider of a choice. Connects to nothing and loads nothing yet."""
+    """The provider of a choice. Does not connect or load anything yet."""
     return adapter(choice.kind).make(choice, editor)
 
 
@@ -172,13 +175,13 @@ def _ask(name: str, port: int, seconds: float) -> LocalServer | None:
     if not isinstance(rows, list) and not (isinstance(listed, dict) and "data" in listed):
         return None
     names = [row.get("id") for row in rows or () if isinstance(row, dict)]
-    # Embedding models are in the same list and cannot chat.
+    # The list also has embedding models, which cannot chat.
     models = tuple(n for n in names if isinstance(n, str) and n and "embed" not in n.lower())
     return LocalServer(name, f"http://127.0.0.1:{port}/v1", models)
 
 
 def _key(row: ProviderSpec, env: Mapping[str, str], secrets: Mapping[str, str]) -> tuple[str, str]:
-    """The key and where it is. What the user put into the editor is the more deliberate one."""
+    """The key and its origin. A key entered in the editor wins: it is the more deliberate one."""
     if key := secrets.get(row.name, "").strip():
         return key, "the editor's secret storage"
     if key := env.get(row.key_variable, "").strip():
@@ -187,7 +190,9 @@ def _key(row: ProviderSpec, env: Mapping[str, str], secrets: Mapping[str, str]) 
 
 
 def _matching(model: str, keys: Sequence[ProviderSpec]) -> ProviderSpec:
-    """The provider whose model is named, if there is a key for it; else the first with a key."""
+    """The provider that owns the named model, if there is a key for it; else the first
+    with a key.
+    """
     if not model:
         return keys[0]
     wanted = owner(model) or COMPATIBLE
@@ -195,7 +200,7 @@ def _matching(model: str, keys: Sequence[ProviderSpec]) -> ProviderSpec:
 
 
 def _spoken_at(settings: ProviderSettings, keys: Sequence[ProviderSpec]) -> ProviderSpec:
-    """Which wire format an address speaks that the user gave without saying."""
+    """The wire format of an address that the user gave without naming a provider."""
     hints = f"{settings.base_url} {settings.model}".lower()
     for row in with_keys():
         if row.compatible or not row.model_prefix:
@@ -224,7 +229,7 @@ def _explicit(
             f"Set the base URL (provider.base_url); it looks like {url}.",
         )
     key, where = _key(row, env, secrets)
-    # Servers of one's own often ask for no key; the providers themselves always do.
+    # Users' own servers often need no key; the providers' services always do.
     elsewhere = url and url != row.base_url
     own = row.own or (elsewhere and (row.compatible or is_loopback(url)))
     if not key and not own:
@@ -260,7 +265,7 @@ def _remote(
 
 
 def _on_loopback(server: LocalServer, settings: ProviderSettings, why: str) -> Choice:
-    """A server found here never sees a key: it asks for none."""
+    """The choice of a server found on this machine. It is never sent a key."""
     first = server.models[0] if server.models else "default"
     model = settings.model if settings.model in server.models or not server.models else first
     return Choice(

@@ -1,7 +1,7 @@
 """Reads the replies of Chat Completions, streamed or whole, as the many servers send them.
 
-Fields may be missing, null, of another type or in another place. What can be understood is; text
-is never lost.
+Fields may be missing, null, of another type or in another place. The reader takes what it can, and
+never loses text.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _STOPS = {
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "done_reason")
 _SPEECH = ("delta", "message", "text", "content", "response")
 _REPEATED = 2
-"""From so many pieces on, a message with all of their text is their sum, not one more piece."""
+"""After this many pieces, a message with all of their text is their sum and not another piece."""
 
 
 @define
 class CompletionReader:
-    """Reads one reply. Of several choices, which nobody asked for, it takes the first."""
+    """Reads one reply. If a server sends several choices unasked, the first one."""
 
     service: str
     secret: str = field(default="", repr=False)
@@ -64,7 +64,7 @@ class CompletionReader:
     _deltas: bool = False
     """True once a piece came in ``delta``: a ``message`` is then the sum of all."""
     _summed: bool = False
-    """True while the last thing that came was usage alone: that ends a reply without a reason."""
+    """True if the last object held only usage: that ends a reply that gives no finish reason."""
 
     def read(self, data: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """See ``Reader.read``."""
@@ -77,11 +77,11 @@ class CompletionReader:
             places += [choice, choice.get("message"), choice.get("delta")]
             yield from self._said(choice)
         yield from self._counted(places, alone=len(places) == 1)
-        if data.get("done") is True:  # the sign of servers that send lines of JSON
+        if data.get("done") is True:  # the end mark of servers that send lines of JSON
             self._stop = self._stop or string(data.get("done_reason"))
 
     def says(self, data: Mapping[str, Any]) -> bool:
-        """See ``Reader.says``. A chunk that only names the role says nothing yet."""
+        """See ``Reader.says``. A chunk that only names the role does not count."""
         for choice in _choices(_opened(data)):
             place = mapping(choice.get("delta")) or mapping(choice.get("message")) or choice
             if _reason(choice) or any(True for _ in said(place)):
@@ -93,7 +93,7 @@ class CompletionReader:
         return False
 
     def end(self) -> Iterator[StreamEvent]:
-        """See ``Reader.end``. Calls are whole only now: no piece says that it is the last."""
+        """See ``Reader.end``. Calls are complete only now: no piece is marked as the last."""
         if self._stop is None and not self.done and not self._summed:
             return
         yield from self._thoughts.done()
@@ -122,7 +122,7 @@ class CompletionReader:
         self._stop = _reason(choice) or self._stop
 
     def _message(self, message: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """A ``message`` is the whole reply, the sum of the pieces before it, or itself a piece."""
+        """A ``message`` is the whole reply, the sum of the pieces before it, or another piece."""
         text = "".join(words for kind, words in said(message) if kind == "text")
         before = "".join(self._text)
         if before and text.startswith(before) and (self._deltas or len(self._text) >= _REPEATED):
@@ -152,7 +152,7 @@ class CompletionReader:
             self._function.add({"index": 0, "function": call}, whole=whole)
 
     def _counted(self, places: list[Any], *, alone: bool) -> Iterator[StreamEvent]:
-        """Usage stands at the top, in the choice, or with a vendor's extras; the last counts."""
+        """Read usage at the top, in the choice, or among a vendor's extras; the last one counts."""
         found: Usage | None = None
         for place in map(mapping, places):
             for usage in (place.get("usage"), mapping(place.get("x_groq")).get("usage")):
@@ -174,7 +174,7 @@ def _opened(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _choices(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The pieces of the first choice. An object without any that says something is one itself."""
+    """The pieces of the first choice. An object without choices but with content is one itself."""
     found = data.get("choices")
     if isinstance(found, Mapping) and not any(name in found for name in (*_SPEECH, *_REASONS)):
         found = list(found.values())
@@ -186,7 +186,7 @@ def _choices(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _reason(choice: Mapping[str, Any]) -> str:
-    """Why the reply ended, in the service's word; empty while it goes on."""
+    """Why the reply ended, in the service's word; empty if it has not ended."""
     reason = first(choice, *_REASONS)
     if isinstance(reason, Mapping):
         reason = first(reason, "type", "reason", "value")

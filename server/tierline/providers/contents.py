@@ -1,4 +1,4 @@
-"""What a message or a piece of one says, in any of the shapes in which servers send it.
+"""The text, thinking and calls of a message or a delta, in any of the shapes that servers send.
 
 The format has a string in ``content``. Mistral sends a list of parts, of which some are thinking;
 others send one object, or nest texts in further lists. Thinking has several names of its own.
@@ -26,9 +26,9 @@ _DEEPEST = 6
 
 
 def said(place: Mapping[str, Any]) -> Iterator[Piece]:
-    """Thinking and text of a message, a delta or whatever else holds them, in that order."""
+    """Thinking and text of a message, a delta or another object, in that order."""
     for name in _THINKING:
-        # The same thinking under two names is said once.
+        # The same thinking under two names counts once.
         if found := _flat(place.get(name)):
             yield ("thinking", found)
             break

@@ -1,4 +1,4 @@
-"""A request that was refused is sent again at once, without what the server does not take."""
+"""Sends a refused request again at once, without what the server refused."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CORRECTABLE = frozenset({"bad_request", "unavailable", "thinking_unknown"})
 
 @define
 class Corrections:
-    """What is learnt from the refusals of one request. Each correction is tried once, and the same
-    bytes are never sent twice.
+    """Corrections learnt from the refusals of one request. Each is tried once, and the same bytes
+    are never sent twice.
     """
 
     request: RenderedRequest
-    """As it is to be sent now."""
+    """The request with all corrections so far."""
     _base_url: str
     _profiles: Profiles
     _render: Callable[[Prompt, Profile], RenderedRequest]
@@ -39,12 +39,12 @@ class Corrections:
         self._sent.add(self.request.sha256)
 
     def after(self, error: RequestFailed) -> Adapted | None:
-        """The request as it may be taken after this refusal; None if nothing can be done."""
+        """The request corrected after a refusal; None if it cannot be corrected."""
         prompt, said = self.request.prompt, error.said
         if prompt is None or said is None or error.code not in _CORRECTABLE:
             return None
         if error.code == "thinking_unknown" and prompt.thinking.drop:
-            return None  # of what is said about thinking only that goes, see ``Recall``
+            return None  # other refusals about thinking are handled in ``Recall``
         found = refusal(said, self.request.body) if len(self._sent) <= MOST_CORRECTIONS else None
         changed = corrected(self._profile, found) if found is not None else {}
         if found is None or not changed:
@@ -60,7 +60,7 @@ class Corrections:
         return Adapted(request, why)
 
     def taken(self) -> None:
-        """The server has begun to answer: what was learnt holds, and is kept."""
+        """The server has begun to answer: keep what was learnt."""
         for changed, why in self._learnt:
             self._profiles.learn(self._base_url, self.request.model, changed, why)
         self._learnt.clear()

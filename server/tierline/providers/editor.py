@@ -1,7 +1,7 @@
 """The editor's own language models: the request goes to the client, which asks its model API.
 
 VS Code offers these models to extensions as ``vscode.lm`` (its documentation: "Language Model
-API"). The body is that of Chat Completions, which every part of Tierline knows already.
+API"). The body is that of Chat Completions, which the rest of Tierline can already read.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ class EditorProvider:
         return []
 
     async def close(self) -> None:
-        """See ``Provider.close``. Nothing is held."""
+        """See ``Provider.close``. There is nothing to release."""
 
 
 def _usage(answer: Finished) -> Usage | None:
-    """The model's own report, which tells of its cache as well, else what the client counted."""
+    """Usage as the model reports it, with the cache's figures, else as the client counted it."""
     report = answer.usage
     if "input_tokens" in report:
         return message_usage(message_figures({}, report))
@@ -126,7 +126,7 @@ def _usage(answer: Finished) -> Usage | None:
 
 
 def body(prompt: Prompt) -> dict[str, Any]:
-    """Chat Completions without what only a server understands."""
+    """Chat Completions without the fields that only a server understands."""
     shape = render_openai.body(prompt, official=False)
     return {key: value for key, value in shape.items() if key not in _WITHOUT}
 

@@ -1,5 +1,5 @@
-"""What passes between the adapter for the editor's models and the protocol edge, and nothing else:
-the language server imports this module before it answers ``initialize``.
+"""What passes between the adapter for the editor's models and the protocol edge. Kept small: the
+language server imports this module before it answers ``initialize``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class EditorModel:
 
     @property
     def label(self) -> str:
-        """The vendor's name and the model's id: unique, and never taken for a provider's own model,
+        """The vendor's name and the model's id: unique, and not the name of a provider's own model,
         whose prices would not hold here.
         """
         return f"{self.vendor}:{self.id}" if self.vendor else self.id
@@ -42,12 +42,12 @@ class ReplyPiece:
 
 @frozen
 class Finished:
-    """The client says that the reply is whole."""
+    """The client's message that the reply is complete."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     usage: Mapping[str, Any] = field(factory=dict)
-    """What the model reports, as Chat Completions or Messages write it."""
+    """The model's usage, in the format of Chat Completions or Messages."""
 
 
 Answer: TypeAlias = ReplyPiece | Finished
@@ -62,7 +62,7 @@ class EditorPort(Protocol):
         ...
 
     async def models(self) -> list[EditorModel]:
-        """What the editor offers now; empty if there is nothing or nobody to ask."""
+        """The models that the editor offers now; empty if it offers none or has no model API."""
         ...
 
     def chat(self, model: str, body: Mapping[str, Any]) -> AsyncGenerator[Answer, None]:

@@ -1,4 +1,4 @@
-"""Failures of requests, in the same words whoever answers.
+"""Failures of requests, in the same words for every provider.
 
 Sources: Anthropic "Errors" (overloaded_error, 529), OpenAI "Error codes" (insufficient_quota).
 """
@@ -28,7 +28,7 @@ _SPENT = re.compile(r"credit balance|insufficient[_ ](?:quota|funds|credits)|bil
 _SHOWN = 300
 _UNSENDABLE = {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL"}
 _NETWORK = {"APIConnectionError", "TransportError", "StreamError"}
-"""Names of classes of the SDKs and their HTTP client, which are not imported for this."""
+"""Class names of the SDKs and their HTTP client, so that they need not be imported here."""
 
 _OVERFLOW_ADVICE = "Unpin or remove files, or start a new chat."
 _LATER = "Wait a little, then retry."
@@ -37,7 +37,7 @@ _LATER = "Wait a little, then retry."
 class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
     """A ProviderError that knows whether another attempt may help.
 
-    ``retry_after``: what the service asks for, in seconds; None if it says nothing.
+    ``retry_after``: wait that the service asks for, in seconds; None if it names none.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class RequestFailed(ProviderError):  # noqa: N818 (reads as what it is)
     ) -> None:
         super().__init__(code, message, advice, http_status=http_status)
         self.said: ErrorReply | None = None
-        """What the server said in its own words."""
+        """The server's own error."""
         self.overflow: Overflow | None = None
-        """By how much the request was too large, if that is what failed."""
+        """Sizes, if the request was too large."""
         self.large = False
-        """True if the connection broke while a large body was on its way."""
+        """True if the connection broke while a large body was sent."""
         self.retryable = retryable
         self.retry_after = retry_after
 
@@ -70,7 +70,9 @@ def from_status(
     secret: str = "",
     now: datetime | None = None,
 ) -> RequestFailed:
-    """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is blotted out."""
+    """The error of an HTTP answer. ``body`` is parsed JSON or text; ``secret`` is removed from the
+    text.
+    """
     failed = _from_status(service, status, body, headers, secret=secret, now=now)
     _, code, text = describe(body)
     failed.said = ErrorReply(status, code, text, subject(body))
@@ -113,7 +115,7 @@ def _from_status(
 def _account(
     service: str, status: int, kind: str, code: str, text: str, said: str, wait: float | None
 ) -> RequestFailed | None:
-    """Of the key, of what is paid for, of the rate; None if it is none of them."""
+    """The error if it is about the key, payment or the rate limit, else None."""
     if status in (401, 403) or kind == "authentication_error":
         # Providers repeat parts of the key in this text, so it is not shown.
         what = "did not accept the key" if status != 403 else "does not let this key do that"
@@ -151,7 +153,7 @@ def _service(
     headers: Mapping[str, str],
     wait: float | None,
 ) -> RequestFailed:
-    """Of the service itself, the address or the request."""
+    """The error if it is about the service, the address or the request."""
     if status >= 500 or status == 408:
         busy = status in (503, 529) or kind == "overloaded_error"
         return RequestFailed(
@@ -232,14 +234,14 @@ def from_exception(
     cause = error.__cause__ or error
     kinds = {c.__name__ for c in (*type(error).__mro__, *type(cause).__mro__)}
     if "client has been closed" in str(cause):
-        # A choice of another provider closes the one before, also under a summary or the like.
+        # Choosing another provider closes the previous one, even during a summary or the like.
         return RequestFailed(
             "closed", f"Another model was chosen while {service} was asked.", "Ask again."
         )
     if "DecodingError" in kinds:
         return unreadable(service)
     if kinds & _UNSENDABLE or not (isinstance(error, OSError) or kinds & _NETWORK):
-        # Made before anything was sent, by a key or an address that HTTP cannot carry.
+        # Raised before anything is sent, by a key or an address that HTTP cannot carry.
         return RequestFailed(
             "protocol",
             f"The request to {service} could not be made ({type(error).__name__}).",
@@ -256,7 +258,7 @@ def from_exception(
 
 
 def closed(service: str) -> RequestFailed:
-    """The connection ended before anything of a reply came."""
+    """The connection ended before a reply began."""
     return RequestFailed(
         "network",
         f"{service} closed the connection before a reply came.",
@@ -294,7 +296,7 @@ def not_a_stream(
 
 
 def no_reply(service: str, text: str, *, secret: str = "") -> RequestFailed:
-    """A stream of events that holds words for people alone."""
+    """A stream without any event of a reply, only text for people."""
     return RequestFailed(
         "protocol",
         f"{service} sent something that is no reply{quote(text, secret)}",
@@ -304,8 +306,8 @@ def no_reply(service: str, text: str, *, secret: str = "") -> RequestFailed:
 
 
 def stalled(service: str, seconds: float, *, begun: bool, pings: bool = False) -> RequestFailed:
-    """Nothing arrived for ``seconds``, or with ``pings`` nothing but signs of life. Never tried
-    again: the service may still be at work.
+    """Nothing arrived for ``seconds``, or with ``pings`` nothing but pings. Never tried again: the
+    service may still be working on the reply.
     """
     what = "stopped sending in the middle of the reply" if begun else "did not begin to reply"
     nothing = "nothing but signs of life" if pings else "nothing"
@@ -320,7 +322,7 @@ def stalled(service: str, seconds: float, *, begun: bool, pings: bool = False) -
 def error_in(data: Mapping[str, Any]) -> object:
     """The error that an object of a reply carries, as a body for ``describe``; None for none.
 
-    Services put it under ``error`` or ``base_resp``, into a choice, or send it by itself.
+    Services put it under ``error`` or ``base_resp``, in a choice, or at the top level.
     """
     if data.get("error"):
         return data
@@ -351,18 +353,18 @@ def describe(body: object) -> tuple[str, str, str]:
     if isinstance(inner, Mapping) and isinstance(inner.get("error"), Mapping | str):
         beside = inner.get("message") if isinstance(inner["error"], str) else None
         inner = inner["error"]
-        if isinstance(beside, str) and beside:  # "Bad Request", and beside it what is bad
+        if isinstance(beside, str) and beside:  # "Bad Request", with the detail beside it
             inner = f"{inner}: {beside}"
     elif isinstance(inner, Mapping) and not inner.get("message") and rows(inner.get("errors")):
         inner = rows(inner["errors"])[0]
     if isinstance(inner, Mapping):
         text = inner.get("message") or inner.get("msg") or inner.get("detail") or ""
         if isinstance(raw := inner.get("metadata"), Mapping) and raw.get("raw"):
-            text = f"{text}: {raw['raw']}"  # what the service behind a gateway said
+            text = f"{text}: {raw['raw']}"  # the error of the service behind a gateway
         for fault in rows(inner.get("details"))[:5]:
             if isinstance(fault, Mapping) and fault.get("field"):
                 text = f"{text}; {fault['field']}: {fault.get('issue') or fault.get('message')}"
-        if inner.get("n_ctx"):  # llama.cpp tells the sizes beside the text
+        if inner.get("n_ctx"):  # llama.cpp has the sizes beside the text
             text = f"{text} (n_ctx: {inner['n_ctx']})"
         kind = inner.get("type") or inner.get("status") or ""
         return str(kind), str(inner.get("code") or ""), _sentences(text)
@@ -379,7 +381,7 @@ def subject(body: object) -> str:
 
 
 def _sentences(text: object) -> str:
-    """A message; of a list of faults (FastAPI) each with the field that it is about."""
+    """A message; a list of faults (FastAPI) as sentences, each with its field."""
     if not isinstance(text, list):
         return str(text)
     faults = [fault for fault in text if isinstance(fault, Mapping)]
@@ -413,7 +415,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def duration(seconds: float) -> str:
-    """Seconds, or minutes if they are many."""
+    """A duration in words: seconds, or minutes if it is long."""
     number, unit = (seconds, "second") if seconds < 120 else (seconds / 60, "minute")
     return f"{number:.0f} {unit}{'' if round(number) == 1 else 's'}"
 
@@ -424,6 +426,6 @@ def quote(text: str, secret: str = "") -> str:
     if secret:
         plain = plain.replace(secret, "[key]")
     plain = _KEYS.sub("[key]", plain)
-    if not plain or plain.startswith("<"):  # a proxy's HTML page says nothing
+    if not plain or plain.startswith("<"):  # a proxy's HTML page is no message
         return "."
     return f": “{plain if len(plain) <= _SHOWN else plain[: _SHOWN - 1] + '…'}”."

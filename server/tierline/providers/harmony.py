@@ -21,7 +21,7 @@ _MARK = re.compile("|".join(map(re.escape, _MARKS)))
 
 @define
 class Harmony:
-    """Splits the text of one reply. What may still become a mark is held back."""
+    """Splits the text of one reply. Text that may still become a mark is held back."""
 
     _held: str = ""
     _head: str | None = None
@@ -31,7 +31,9 @@ class Harmony:
     """True once the answer has begun: white space in it is the model's own."""
 
     def feed(self, text: str, *, last: bool = False) -> Iterator[Piece]:
-        """What is certain after one more piece of text; all of it after the ``last``."""
+        """Thinking and text that are certain after one more piece; everything after the ``last``
+        one.
+        """
         self._held += text
         while mark := _MARK.search(self._held):
             yield from self._part(self._held[: mark.start()])
@@ -43,7 +45,7 @@ class Harmony:
         yield from self._part(text)
 
     def rest(self) -> Iterator[Piece]:
-        """What was held back. A head that no message followed is text like any other."""
+        """The text that was held back. A head without a message after it counts as text."""
         yield from self.feed("", last=True)
         if self._head and self._head.strip() != "assistant":
             yield "text", self._head

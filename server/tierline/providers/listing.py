@@ -1,4 +1,4 @@
-"""The models that a service lists, with what it says of each."""
+"""The models that a service lists, with their reported windows."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Child:
         return self.address
 
     async def stop(self) -> None:
-        """End the process; at once if it does not go by itself."""
+        """End the process; kill it if it does not exit by itself."""
         process, self._process = self._process, None
         noise, self._noise = self._noise, None
         await end(process, _LEAVE_SECONDS)
@@ -130,7 +130,7 @@ class Child:
         return {"error": said}
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        """What the runtime prints goes to the debug log, never to a stream of ours."""
+        """Write the runtime's output to the debug log, never to our own streams."""
         assert process.stderr is not None
         while chunk := await process.stderr.read(65536):
             for line in chunk.decode("utf-8", "replace").splitlines():
@@ -140,7 +140,9 @@ class Child:
 
 
 def _not_started(error: str) -> ProviderError:
-    """Minimal systems lack the OpenMP library, which no Python package brings."""
+    """The error, with advice for systems without the OpenMP library, which no Python package
+    brings.
+    """
     missing = re.search(r"(lib[\w+.-]+?\.so[.\d]*): cannot open shared object file", error)
     if missing is None:
         return ProviderError(
@@ -165,7 +167,9 @@ def _cores() -> int:
 
 
 class LocalProvider(OpenAIProvider):
-    """llama.cpp keeps the longest common prefix of the last prompts and reports what it reused."""
+    """The embedded model. llama.cpp keeps the state of earlier prompts and reports how many tokens
+    it reused.
+    """
 
     name = "local"
     service = "The embedded model"
@@ -176,14 +180,14 @@ class LocalProvider(OpenAIProvider):
 
     @property
     def instance(self) -> str:
-        """Names the running process: another one begins with an empty cache."""
+        """Identifies the running process: a new one begins with an empty cache."""
         return f"{self.child.pid}@{self.child.address}"
 
     def _body(self, prompt: Prompt) -> bytes:
         return dumps(render_local.body(prompt))
 
     async def count_tokens(self, request: RenderedRequest) -> int | None:
-        """The whole prompt in the model's own tokens, its chat template included."""
+        """The tokens of the whole prompt, as the model counts them, with its chat template."""
         client = await self._connected()
         fields = ("model", "tools", "messages")
         path = "/chat/completions/input_tokens"

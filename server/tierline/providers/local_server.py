@@ -3,7 +3,7 @@
 Run as a script, with nothing of Tierline imported. The first line of standard input is a JSON
 object (``model``, ``alias``, ``key``, ``context``, ``threads``, ``parent``); the first line of
 standard output is ``{"address": ...}`` or ``{"error": ...}``. The process lives as long as its
-standard input is open: when the parent goes, however it goes, so does this.
+standard input is open, so it ends with its parent, however that ends.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def _leave_with_stdin() -> None:
 
 
 def _die_with(parent: int) -> None:
-    """On Linux the kernel ends us even while the runtime is deep in a long computation."""
+    """Let the kernel end this process with its parent (Linux), even during a long computation."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     if sys.platform != "win32":
-        if os.getppid() != parent:  # it went before we could ask
+        if os.getppid() != parent:  # the parent has already ended
             os._exit(0)
         os.nice(5)  # typing comes first
 

@@ -1,6 +1,6 @@
 """Reads the replies of Anthropic's Messages API: streamed or whole (platform documentation).
 
-Servers that imitate it leave fields out or send them in other types; what can be understood is.
+Servers that imitate it leave fields out or send other types; the reader takes what it can.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _STOPS = {
 
 @define
 class _OpenBlock:
-    """A content block whose end has not come."""
+    """A content block that has not ended."""
 
     start: Mapping[str, Any]
     pieces: list[str] = field(factory=list)
@@ -71,7 +71,7 @@ class MessageReader:
     _blocks: dict[int, _OpenBlock] = field(factory=dict)
     _figures: Mapping[str, Any] = field(factory=dict)
     _noted: dict[str, Any] = field(factory=dict)
-    """What is told beside the figures."""
+    """Notes beside the figures (``message_notes``)."""
     _stop: str | None = None
     _calls: int = 0
 
@@ -102,7 +102,9 @@ class MessageReader:
                 yield from self._whole(data)
 
     def says(self, data: Mapping[str, Any]) -> bool:
-        """See ``Reader.says``. Unknown kinds of events may be pings of a later version."""
+        """See ``Reader.says``. Unknown events do not count: they may be pings of a
+        later version.
+        """
         if data.get("type") == "content_block_delta":
             delta = mapping(data.get("delta"))
             return any(value for key, value in delta.items() if key != "type")
@@ -123,7 +125,7 @@ class MessageReader:
         self.done = True
 
     def _content(self, content: object) -> Iterator[StreamEvent]:
-        """Blocks that come at once. Texts may be plain strings."""
+        """Blocks that come as a whole. Texts may be plain strings."""
         blocks = [content] if isinstance(content, str) else rows(content)
         for number, block in enumerate(blocks, -len(blocks)):
             start = {"type": "text", "text": block} if isinstance(block, str) else mapping(block)
@@ -141,9 +143,9 @@ class MessageReader:
             yield from _text(start.get("text"))
 
     def _delta(self, index: int, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        # A lost start leaves the text readable; only a call cannot do without its name.
+        # Without its start a text can still be read; only a call needs its name.
         if index not in self._blocks and "partial_json" in delta and len(self._blocks) == 1:
-            (index,) = self._blocks  # a server that numbers a call and its arguments apart
+            (index,) = self._blocks  # the server numbers a call and its arguments apart
         block = self._blocks.setdefault(index, _OpenBlock({}))
         match _kind(delta):
             case "text_delta":
@@ -167,7 +169,7 @@ class MessageReader:
             case "thinking":
                 thinking = string(start.get("thinking")) + block.text
                 signature = string(start.get("signature")) + block.signature
-                if signature:  # without one the API does not take the block back
+                if signature:  # without one the API refuses the block
                     yield ReasoningDone({**start, "thinking": thinking, "signature": signature})
             case "redacted_thinking":
                 yield ReasoningDone(dict(start))
@@ -181,7 +183,7 @@ class MessageReader:
                 )
 
     def _finish(self) -> Iterator[StreamEvent]:
-        """The end. A server that does not close its blocks closes them with this."""
+        """The end of the reply. It also closes blocks that the server left open."""
         for index in sorted(self._blocks):
             yield from self._close(index)
         self.done = True
@@ -197,7 +199,7 @@ class MessageReader:
 
 
 def _kind(delta: Mapping[str, Any]) -> str:
-    """The type of a delta, also of one that does not name it, or by no name that is known."""
+    """The type of a delta; guessed from its fields if it has none or an unknown one."""
     names = {
         "text": "text_delta",
         "thinking": "thinking_delta",

@@ -27,7 +27,7 @@ from tierline.providers.transport import Endpoint, checked, http_options, send
 
 _ADDRESS = "https://api.openai.com/v1"
 
-# Which of the two is used depends on the address, and that is not stored with a plan.
+# The address decides which of the two is used, and a plan does not store it.
 BODIES = tuple(partial(render_openai.body, official=official) for official in (True, False))
 
 
@@ -44,8 +44,8 @@ def is_official(base_url: str) -> bool:
 
 
 class OpenAIProvider:
-    """Automatic prefix caching: order is all that matters. Nothing is loaded before the first
-    request.
+    """Chat Completions, whose prefix cache is automatic: only order matters. Nothing is loaded
+    before the first request.
     """
 
     name = "openai"

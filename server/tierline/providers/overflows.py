@@ -1,7 +1,7 @@
-"""A request that is larger than a model or a service takes: recognised, and by how much.
+"""Errors about a request that is too large: recognising them, and reading the sizes.
 
 Sources: Anthropic "Errors", OpenAI "Error codes", the servers of llama.cpp, vLLM, Ollama and LM
-Studio, and what users report of Mistral, xAI, Gemini, Bedrock, Groq, DashScope, Cohere, Kimi, Z.ai.
+Studio, and users' reports about Mistral, xAI, Gemini, Bedrock, Groq, DashScope, Cohere, Kimi, Z.ai.
 """
 
 from __future__ import annotations
@@ -116,17 +116,17 @@ class Overflow:
 
     limit: int = 0
     sent: int = 0
-    """The request as the service counted it."""
+    """Tokens of the request, as the service counted them."""
     size: bool = False
     """True if the body was too large in bytes, whatever its tokens."""
     most_bytes: int = 0
-    """The largest body that the service says it takes."""
+    """The largest body that the service accepts, in bytes; 0 if it does not say."""
     passing: bool = False
-    """True for a limit of the account's rate, which may be another one tomorrow."""
+    """True for a rate limit of the account, which may change."""
 
 
 def overflow(status: int, kind: str, code: str, text: str) -> Overflow | None:
-    """What is known of an overflow; None if the error is about something else."""
+    """The overflow that an error reports; None if it is about something else."""
     if status == 429 and not _PER_MINUTE.search(text):
         return None
     if status in (400, 422) and _TEXT_TOO_LONG.search(text):
@@ -149,21 +149,21 @@ def overflow(status: int, kind: str, code: str, text: str) -> Overflow | None:
 
 
 def room_after(found: Overflow, counted: int) -> int:
-    """The tokens, by our own count, that the next request may have; 0 if tokens were not what was
-    refused. ``counted``: those of the request that was.
+    """The tokens, by our own count, that the next request may have; 0 if the refusal was not about
+    tokens. ``counted``: our count of the refused request.
     """
     if found.size:
         return 0
     if not found.limit:
         return int(counted * _WITHOUT_A_WORD)
     ours = counted / found.sent if found.sent else 1.0
-    if not _LEAST_RATIO <= ours <= 1:  # the reply's room is counted along, or something else is
+    if not _LEAST_RATIO <= ours <= 1:  # the figure includes the reply's room or more
         ours = 1.0
     return int(found.limit * ours)
 
 
 def _most_bytes(text: str) -> int:
-    """The least size that is named: the other one is the request's own."""
+    """The smallest size in the text: the other one is the request's own."""
     sizes = [
         int(float(number.replace(",", "")) * _UNITS[unit[:1].lower()])
         for number, unit in _SIZED.findall(text)

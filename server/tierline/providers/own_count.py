@@ -1,5 +1,5 @@
 """A service's own count of a request's input: Anthropic's ``count_tokens``, OpenAI's
-``input_tokens``. Both are free, and get nothing but a request that was just sent.
+``input_tokens``. Both are free, and are sent only requests that the service has just been sent.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SECONDS = 30.0
 async def own_count(
     client: Any, path: str, request: RenderedRequest, fields: Sequence[str], endpoint: Endpoint
 ) -> int | None:
-    """The input tokens of a request, of whose body ``fields`` are sent; None if nobody says.
+    """The input tokens of a request, by sending ``fields`` of its body; None without an answer.
 
-    Tried once: a count is never worth a wait. A server that does not give one is not asked again
-    about the model.
+    Tried once, without waiting long. A server that does not count is not asked again for this
+    model.
     """
     profiles, address = endpoint.profiles, endpoint.base_url
     if not profiles.of(address, request.model).counts:

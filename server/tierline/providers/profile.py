@@ -1,8 +1,8 @@
-"""What a server takes for a model, as data: one profile for each base URL and model.
+"""What a server accepts for a model, as data: one profile for each base URL and model.
 
-A profile starts from a table (``data/profiles.toml``). What the server says of itself and what it
-refuses correct it. ``form`` is the part that decides how a request is written; it goes with the
-prompt, so that a stored plan renders to the same bytes after the profile has changed.
+A profile starts from a table (``data/profiles.toml``) and is corrected by what the server reports
+of itself and what it refuses. ``form`` is the part that decides how a request is written; it goes
+with the prompt, so that a stored plan renders to the same bytes after the profile has changed.
 """
 
 from __future__ import annotations
@@ -24,34 +24,38 @@ OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "
 
 @frozen
 class Profile:
-    """What one server takes for one model. The defaults are those of a server that takes all."""
+    """What one server accepts for one model. The defaults are those of a server that accepts
+    everything.
+    """
 
     system: str = "system"
-    """The role of the instructions: ``system``, ``developer``, or ``user``: then they stand before
-    the first prompt."""
+    """The role of the instructions: ``system``, ``developer``, or ``user``, which puts them before
+    the first prompt.
+    """
     alternate: bool = False
-    """The roles must alternate: messages in a row are joined."""
+    """The roles must alternate: consecutive messages of one role are joined."""
     tools: bool = True
     pictures: bool = True
     stream: bool = True
     limit_field: str = ""
     """The field that limits the reply; empty for the adapter's own, ``-`` for none."""
     marks: bool = False
-    """Chat Completions: ``cache_control`` on content parts is understood."""
+    """Chat Completions: ``cache_control`` is accepted on content parts."""
     without: tuple[str, ...] = ()
-    """Fields that are refused: ``temperature``, or ``tools/strict`` and ``messages/name`` for those
-    anywhere within."""
+    """Fields that are refused: ``temperature``, or ``tools/strict`` and ``messages/name`` for
+    fields at any depth.
+    """
     counts: bool = True
-    """It counts a request that it was just sent, if it is asked."""
+    """The server has an endpoint that counts a request."""
     max_output_tokens: int = 0
-    """The longest reply that may be asked for; 0 if nobody said."""
+    """The longest reply that may be asked for, in tokens; 0 if unknown."""
     window: int = 0
-    """Input and output together, in tokens; 0 if nobody said."""
+    """Input and output together, in tokens; 0 if unknown."""
     max_body_bytes: int = 0
-    """The largest request; 0 if nobody said."""
+    """The largest request body, in bytes; 0 if unknown."""
 
     def form(self) -> dict[str, Any]:
-        """What of it decides how a request is written, as JSON; empty for the plain form."""
+        """The fields that decide how a request is written, as JSON; empty for the plain form."""
         plain = asdict(Profile())
         values = {k: v for k, v in asdict(self).items() if k in _WRITTEN and v != plain[k]}
         if "without" in values:
@@ -59,7 +63,7 @@ class Profile:
         return values
 
     def to_json(self) -> dict[str, Any]:
-        """What differs from the defaults, as JSON."""
+        """The fields that differ from the defaults, as JSON."""
         plain = asdict(Profile())
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -69,7 +73,7 @@ class Profile:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], base: Profile | None = None) -> Profile:
-        """A profile from JSON, over ``base``. What does not fit is left out."""
+        """A profile from JSON, over ``base``. Invalid values are left out."""
         known, start = fields_dict(cls), base or cls()
         fitting: dict[str, Any] = {}
         for name, value in values.items():
@@ -94,7 +98,7 @@ _WRITTEN = (
 
 
 class Profiles(Protocol):
-    """Where profiles are known and kept."""
+    """Where profiles are looked up and stored."""
 
     def of(self, base_url: str, model: str) -> Profile:
         """The profile of a model at a server."""
@@ -121,7 +125,7 @@ class ForNow:
 
 
 def started(base_url: str, model: str) -> Profile:
-    """What the table says. Later rows add to earlier ones."""
+    """The profile from the table. Later rows add to earlier ones."""
     host = host_of(base_url)
     values: dict[str, Any] = {}
     for row in _table():
@@ -150,7 +154,7 @@ def corrected(profile: Profile, refusal: ServerRefusal) -> dict[str, Any]:
             changed = {"pictures": False}
         case "marks":
             changed = {"marks": False}
-            if not profile.marks:  # the Messages API has them without being asked
+            if not profile.marks:  # the Messages API always has them
                 names = ("messages/cache_control", "tools/cache_control")
                 changed = {"without": tuple(dict.fromkeys((*profile.without, *names)))}
         case "stream":
@@ -174,7 +178,7 @@ def _without(profile: Profile, name: str) -> dict[str, Any]:
 
 
 def sentence(model: str, changed: Mapping[str, Any], refusal: ServerRefusal) -> str:
-    """What was learnt, for the user."""
+    """A sentence for the user that says what was learnt."""
     name = refusal.field.rpartition("/")[2]
     instead = str(changed.get("limit_field", "")).strip("-")
     kind = "turn" if refusal.kind == "roles" and "tools" in changed else refusal.kind

@@ -1,7 +1,8 @@
-"""Why a service was not reached: one sentence and what to do, from what the HTTP client raised.
+"""Why a service was not reached: one sentence and what to do, from the HTTP client's exception.
 
 The clients wrap the cause several times over, and its own text names files and line numbers of
-OpenSSL. What helps is which step failed: the name, the way there, the certificate, the proxy.
+OpenSSL. The user needs to know which step failed: the name, the connection, the certificate, the
+proxy.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NETWORK_ADVICE = "Check the network and the base URL, then retry."
 
 @frozen
 class Unreached:
-    """``message`` is empty if the step is not known; ``advice`` holds in every case."""
+    """``message`` is empty if the step is not known; ``advice`` never is."""
 
     message: str = ""
     advice: str = NETWORK_ADVICE
@@ -33,7 +34,7 @@ class Unreached:
 def why(  # noqa: PLR0911
     service: str, url: str, error: BaseException, network: Network | None = None
 ) -> Unreached:
-    """Which step failed. ``url`` is the service's address, which is not asked for anything."""
+    """Which step failed. ``url`` is the service's address; no request is made."""
     network = network or Network()
     causes = list(chain(error))
     names = {c.__name__ for cause in causes for c in type(cause).__mro__}
@@ -74,7 +75,7 @@ def why(  # noqa: PLR0911
 
 
 def _insecure(causes: Sequence[BaseException], service: str, place: str) -> Unreached | None:
-    """What was wrong with the secure connection. ``place`` is the proxy, if there is one."""
+    """What was wrong with the TLS connection. ``place`` is the proxy, if there is one."""
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             reason = cause.verify_message.rstrip(".") or "it could not be checked"
@@ -103,12 +104,12 @@ def _insecure(causes: Sequence[BaseException], service: str, place: str) -> Unre
 
 
 def broken(error: BaseException) -> bool:
-    """True if a connection that stood was closed."""
+    """True if an established connection was closed."""
     return any(c.__name__ in _BROKEN_NAMES for one in chain(error) for c in type(one).__mro__)
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """An exception and what caused it, groups included (an address for each attempt)."""
+    """An exception and its causes, with those of groups (one for each address that was tried)."""
     seen: set[int] = set()
     left = [error]
     while left and len(seen) < _DEPTH:
@@ -125,8 +126,8 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 def proxy_of(
     url: str, proxies: Mapping[str, str] | None = None, network: Network | None = None
 ) -> str:
-    """``host:port`` of the proxy on the way to an address; empty if none is used.
-    Never its user name or password.
+    """``host:port`` of the proxy on the way to an address, without user name and password; empty if
+    none is used.
     """
     try:
         proxy = proxy_for(url, network, proxies)

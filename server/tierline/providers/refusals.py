@@ -1,4 +1,4 @@
-"""What a server refuses, read from its error: a field, a limit, or a whole ability.
+"""What a server refuses, read from its error: a field, a value above a limit, or a whole feature.
 
 Every service has its own words. A refusal counts only if it names something that was sent, so that
 the request can be sent again without it.
@@ -20,7 +20,7 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 
 @frozen
 class ErrorReply:
-    """An error as a server told it."""
+    """An error as a server reported it."""
 
     status: int
     code: str = ""
@@ -31,15 +31,15 @@ class ErrorReply:
 
 @frozen
 class ServerRefusal:
-    """What a server does not take."""
+    """What a server does not accept."""
 
     kind: Kind
     field: str = ""
-    """The field, for ``field``; ``tools/`` or ``messages/`` before it if it stands within those."""
+    """The field, for ``field``; prefixed with ``tools/`` or ``messages/`` if it is inside those."""
     instead: str = ""
-    """What the server wants in its place, if it says so."""
+    """The field that the server wants instead, if it names one."""
     most: int = 0
-    """For ``limit``: the highest value that is taken."""
+    """For ``limit``: the highest value that is accepted."""
 
 
 _STATUSES = frozenset({400, 404, 405, 406, 409, 415, 422, 500, 501, 502})
@@ -71,7 +71,7 @@ _ABOUT_ONE_CALL = re.compile(
     r"|tool_use`? ids|not have response",
     re.IGNORECASE,
 )
-"""A result without its call, or the other way round: the model takes tools."""
+"""Errors about a result without its call, or the reverse: the model accepts tools."""
 _PICTURES = re.compile(
     r"image[\s_-]?(?:input|url)|\bimages?\b|\bvision\b|multi-?modal|mmproj|\bpictures?\b", re.I
 )
@@ -123,11 +123,11 @@ _BELOW = re.compile(
     r"(?:(?<!or equal to )(?:less|lower|smaller) than|\bbelow)\s+(?!or equal)\D{0,3}$", re.I
 )
 _LEAST = 16
-"""No service limits replies to less; smaller numbers are the lower end of a range."""
+"""Tokens; no service limits replies to less, so smaller numbers are the lower end of a range."""
 
 
 def refusal(said: ErrorReply, sent: Mapping[str, Any]) -> ServerRefusal | None:  # noqa: PLR0911 (one per kind)
-    """What of the body ``sent`` was refused; None if the error is about something else."""
+    """The part of the body ``sent`` that was refused; None if the error is about something else."""
     if said.status not in _STATUSES:
         return None
     text = f"{said.text} {said.code}"
@@ -167,7 +167,7 @@ def _of_field(named: str, text: str, sent: Mapping[str, Any]) -> ServerRefusal |
 
 
 def _of_contents(text: str, sent: Mapping[str, Any]) -> ServerRefusal | None:
-    """Pictures or parts where only plain text is taken."""
+    """The refusal of pictures, or of parts where only plain text is accepted."""
     keys = _within(sent.get("messages"))
     pictures = bool({"image_url", "media_type"} & keys)
     if pictures and (
@@ -193,7 +193,7 @@ def _has_system(sent: Mapping[str, Any]) -> bool:
 
 
 def _field(said: ErrorReply, sent: Mapping[str, Any]) -> str:
-    """The field of the body that an error names, in the form of ``Refusal.field``."""
+    """The field of the body that an error names, in the form of ``ServerRefusal.field``."""
     droppable = [name for name in sent if name not in _NEVER]
     deep = {
         place: _within(sent.get(place)) - _STRUCTURE for place in ("messages", "tools", "system")
@@ -214,17 +214,17 @@ def _field(said: ErrorReply, sent: Mapping[str, Any]) -> str:
         for place, names in deep.items():
             if top in names:
                 return f"{'messages' if place == 'system' else place}/{top}"
-        for name in droppable:  # ``include_usage`` stands in ``stream_options``
+        for name in droppable:  # ``include_usage`` is in ``stream_options``
             if "_" in top and isinstance(sent[name], Mapping) and top in sent[name]:
                 return name
-    # Names that are ordinary words count only where they are quoted or the error's own subject.
+    # Names that are ordinary words count only if they are quoted or are the error's subject.
     bare = {name: name for name in droppable if "_" in name}
     bare |= {name: f"tools/{name}" for name in sorted(deep["tools"]) if name != name.lower()}
     return next((at for name, at in bare.items() if re.search(rf"\b{name}\b", said.text)), "")
 
 
 def _paths(text: str) -> Iterator[str]:
-    """Names that an error quotes or puts where only a name can be."""
+    """Names that an error quotes, or that are where only a name can be."""
     for match in re.finditer(r"""['"`“‘]([A-Za-z_][\w.\[\]]*)['"`”’]""", text):
         yield match[1]
     for match in re.finditer(
@@ -243,7 +243,7 @@ def _paths(text: str) -> Iterator[str]:
 
 
 def _within(value: object) -> set[str]:
-    """Names of the fields within messages or tools. Properties of a schema are no fields."""
+    """Names of the fields within messages or tools, without the properties of schemas."""
     found: set[str] = set()
     waiting = [value]
     while waiting:
@@ -262,7 +262,7 @@ def _within(value: object) -> set[str]:
 
 
 def _limit(said: ErrorReply, text: str, sent: Mapping[str, Any]) -> int | None:
-    """The longest reply that is taken, if the one that was asked for is too long."""
+    """The refusal of a too long reply, with the longest that is accepted."""
     asked = next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
     if asked is None or not (_REPLY.search(text) or said.param in LIMITS):
         return None

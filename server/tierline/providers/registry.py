@@ -1,7 +1,7 @@
 """The providers as data: a new one is a row here, its module, and rows in the models table.
 
-A row's module (``adapter``) is imported on first use and offers what ``choice.Adapter`` names.
-Several rows may share an adapter: they differ in address and key only.
+A row's module (``adapter``) is imported on first use and implements ``choice.Adapter``. Several
+rows may share an adapter: they differ only in address and key.
 """
 
 from __future__ import annotations
@@ -17,52 +17,57 @@ Origin: TypeAlias = Literal["service", "embedded", "editor"]
 
 @frozen
 class ProviderSpec:
-    """What is particular to one provider. Empty fields: it has no such thing."""
+    """The facts of one provider. An empty field means that it has no such thing."""
 
     name: str
-    """What settings, plans and stored keys call it."""
+    """Its name in settings, plans and stored keys."""
     title: str
-    """What people call it."""
+    """Its name for the user."""
     adapter: str
     """Module in this package; also the name in plans and figures."""
     newer: str = ""
-    """Another adapter for the provider's own models that do better with it, or exist only there."""
+    """Another adapter, for models of the provider that work better with it or exist only there."""
     strategy: str = "openai"
     """The wire format that its messages are tagged with."""
     origin: Origin = "service"
     """service: reached by an address; embedded: our own process; editor: the client asks."""
     default_model: str = ""
     base_url: str = ""
-    """Empty if the SDK knows the address. What stands in braces is the user's to fill in."""
+    """Its address; empty if the SDK knows it. The user fills in parts in braces."""
     key_variable: str = ""
     """Environment variable of the key."""
     own_host: str = ""
-    """Host of its own service, where the SDK knows the address."""
+    """Host of the provider's service, where the SDK knows the address."""
     prewarms: bool = False
-    """Its own service answers with no output at all, which only reads the cache."""
+    """Its service accepts requests for no output at all, which only refresh the cache."""
     explains_misses: bool = False
-    """Its own service says why the cache missed, if it is told the reply before. Those that speak
-    its format need not know the field."""
+    """Its service reports why the cache missed, if it is sent the id of the previous reply. Other
+    servers of the format may not know the field.
+    """
     drops_bound_thinking: bool = False
-    """Its own service leaves out thinking that is bound to another beginning, if asked."""
+    """Its service can be asked to drop thinking that is bound to another beginning of the
+    conversation.
+    """
     sdk: str = ""
     """Python package of its SDK."""
     url_variable: str = ""
     """Environment variable that the SDK reads another address from."""
     key_prefix: str = field(default="", repr=False)
-    """How its keys begin."""
+    """Prefix of its keys."""
     model_prefix: str = ""
-    """How the names of its own models begin. An address or model with it speaks its format."""
+    """Prefix of its models' names. An address or model with it uses its format."""
     vendor: str = ""
-    """Whose models it serves (``PublicList.vendors``); empty if anybody's."""
+    """The vendor whose models it serves (``PublicList.vendors``); empty if it serves
+    those of many.
+    """
     host: str = ""
-    """Whose prices hold for open weights (``PublicList``)."""
+    """The host whose prices hold for open-weight models (``PublicList``)."""
     key_path: str = ""
-    """Where a key is tried if its list of models is open to everybody."""
+    """Path at which a key is checked if its list of models needs none."""
     compatible: bool = False
-    """Other servers speak its format; those often ask for no key."""
+    """Other servers use its format; those often need no key."""
     own: bool = False
-    """A server that users run themselves: it often asks for no key, and its address may differ."""
+    """A server that users run themselves: it often needs no key, and its address may differ."""
     automatic: bool = False
     """A key in the environment is enough to choose it."""
 
@@ -80,7 +85,7 @@ def _compatible(
     own: bool = False,
     key_path: str = "",
 ) -> ProviderSpec:
-    """A server that speaks OpenAI's Chat Completions."""
+    """The row of a service that speaks OpenAI's Chat Completions."""
     return ProviderSpec(
         name,
         title,
@@ -145,8 +150,7 @@ PRESETS = (
     _compatible("vllm", "vLLM", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", own=True),
     _compatible("litellm", "LiteLLM", "http://127.0.0.1:4000/v1", "LITELLM_API_KEY", own=True),
 )  # fmt: skip
-"""Servers that people name often. Any other one is reached by its address (``provider.base_url``).
-"""
+"""Popular services. Any other one is reached by its address (``provider.base_url``)."""
 
 SPECS = (
     ProviderSpec(
@@ -196,7 +200,7 @@ OWN_HOSTS = frozenset({"", *(row.own_host for row in SPECS)})
 """Hosts of the providers themselves; empty where the SDK fills in the address."""
 SDKS = tuple(row.sdk for row in SPECS if row.sdk)
 COMPATIBLE = next(spec for spec in SPECS if spec.compatible)
-"""Whose format servers speak that nobody described."""
+"""The provider whose format is assumed for unknown servers."""
 
 
 def spec(name: str) -> ProviderSpec | None:
@@ -205,7 +209,9 @@ def spec(name: str) -> ProviderSpec | None:
 
 
 def official(service: str) -> ProviderSpec:
-    """The provider whose own service this is (``Maker.service``); for others an empty row."""
+    """The provider whose own service this is (``Maker.service``); an empty row for
+    other servers.
+    """
     return _OFFICIAL.get(service, _ELSEWHERE)
 
 
@@ -215,18 +221,18 @@ def of_origin(origin: Origin) -> ProviderSpec:
 
 
 def with_keys() -> tuple[ProviderSpec, ...]:
-    """The services, which ask for a key."""
+    """The rows of services, which need a key."""
     return tuple(row for row in SPECS if row.key_variable)
 
 
 def at(base_url: str) -> ProviderSpec | None:
-    """The preset whose address this is, by its host."""
+    """The preset with this address's host."""
     host = host_of(base_url)
     named = (row for row in PRESETS if not row.own)
     return next((row for row in named if host and host_of(row.base_url) == host), None)
 
 
 def owner(model: str) -> ProviderSpec | None:
-    """The provider whose models have names that begin like this one."""
+    """The provider whose ``model_prefix`` this name has."""
     rows = (row for row in SPECS if row.model_prefix)
     return next((row for row in rows if model.startswith(row.model_prefix)), None)

@@ -17,8 +17,8 @@ STRATEGY = "anthropic"
 
 
 def body(prompt: Prompt) -> dict[str, Any]:
-    """The request body, in the form that the prompt names (``profile``). What may vary without harm
-    to the cache stands last.
+    """The request body, in the form that the prompt names (``profile``). Fields that may vary
+    without harm to the cache come last.
     """
     if prompt.form:
         profile = Profile.of(prompt.form)
@@ -35,7 +35,7 @@ def body(prompt: Prompt) -> dict[str, Any]:
 
 
 def front(prompt: Prompt) -> dict[str, Any]:
-    """What stands before the texts."""
+    """The fields before the texts."""
     shape: dict[str, Any] = {"model": prompt.model}
     if prompt.tools:
         shape["tools"] = tools(prompt.tools, prompt.tools_mark)
@@ -43,7 +43,7 @@ def front(prompt: Prompt) -> dict[str, Any]:
 
 
 def back(prompt: Prompt) -> dict[str, Any]:
-    """What stands behind the texts."""
+    """The fields after the texts."""
     asked = prompt.thinking
     shape: dict[str, Any] = {"max_tokens": prompt.max_output_tokens}
     if asked.mode:
@@ -62,8 +62,8 @@ def back(prompt: Prompt) -> dict[str, Any]:
 
 
 def tools(specs: Iterable[ToolSpec], mark: Ttl | None) -> list[dict[str, Any]]:
-    """Tools in canonical order. The breakpoint goes on the last built-in one, so that a dynamic
-    tool that appears or goes leaves the prefix before it as it was.
+    """Tools in canonical order. The breakpoint goes on the last built-in one, so that adding or
+    removing a dynamic tool does not change the prefix.
     """
     ordered = sort_tools(specs)
     shapes: list[dict[str, Any]] = [
@@ -97,7 +97,7 @@ def blocks(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:
 
 
 def block(item: Block) -> dict[str, Any] | None:
-    """One block, or None if it has no place in this API's body."""
+    """One block, or None if this API has no form for it."""
     match item:
         case Text():
             return {"type": "text", "text": item.text} if visible(item) else None

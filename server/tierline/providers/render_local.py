@@ -9,9 +9,10 @@ from tierline.providers import render_openai
 
 SAMPLING = {"temperature": 0.3, "repeat_penalty": 1.1, "dry_multiplier": 0.8}
 """llama.cpp's own fields (its server's documentation, "Completion"). Small models fall into loops;
-DRY sampling (``dry_multiplier``) breaks up sequences that have been said before."""
+DRY sampling (``dry_multiplier``) penalises sequences that were generated before.
+"""
 
 
 def body(prompt: Prompt) -> dict[str, Any]:
-    """The body as it is sent."""
+    """The request body."""
     return {**render_openai.body(prompt, official=False), **SAMPLING}

@@ -20,11 +20,11 @@ _PICTURE = "(the result is a picture, which follows)"
 
 
 def body(prompt: Prompt, *, official: bool) -> dict[str, Any]:
-    """The request body. What may vary without harm to the prefix stands last.
+    """The request body. Fields that may vary without harm to the cached prefix come last.
 
-    ``official`` is OpenAI's own service: it alone is given ``prompt_cache_key`` and
-    ``max_completion_tokens``; compatible servers know ``max_tokens`` and may refuse the others.
-    The prompt's form (``profile``) has the last word.
+    ``official`` is OpenAI's own service: only it gets ``prompt_cache_key`` and
+    ``max_completion_tokens``; compatible servers know ``max_tokens`` and may refuse the others. The
+    prompt's form (``profile``) has the last word.
     """
     if prompt.form:
         return _in_form(prompt, Profile.of(prompt.form), official=official)
@@ -44,7 +44,7 @@ def _in_form(prompt: Prompt, profile: Profile, *, official: bool) -> dict[str, A
 
 
 def front(prompt: Prompt) -> dict[str, Any]:
-    """What stands before the messages."""
+    """The fields before the messages."""
     shape: dict[str, Any] = {"model": prompt.model}
     if prompt.tools:
         shape["tools"] = tools(prompt.tools)
@@ -52,7 +52,7 @@ def front(prompt: Prompt) -> dict[str, Any]:
 
 
 def back(prompt: Prompt, *, official: bool) -> dict[str, Any]:
-    """What stands behind the messages."""
+    """The fields after the messages."""
     shape: dict[str, Any] = {
         "max_completion_tokens" if official else "max_tokens": prompt.max_output_tokens,
         "stream": True,
@@ -85,8 +85,8 @@ def tools(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
 def messages(prompt: Prompt, *, role: str = "system", marks: bool = False) -> list[dict[str, Any]]:
     """One message of instructions, then the conversation.
 
-    ``marks``: every text is a part of its own, and the ends of tiers have ``cache_control``. A mark
-    that moves on then leaves the parts before it as they were.
+    ``marks``: every text is a part of its own, and the ends of tiers have ``cache_control``. So a
+    mark that moves does not change the parts before it.
     """
     shapes: list[dict[str, Any]] = []
     if system := (_parts(prompt.system) if marks else _joined(prompt.system)):
@@ -97,7 +97,7 @@ def messages(prompt: Prompt, *, role: str = "system", marks: bool = False) -> li
 
 
 def message(message: PromptMessage, *, marks: bool = False) -> list[dict[str, Any]]:
-    """One message in this API's shape: none if it says nothing, several if it holds results."""
+    """A message in this API's form: none if it is empty, several if it holds results."""
     if message.role == "assistant":
         return _assistant(message, marks=marks)
     return _user(message, marks=marks)
@@ -123,7 +123,7 @@ def _assistant(message: PromptMessage, *, marks: bool) -> list[dict[str, Any]]:
 
 
 def _calls(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:
-    """The calls, each with what its provider wants back on it."""
+    """The calls, each with the fields that its provider wants back."""
     shapes: list[dict[str, Any]] = []
     signature: dict[str, Any] = {}
     for item in items:
@@ -139,7 +139,7 @@ def _calls(items: Iterable[PromptBlock]) -> list[dict[str, Any]]:
 
 
 def _thoughts(items: Iterable[PromptBlock]) -> dict[str, Any]:
-    """What a model thought before its calls, in the fields that it came in. Without calls nobody
+    """A model's thinking before its calls, in the fields that it came in. Without calls no service
     asks for it, and some refuse it.
     """
     found: dict[str, Any] = {}
@@ -152,7 +152,7 @@ def _thoughts(items: Iterable[PromptBlock]) -> dict[str, Any]:
 
 
 def _user(message: PromptMessage, *, marks: bool) -> list[dict[str, Any]]:
-    """Results as ``tool`` messages, then what the user says.
+    """Results as ``tool`` messages, then the user's text.
 
     ``tool`` messages hold text only: a result's pictures go with the user's message after them.
     """
@@ -182,7 +182,7 @@ def _user(message: PromptMessage, *, marks: bool) -> list[dict[str, Any]]:
 
 
 def _content(parts: Sequence[Text | Image]) -> str | list[dict[str, Any]]:
-    """Plain text as a string, which every server takes; a list of parts once there is a picture."""
+    """Plain text as a string, which every server accepts; a list of parts if there is a picture."""
     if all(isinstance(part, Text) for part in parts):
         return _lines([part for part in parts if isinstance(part, Text)])
     return [_part(part) for part in parts]

@@ -1,8 +1,8 @@
 """Prompt to body of OpenAI's Responses API, without stored state ("Conversation state").
 
-Encrypted reasoning goes back in front of the calls or the text that it led to. Breakpoints end
-content parts of the user's side and of the system ("Prompt caching"); text that the model wrote and
-calls carry none, so a breakpoint there moves to the nearest part before them that can.
+Encrypted reasoning goes back before the calls or the text that it led to. Content parts of the user
+and the system can carry breakpoints ("Prompt caching"). Text of the model and calls cannot, so a
+breakpoint there moves to the nearest part before them that can.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def body(
 ) -> dict[str, Any]:
     """The request body. ``retention`` asks for the day-long cache where it costs nothing;
     ``summary`` for readable summaries of the model's thinking; ``listed`` writes each result of a
-    tool as parts, so that it stays as it is when a breakpoint comes to it or leaves it.
-    The prompt's form (``profile``) has the last word.
+    tool as parts, so that its bytes do not change when a breakpoint is set or removed. The prompt's
+    form (``profile``) has the last word.
     """
     if prompt.form:
         profile = Profile.of(prompt.form)
@@ -97,7 +97,7 @@ def _input(prompt: Prompt, listed: bool) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _assistant(message: PromptMessage) -> tuple[list[dict[str, Any]], Ttl | None]:
-    """The items, and a breakpoint that has to move to what is before them."""
+    """The items, and a breakpoint that must move to an item before them."""
     items: list[dict[str, Any]] = []
     for entry in message.blocks:
         match entry.block:
@@ -116,14 +116,14 @@ def _assistant(message: PromptMessage) -> tuple[list[dict[str, Any]], Ttl | None
                         "arguments": arguments,
                     }
                 )
-    # Of a reply that was cut off, thinking may stand last; the API wants what it led to.
+    # A reply that was cut off may end with thinking; the API requires an item after it.
     while items and items[-1]["type"] == "reasoning":
         items.pop()
     return items, next((b.mark for b in reversed(message.blocks) if b.mark), None)
 
 
 def _user(message: PromptMessage, listed: bool) -> list[dict[str, Any]]:
-    """Results, then what the user says."""
+    """Results, then the user's text."""
     items: list[dict[str, Any]] = []
     said: list[PromptBlock] = []
     for entry in message.blocks:
@@ -167,7 +167,7 @@ def _parts(entries: Iterable[PromptBlock]) -> list[dict[str, Any]]:
 
 
 def breakpoint_(mark: Ttl) -> dict[str, str]:
-    """A breakpoint; half an hour is the API's default and needs no word."""
+    """The field of a breakpoint; the API's default of half an hour is left out."""
     return {"mode": "explicit", "ttl": _LONG} if mark == _LONG else {"mode": "explicit"}
 
 

@@ -15,7 +15,7 @@ from tierline.providers.registry import COMPATIBLE, SPECS, owner
 
 @frozen
 class Dialect:
-    """One way in which an adapter writes a body."""
+    """One of an adapter's ways to render a body."""
 
     provider: str
     """The adapter's name (``RenderedRequest.provider``)."""
@@ -24,7 +24,7 @@ class Dialect:
 
 
 def dialects() -> list[Dialect]:
-    """Every way of every adapter, the registry's first one first."""
+    """All dialects of all adapters, in the order of the registry."""
     found = {row.adapter: row.strategy for row in SPECS}
     found |= {row.newer: row.strategy for row in SPECS if row.newer}
     return [
@@ -35,8 +35,8 @@ def dialects() -> list[Dialect]:
 
 
 def rerender(prompt: Prompt, provider: str, sha256: str) -> RenderedRequest:
-    """The body with the hash ``sha256``, if one of the adapter's dialects gives it; else the
-    adapter's first. The caller compares the hashes.
+    """The body with the hash ``sha256``, if one of the adapter's dialects renders it; else the body
+    of its first dialect. The caller compares the hashes.
 
     ``provider`` is the adapter's name. Plans of the first versions do not have one: all dialects
     are tried then, the model's own first.

@@ -32,9 +32,9 @@ class ResponseReader:
     _spoken: set[str] = field(factory=set)
     """Ids of items whose text came in pieces."""
     _pieces: list[str] = field(factory=list)
-    """Their texts: some servers give an item another id when it is whole, or none."""
+    """The texts of those items: some servers give a complete item another id, or none."""
     _finished: set[str] = field(factory=set)
-    """Ids of items that came whole."""
+    """Ids of items that came complete."""
     _calls: int = 0
     _stop: str | None = None
     _raw: str = ""
@@ -105,7 +105,7 @@ class ResponseReader:
                     yield ReasoningDone({"summary": []} | {k: item[k] for k in kept if k in item})
 
     def _end(self, response: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """The whole response: what did not come in pieces, the figures, and why it ended."""
+        """Read the whole response: items that did not come in pieces, usage, and why it ended."""
         if error := response.get("error"):
             raise from_event(self.service, {"error": error}, secret=self.secret)
         for item in rows(response.get("output")):

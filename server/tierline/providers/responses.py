@@ -20,7 +20,7 @@ from tierline.providers.response_reader import ResponseReader
 from tierline.providers.transport import Endpoint, send
 
 _COUNTED = ("model", "tools", "input", "reasoning")
-# Which of them is used depends on the model, and that is not stored with a plan.
+# The model decides which of them is used, and a plan does not store it.
 BODIES = tuple(
     partial(render_responses.body, retention=retention, summary=summary, listed=listed)
     for retention in (False, True)
@@ -42,7 +42,9 @@ def make(choice: Choice, _editor: EditorPort | None) -> ResponsesProvider:
 
 
 class ResponsesProvider(OpenAIProvider):
-    """As Chat Completions, with encrypted reasoning, and breakpoints where the model has them."""
+    """Like Chat Completions, with encrypted reasoning, and breakpoints for models that
+    have them.
+    """
 
     name = "responses"
 

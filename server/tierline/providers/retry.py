@@ -23,15 +23,15 @@ class RetryPolicy:
     first_wait: float = 1.0
     longest_wait: float = 30.0
     longest_asked: float = 60.0
-    """A service that asks for more than this is not waited for: the user is told instead."""
+    """Longest wait that a service may ask for; beyond it, the user is told instead."""
     total_wait: float = 120.0
 
     def wait(self, attempt: int, asked: float | None, waited: float, chance: float) -> float | None:
         """How long to wait before retry number ``attempt`` (from 1); None to give up.
 
-        ``chance`` is uniform in [0, 1): a wait is between half of the step and the whole of it, so
-        that many clients do not come back at the same moment, and none comes back at once. The
-        service's own wish is never undercut.
+        ``chance`` is uniform in [0, 1): a wait is between half of the step and all of it, so that
+        many clients do not retry at the same moment, and none at once. It is never shorter than the
+        service asks.
         """
         if attempt > self.retries or (asked is not None and asked > self.longest_asked):
             return None
@@ -51,8 +51,8 @@ async def with_retries(
 ) -> AsyncGenerator[StreamEvent, None]:
     """Stream one attempt after another until one succeeds.
 
-    Once anything of the reply has been passed on there is no further attempt: the text would appear
-    twice. ``Retrying`` comes before each wait.
+    There is no further attempt once a part of the reply was passed on: the text would appear twice.
+    ``Retrying`` comes before each wait.
 
     Raises:
         ProviderError: the last attempt's.
@@ -72,7 +72,7 @@ async def with_retries(
             number += 1
             broken = broken + 1 if error.large else 0
             if broken > 1 and not passed_on:
-                # Some servers close the connection on a body that is too large, without a word.
+                # Some servers close the connection without an answer if the body is too large.
                 error.overflow = Overflow(size=True, passing=True)
                 error.code = "overflow"
                 raise

@@ -1,7 +1,7 @@
-"""What a model server on this machine says of itself: the window in force, above all.
+"""What a model server on this machine reports of itself: above all the window in force.
 
-Ollama loads models with a smaller window than they were made for, and cuts longer prompts without a
-word; its ``/api/ps`` and ``/api/show`` tell. LM Studio, llama.cpp and vLLM have pages of their own.
+Ollama loads models with a smaller window than they were made for, and cuts longer prompts silently;
+its ``/api/ps`` and ``/api/show`` report it. LM Studio, llama.cpp and vLLM have their own endpoints.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tierline.providers.addresses import is_loopback
 from tierline.providers.values import figure, first, mapping, rows
 
 OLLAMA_WINDOW = 4_096
-"""What Ollama gives a model that names nothing, below 24 GiB of graphics memory."""
+"""Ollama's default window in tokens, below 24 GiB of graphics memory."""
 _SECONDS = 2.0
 _BYTES = 4_000_000
 _WINDOWS = ("loaded_context_length", "max_model_len", "context_length", "n_ctx")
 
 
 async def said_by(base_url: str, model: str) -> dict[str, Any]:
-    """Fields of a profile, as the server at ``base_url`` has them; empty for a server elsewhere or
-    one that says nothing. Asks without a key and without any text of the user's.
+    """Fields of a profile, as the server at ``base_url`` reports them; empty for a server elsewhere
+    or one that reports nothing. Sends no key and no text of the user.
     """
     if not is_loopback(base_url):
         return {}
@@ -51,7 +51,7 @@ def read(
     props: Mapping[str, Any],
     listed: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the answers say together, the surest first."""
+    """Fields of a profile from all answers, the most reliable first."""
     loaded = _row(running.get("models"), model)
     settings = mapping(props.get("default_generation_settings"))
     window = (
@@ -71,7 +71,7 @@ def read(
 
 
 def _num_ctx(shown: Mapping[str, Any]) -> int | None:
-    """The window that the model's own file asks for."""
+    """The window that the model's file sets."""
     match = re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters") or ""), re.MULTILINE)
     return int(match[1]) if match else None
 
@@ -90,7 +90,7 @@ def _row(value: object, model: str) -> Mapping[str, Any]:
 
 
 def _ask(method: str, url: str, body: object) -> Any:
-    """The JSON that an address answers with; None if it does not."""
+    """The JSON answer of an address; None if there is none."""
     parts = urlsplit(url)
     plain = parts.scheme == "http"
     kind = http.client.HTTPConnection if plain else http.client.HTTPSConnection

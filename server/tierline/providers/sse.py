@@ -1,7 +1,7 @@
-"""Server-sent events from raw bytes, forgiving where one event is damaged.
+"""Server-sent events from raw bytes, tolerant of damaged events.
 
 The official SDKs stop at the first event that is not JSON. Here it is skipped and reported, and the
-text behind it is still shown. Bytes are joined before they are decoded, so a character that the
+text after it is still shown. Bytes are joined before they are decoded, so a character that the
 network splits arrives whole.
 """
 
@@ -29,19 +29,19 @@ Parsed: TypeAlias = tuple[str, dict[str, Any]] | Damaged
 
 DONE = "[DONE]"
 _FIELD = re.compile(rb"\s*(data|event)\s*:(?:\s*data\s*:)*", re.IGNORECASE)
-"""A gateway in front of another may say ``data:`` once more."""
+"""A gateway in front of another may repeat ``data:``."""
 _BETWEEN = re.compile(r"\s*(?:data\s*:\s*)?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[\s,]*")
-"""Between the objects of an array."""
+"""Text between the objects of an array."""
 _DECODER = json.JSONDecoder(strict=False)
 _MARK = b"\xef\xbb\xbf"
 
 
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Parsed, None]:
-    """Parse a byte stream. OpenAI's closing ``[DONE]`` is given as ``("[DONE]", {})``.
+    """Parse a byte stream. OpenAI's closing ``[DONE]`` is yielded as ``("[DONE]", {})``.
 
-    A body without any event, but with JSON objects (one, one a line or an array of them), gives
-    those objects: some servers answer so although a stream was asked for.
+    A body without any event, but with JSON objects (one, one a line, or an array of them), yields
+    those objects: some servers answer like that although a stream was requested.
     """
     lines = _Lines()
     event = _Event()
@@ -59,7 +59,7 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Parsed, None]:
 
 @define
 class _Event:
-    """The event whose lines are coming."""
+    """The event whose lines are being read."""
 
     name: str = ""
     size: int = 0
@@ -68,7 +68,7 @@ class _Event:
     """Lines of JSON outside of any event."""
 
     def line(self, line: bytes) -> list[Parsed]:
-        """Take in one line; gives what is complete with it."""
+        """Add a line; yields the events that it completes."""
         plain = line.strip()
         if not plain:
             found = self._ended()
@@ -88,7 +88,7 @@ class _Event:
         return []
 
     def close(self) -> list[Parsed]:
-        """The stream is over."""
+        """End the stream; yields the events that were not ended."""
         bare, self._bare = b"\n".join(self._bare), []
         found = self._ended(at_end=True)
         return [*found, *(("", value) for value in _objects(bare))]
@@ -107,18 +107,22 @@ class _Event:
 
 @define
 class _Lines:
-    """Cuts chunks into lines. A long line is joined once, not at each chunk of it."""
+    """Cuts chunks into lines. A long line is joined once, not with each chunk."""
 
     size: int = 0
     """Bytes of the line that has not ended."""
     _parts: list[bytes] = field(factory=list)
 
     _after_return: bool = False
-    """True after a carriage return, which a line feed may follow as part of the same end."""
+    """True after a carriage return, which a line feed may follow as part of the same
+    line ending.
+    """
     _began: bool = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in a chunk, without their ends: any of the three that are allowed."""
+        """The lines that end in a chunk, without their endings (any of the three that
+        are allowed).
+        """
         if not self._began:
             chunk = self._begin(chunk)
         if self._after_return and chunk.startswith(b"\n"):
@@ -141,7 +145,7 @@ class _Lines:
         return b"".join(self._parts)
 
     def _begin(self, chunk: bytes) -> bytes:
-        """Without the byte order mark that a stream may begin with; it may come in pieces."""
+        """Remove the byte order mark that a stream may begin with; it may come in pieces."""
         chunk = self.rest() + chunk
         self._parts, self.size = [], 0
         self._began = not _MARK.startswith(chunk)
@@ -181,8 +185,8 @@ def _is_done(data: bytes) -> bool:
 
 
 def _objects(data: bytes) -> list[dict[str, Any]]:
-    """The object, or the objects of an array: some servers send a stream's chunks as one. Of an
-    array that was cut off, those that came.
+    """The object, or the objects of an array: some servers send a stream's chunks as one. An array
+    that was cut off gives those that came.
     """
     if not data.lstrip().startswith(b"["):
         value = _object(data)
@@ -194,7 +198,7 @@ def _objects(data: bytes) -> list[dict[str, Any]]:
 
 
 def _glued(line: bytes) -> list[Any]:
-    """The objects of events that a lost line end put on one line; empty if it is something else."""
+    """The objects of events that a lost line ending put on one line; empty for other text."""
     text = line.decode("utf-8", "replace").strip()
     found, place, _ = _row(text, 0, _BETWEEN)
     if place < len(text) and not _is_done(text[place:].encode()):
@@ -203,7 +207,7 @@ def _glued(line: bytes) -> list[Any]:
 
 
 def _row(text: str, place: int, between: re.Pattern[str]) -> tuple[list[dict[str, Any]], int, bool]:
-    """Objects one after the other, where they end, and whether no other value stands there."""
+    """Consecutive objects, where they end, and whether the text held nothing else."""
     found: list[dict[str, Any]] = []
     while True:
         try:

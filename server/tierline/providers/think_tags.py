@@ -1,8 +1,8 @@
 """Thinking that a model writes into its text, between tags at the reply's beginning.
 
 Servers without a parser of their own for reasoning models pass the tags on. Only the beginning of a
-reply is looked at: later on, the same words are what the model has to say about tags. Where a chat
-template has written the opening tag itself, only the closing one comes, at the beginning of a line.
+reply is looked at: later, the same words are text about tags. Where a chat template has written the
+opening tag itself, only the closing one comes, at the beginning of a line.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _TAGS = {
 }
 _LONGEST = max(map(len, (*_TAGS, *harmony.BEGINNINGS)))
 _START = 80
-"""Characters of a line that tell whether a tag or a fence begins it."""
+"""Characters at a line's beginning in which a tag or a fence is looked for."""
 _SPECIAL = "<channel|>"
-"""A closing tag that is one token of the model's: nobody writes it by chance."""
+"""A closing tag that is a special token, which no text contains by chance."""
 _BARE, _BARE_END = re.compile(r"analysis\w"), "assistantfinal"
-"""What is left of harmony's marks where a server has dropped them, and not what stood in them."""
+"""What remains if a server removes harmony's marks but not the words in them."""
 _ALONE = re.compile(
     rf"(?:^|(?<=\n))[ \t]*({'|'.join(map(re.escape, _TAGS.values()))})|({re.escape(_SPECIAL)})"
 )
@@ -45,7 +45,7 @@ Told: TypeAlias = Piece | tuple[Literal["was thinking"], str]
 
 @define
 class ThinkTags:
-    """Splits the text of one reply. What may still become a tag is held back, at most a tag's
+    """Splits the text of one reply. Held back are text that may still become a tag, at most a tag's
     length, and white space before the first visible character.
     """
 
@@ -58,17 +58,19 @@ class ThinkTags:
     """True between the end of the thinking and the first visible character of the answer."""
     _thought: list[str] = field(factory=list)
     _line: str = ""
-    """How the last line of the answer that was given begins."""
+    """The beginning of the answer's last line so far."""
     _fences: int = 0
     """Fences in the answer before that line."""
     _ended: bool = False
-    """True once a tag has ended the thinking: another one is text."""
+    """True once a tag has ended the thinking; a further tag is text."""
     _bare: bool = False
-    """True if the reply begins as one in harmony without its marks does."""
+    """True if the reply begins like harmony without its marks."""
     _harmony: Harmony | None = None
 
     def feed(self, text: str) -> Iterator[Told]:
-        """What is certain after one more piece of text. ``was thinking``: all text before it."""
+        """Thinking and text that are certain after one more piece; ``was thinking`` says that all
+        text before was thinking.
+        """
         self._held += text
         if not self._begun and not self._close and self._harmony is None:
             self._open()
@@ -82,8 +84,8 @@ class ThinkTags:
             yield from self._answer()
 
     def rest(self) -> Iterator[Told]:
-        """What was held back. Thinking that never ended is all that there is of the reply: it is
-        given as text, so that it is not lost.
+        """The text that was held back. Thinking that never ended is the whole reply: it is given as
+        text, so that it is not lost.
         """
         if self._harmony is not None:
             yield from self._harmony.rest()

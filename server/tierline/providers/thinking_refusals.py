@@ -1,4 +1,4 @@
-"""Refusals that are about thinking, recognised by their words: services have no code for them.
+"""Refusals about thinking, recognised by their words: services have no code for them.
 
 Sources: Anthropic, "Fix a thinking block bound to a different conversation" and the errors of
 "Thinking"; DeepSeek's and Moonshot's guides to thinking with tools; Gemini, "Thought signatures";
@@ -11,8 +11,9 @@ import re
 from typing import Literal, TypeAlias
 
 Refusal: TypeAlias = Literal["", "thinking_invalid", "thinking_missing", "thinking_unknown"]
-"""invalid: thinking that was sent back is not accepted; missing: it wants some that was not sent;
-unknown: it does not know, or not for this model, how it was asked to think."""
+"""invalid: thinking that was sent back is refused; missing: thinking was required and not sent;
+unknown: the way of asking for thinking is not supported, or not for this model.
+"""
 
 _INVALID = re.compile(
     r"""
@@ -49,7 +50,7 @@ _UNKNOWN = re.compile(
 
 
 def about_thinking(status: int, text: str) -> Refusal:
-    """What a refusal says about thinking; empty if it is about something else."""
+    """The kind of a refusal about thinking; empty if it is about something else."""
     if status not in (400, 422):
         return ""
     if _INVALID.search(text):

@@ -1,8 +1,8 @@
-"""What of a Chat Completions reply its model wants back beside the calls that it led to.
+"""Thinking in Chat Completions replies that the model wants back with its calls.
 
 DeepSeek, Kimi and GLM refuse a later request that lacks ``reasoning_content``; OpenRouter asks for
-``reasoning_details``, unchanged; both names of the plain text are in use. It goes back under the
-name under which it came.
+``reasoning_details``, unchanged; both names of the plain text are in use. Thinking goes back under
+the name under which it came.
 """
 
 from __future__ import annotations
@@ -41,17 +41,19 @@ class Thoughts:
                 self._detail(piece)
 
     def done(self) -> Iterator[ReasoningDone]:
-        """All that came since the last time, if anything did."""
+        """The thinking gathered since the last call, if there is any."""
         data: dict[str, Any] = {name: "".join(texts) for name, texts in self._texts.items()}
         if self._details:
             data[DETAILS] = self._details
-            data.pop("reasoning", None)  # the same, for those who do not know the other
+            data.pop("reasoning", None)  # the same text for clients that do not know the details
         self._texts, self._details = {}, []
         if data:
             yield ReasoningDone(data)
 
     def _detail(self, piece: Mapping[str, Any]) -> None:
-        """Pieces of one entry have the same type and index; its texts come in parts."""
+        """Merge a piece: pieces of one entry have the same type and index, and its texts come in
+        parts.
+        """
         last = self._details[-1] if self._details else None
         names = ("type", "index", "id")
         if last is None or any(last.get(n) != piece.get(n, last.get(n)) for n in names):

@@ -44,13 +44,13 @@ from tierline.providers.think_tags import ThinkTags, Told
 _CONNECT_SECONDS = 15.0
 _PAGE_BYTES = 200_000
 _LARGE = 500_000
-"""Bytes of a body from which a server that closes the connection may find it too large."""
+"""Bytes of a body above which a closed connection may mean that the body is too large."""
 _NOT_EVENTS = ("text/html", "application/xhtml")
 
 
 @frozen
 class Endpoint:
-    """Where requests go, and how patient we are. Times in seconds."""
+    """Where requests go, with limits on waiting. Times in seconds."""
 
     base_url: str = ""
     """Empty for the provider's own address."""
@@ -59,13 +59,13 @@ class Endpoint:
     first_byte_seconds: float = 300.0
     retry: RetryPolicy = field(factory=RetryPolicy)
     profiles: Profiles = field(factory=ForNow, eq=False, repr=False)
-    """What servers take."""
+    """Profiles of servers."""
     network: Network = field(factory=Network, repr=False)
-    """The way there."""
+    """Proxy and certificates."""
 
 
 class Reader(Protocol):
-    """Turns the objects of one reply's stream into events; keeps what it needs in between."""
+    """Turns the objects of one reply's stream into events. One instance for each reply."""
 
     done: bool
     """True once nothing more will come, so that reading stops."""
@@ -75,18 +75,19 @@ class Reader(Protocol):
         ...
 
     def says(self, data: Mapping[str, Any]) -> bool:
-        """False for an object that only shows that the service is still there, such as a ping."""
+        """False for an object that only shows that the service is alive, such as a ping."""
         ...
 
     def end(self) -> Iterable[StreamEvent]:
-        """What is left when the stream is over; closes with ``Stop`` if its end was seen."""
+        """The remaining events when the stream is over; with ``Stop`` if the reply's
+        end was seen.
+        """
         ...
 
 
 def checked(service: str, endpoint: Endpoint) -> Endpoint:
-    """The same endpoint, if HTTP can carry its key and reach its address at all.
-
-    HTTP clients report such a key by quoting it, so it must not get that far.
+    """The endpoint, checked: HTTP can carry its key, and its address is valid. An HTTP client's
+    error would quote the key, so it must not get that far.
 
     Raises:
         RequestFailed: ``auth`` or ``protocol``.
@@ -112,12 +113,11 @@ def checked(service: str, endpoint: Endpoint) -> Endpoint:
 
 
 def http_options(base_url: str, endpoint: Endpoint) -> dict[str, Any]:
-    """Options for an SDK's HTTP client: the user's way there, no redirects, our own clock.
-
-    A redirect would carry the prompt to an address that nobody chose.
+    """Options for an SDK's HTTP client: the user's proxy and certificates, no redirects, our own
+    time-outs. A redirect would carry the prompt to an address that nobody chose.
 
     Raises:
-        RequestFailed: ``network``: a proxy or a certificate that is set cannot be used.
+        RequestFailed: ``network``: a proxy or certificate in the settings cannot be used.
     """
     import httpx2
 
@@ -170,7 +170,7 @@ def _delta(told: Told) -> StreamEvent:
 
 
 def _named(name: str, data: dict[str, Any]) -> dict[str, Any]:
-    """An event's object with what only the event's name says of it."""
+    """An event's object, with its type from the event's name if it has none."""
     if name == "error" and not data.get("error"):
         return {"error": data}
     return data if not name or isinstance(data.get("type"), str) else {**data, "type": name}
@@ -210,12 +210,12 @@ async def _events(
     if answer.is_json and not patience.begun:
         raise not_a_stream(service, answer.kind, b"", secret=endpoint.key)
     if answer.is_json:
-        reader.done = True  # an object that came whole needs no sign of its end
+        reader.done = True  # a reply in one object needs no end mark
 
 
 @define
 class _Answer:
-    """What the head of the HTTP answer says."""
+    """The head of the HTTP response."""
 
     kind: str = ""
 
@@ -226,9 +226,9 @@ class _Answer:
 
 @define
 class _Patience:
-    """Two limits on waiting: no bytes at all for ``stall_seconds``, and, since some services send
-    pings while they have nothing to say, nothing of a reply for ``first_byte_seconds``. Before the
-    reply begins only the second one holds: reading a long prompt takes its time.
+    """Two limits on waiting: ``stall_seconds`` without any bytes, and ``first_byte_seconds``
+    without any part of a reply, as some services send pings meanwhile. Before the reply begins only
+    the second one holds: reading a long prompt takes time.
     """
 
     _service: str
@@ -241,11 +241,11 @@ class _Patience:
         self._last = self._clock()
 
     def progress(self) -> None:
-        """Something of the reply came."""
+        """Note that a part of the reply came."""
         self.begun, self._last = True, self._clock()
 
     async def watch(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        """The same chunks; raises ``stalled`` when they fail to come, or never say anything.
+        """The same chunks; raises ``stalled`` when none come, or none with a part of the reply.
         Closes ``chunks``.
         """
         stall, longest = self._endpoint.stall_seconds, self._endpoint.first_byte_seconds
@@ -256,7 +256,7 @@ class _Patience:
                 silent = self.begun and stall < left
                 try:
                     async with asyncio.timeout(stall if silent else left):
-                        # A service that never pauses would never let the timeout in.
+                        # A service that never pauses would never let the time-out run.
                         data = await anext(chunks, None) if left > 0 else await _for_ever()
                 except TimeoutError:
                     raise stalled(
@@ -287,7 +287,7 @@ class _Halves:
         return well_formed(text)
 
     def rest(self) -> str:
-        """What stands for a half whose other half never came."""
+        """The replacement for a half whose other half never came."""
         return well_formed(self._held)
 
 
@@ -340,7 +340,7 @@ async def _chunks(
 
 
 async def _beginning(response: Any) -> bytes:
-    """The first bytes of a body that is no stream; it may have no end."""
+    """The first bytes of a body that is not a stream; it may be endless."""
     page = b""
     async with aclosing(response.aiter_bytes()) as pieces:
         async for piece in pieces:

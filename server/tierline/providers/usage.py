@@ -1,8 +1,8 @@
-"""Token figures and money, under the names in which services report them.
+"""Token figures and cost, under the names that services use.
 
-OpenAI and Anthropic have a form each; DeepSeek says ``prompt_cache_hit_tokens``, Kimi
-``cached_tokens`` at the top, OpenRouter adds ``cost``, Gemini's own names come through some
-gateways. What nobody says stays unknown: it is never taken for 0.
+OpenAI and Anthropic have a form each; DeepSeek has ``prompt_cache_hit_tokens``, Kimi
+``cached_tokens`` at the top level, OpenRouter adds ``cost``, Gemini's own names come through some
+gateways. A figure that is not reported stays None; it is never taken for 0.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _WRITTEN = (
 _UNCACHED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _COST = ("cost", "total_cost", "cost_usd")
 _TICKS = 10**10
-"""xAI reports money in ten-billionths of a US dollar."""
+"""xAI reports cost in ten-billionths of a US dollar."""
 
 
 def completion_usage(usage: Mapping[str, Any]) -> Usage | None:
     """The figures of Chat Completions, where ``prompt_tokens`` is the whole prompt. None if nothing
-    is said. A prompt has tokens, so 0 for it says nothing.
+    is reported. A prompt of 0 tokens counts as not reported.
     """
     details = mapping(first(usage, *_DETAILS))
     read = _first(details, *_READ)
@@ -51,14 +51,14 @@ def completion_usage(usage: Mapping[str, Any]) -> Usage | None:
     if whole is None and missed is not None and read is not None:
         whole = missed + read or None
     if whole is not None and (read or 0) + (written or 0) > whole:
-        whole += (read or 0) + (written or 0)  # counted apart, as Anthropic does
+        whole += (read or 0) + (written or 0)  # counted separately, as Anthropic does
     found = Usage(whole, _first(usage, *_OUTPUT), read, written, _cost(usage))
     return found if found != Usage() else None
 
 
 def message_figures(before: Mapping[str, Any], later: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What two reports of one reply of the Messages API say together. Figures are cumulative, so a
-    later one counts; but input of 0 tokens in all, as some servers report at the end, says nothing.
+    """Merge two usage reports of one Messages API reply. Figures are cumulative, so a later one
+    counts; but a total input of 0 tokens, as some servers report at the end, is ignored.
     """
     said: dict[str, Any] = {
         name: number for name in later if (number := figure(later[name])) is not None
@@ -72,7 +72,9 @@ def message_figures(before: Mapping[str, Any], later: Mapping[str, Any]) -> Mapp
 
 
 def message_usage(figures: Mapping[str, Any]) -> Usage:
-    """The figures of the Messages API, where ``input_tokens`` is only what the cache has not."""
+    """The figures of the Messages API, where ``input_tokens`` excludes what was read from the cache
+    or written to it.
+    """
     if "input_tokens" not in figures and (other := completion_usage(figures)) is not None:
         return other
     uncached, read, written = (figures.get(name) for name in _UNCACHED)
@@ -81,8 +83,8 @@ def message_usage(figures: Mapping[str, Any]) -> Usage:
 
 
 def message_notes(usage: Mapping[str, Any], told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the Messages API tells beside its figures, as fields of ``Usage``: the split of cache
-    writes by lifetime (``usage.cache_creation``), the reply's id, and why the cache missed
+    """Facts that the Messages API reports beside its figures, as fields of ``Usage``: the split of
+    cache writes by lifetime (``usage.cache_creation``), the reply's id, and why the cache missed
     (``diagnostics.cache_miss_reason``; null while that is not known).
     """
     found: dict[str, Any] = {}
@@ -100,8 +102,8 @@ def message_notes(usage: Mapping[str, Any], told: Iterable[Mapping[str, Any]]) -
 
 
 def merged(before: Usage, later: Usage) -> Usage:
-    """Both reports of one reply together. Figures are cumulative, so a later one counts; but a 0
-    at the end does not replace what was said before.
+    """Merge two usage reports of one reply. Figures are cumulative, so a later one counts; but a 0
+    at the end does not replace an earlier figure.
     """
     said = asdict(later)
     kept = {name: value for name, value in asdict(before).items() if not said[name]}
@@ -109,7 +111,7 @@ def merged(before: Usage, later: Usage) -> Usage:
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """US dollars, as the service itself says."""
+    """Cost in US dollars, as the service reports it."""
     said = first(usage, *_COST)
     if isinstance(said, Mapping):
         said = first(said, "total_cost", "total", *_COST)

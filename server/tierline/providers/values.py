@@ -1,4 +1,4 @@
-"""Values of JSON that some server sends in another type than its format says."""
+"""Reading JSON values that some servers send in another type than the format requires."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """An object, or an empty one where something else came."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def rows(value: object) -> list[Any]:
-    """A list. One object alone is a list of it; anything else is empty."""
+    """The value if it is a list; a single object as a list of one; else an empty list."""
     if isinstance(value, Mapping):
         return [value]
     return value if isinstance(value, list) else []
 
 
 def string(value: object) -> str:
-    """A text, or an empty one where something else came."""
+    """The value if it is a text, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
