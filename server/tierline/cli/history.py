@@ -37,6 +37,7 @@ from tierline.speech.translator import spoken_label
 
 if TYPE_CHECKING:
     from tierline.store.plans import PlanStore, StoredPlan
+    from tierline.store.sessions import HistoryStore
 
 app = typer.Typer()
 
@@ -112,19 +113,11 @@ def sessions(
     as_json: _Json = False,
 ) -> None:
     """List the sessions of a workspace, the one used last first."""
-    from tierline.store.sessions import HistoryStore
-
     rows: list[dict[str, Any]] = []
     home = home_of(root)
     if home.is_dir():  # looking must not leave a folder behind
-        store = HistoryStore(home.parent, read_only=True)
-        try:
-            with bar("History") as step:
-                listed = store.list_sessions(limit, step, archived=archived)
-        except (OSError, TierlineError) as error:
-            _fail(error)
-        finally:
-            store.close()
+        with _history(home) as store, bar("History") as step:
+            listed = store.list_sessions(limit, step, archived=archived)
         rows = [
             {
                 "sessionId": found.session_id,
@@ -155,13 +148,11 @@ def archive(
     """Take sessions out of the usual lists and searches. They stay in the history as they are; a
     session that is gone on with comes back.
     """
-    from tierline.store.sessions import HistoryStore
-
     if bool(session) == bool(days):
         say("Name sessions, or say --days; tierline sessions lists them.", "red")
         raise typer.Exit(EXIT_USAGE)
-    store = HistoryStore(home_of(root).parent, read_only=dry_run or not home_of(root).is_dir())
-    try:
+    home = home_of(root)
+    with _history(home, read_only=dry_run or not home.is_dir()) as store:
         known = {one.session_id: one for one in store.list_sessions(archived=back)}
         if days:
             latest = datetime.now(UTC) - timedelta(days=days)
@@ -175,10 +166,6 @@ def archive(
         if not dry_run:
             for name in chosen:
                 store.archive_session(name, away=not back)
-    except (OSError, TierlineError) as error:
-        _fail(error)
-    finally:
-        store.close()
     if as_json:
         print_json({"sessions": chosen, "archived": not back, "dryRun": dry_run})
         return
@@ -223,18 +210,12 @@ def recover(
     from tierline.disk.ownership import standing
     from tierline.folder import FOLDER
     from tierline.store import files
-    from tierline.store.sessions import HistoryStore
 
     file = file.resolve()
     foreign = file.parent.name == FOLDER and standing(file.parent) != "ours"
-    store = HistoryStore(home_of(root, make=True).parent)
-    try:
+    with _history(home_of(root, make=True), read_only=False) as store:
         report = files.inspect(file)
         added = store.import_file(file, foreign=foreign)
-    except (OSError, TierlineError) as error:
-        _fail(error)
-    finally:
-        store.close()
     if as_json:
         print_json({"added": added, "skipped": report.skipped, "sessions": report.sessions})
     elif report.health != "damaged":
@@ -259,17 +240,13 @@ def query(
     """Read the history with SQL, as the model does with its tool query_db."""
     from tierline.store.query_db import cell, query_db
     from tierline.store.query_worker import VIEWS
-    from tierline.store.sessions import HistoryStore
 
     home = home_of(root)
     if not home.is_dir():  # looking must not leave a folder behind
         say("There is no history in this workspace yet. Name the folder with --root.", "red")
         raise typer.Exit(EXIT_PROBLEM)
-    store = HistoryStore(home.parent, read_only=True)
-    try:
+    with _history(home) as store:
         answer = query_db(store.index, sql)
-    finally:
-        store.close()
     if answer.error:
         say(f"{answer.error} Views: {', '.join(VIEWS)}.", "red")
         raise typer.Exit(EXIT_PROBLEM)
@@ -357,6 +334,18 @@ def _find(store: PlanStore, given: str) -> StoredPlan:
     else:
         say("No request has been sent yet from here.", "red")
     raise typer.Exit(EXIT_PROBLEM)
+
+
+@contextmanager
+def _history(home: Path, *, read_only: bool = True) -> Iterator[HistoryStore]:
+    """The history in a workspace's folder; what goes wrong with it ends the command."""
+    from tierline.store.sessions import HistoryStore
+
+    with closing(HistoryStore(home.parent, read_only=read_only)) as store:
+        try:
+            yield store
+        except (OSError, TierlineError) as error:
+            _fail(error)
 
 
 @contextmanager
