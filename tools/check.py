@@ -78,7 +78,7 @@ def stages() -> list[Stage]:
         # Neighbours share fixtures, and whoever is done first takes over from the other.
         Stage(
             "language server",
-            pytest("-n", "2", "--dist", "worksteal", "tests/lsp", "tests/panel", "-m", "not model"),
+            pytest("-n", "3", "--dist", "worksteal", "tests/lsp", "tests/panel", "-m", "not model"),
             "pytest",
             "slow",
         ),
@@ -86,9 +86,22 @@ def stages() -> list[Stage]:
         Stage(
             "real servers", pytest("-n", "2", "--dist", "loadfile", "tests/real"), "pytest", "slow"
         ),
-        Stage("embedded model", pytest("-m", "model", *quick, "tests/lsp"), "pytest", "slow"),
+        Stage("embedded model", pytest("-m", "model", *marked("model")), "pytest", "slow"),
         Stage("VS Code", pytest("-n", "2", "--dist", "worksteal", "tests/e2e"), "pytest", "e2e"),
         Stage("other editors", pytest("tests/editors"), "pytest", "e2e"),
+    ]
+
+
+def marked(name: str) -> list[str]:
+    """Test files that use a marker, but for those of real servers: collecting all takes longer than
+    running these.
+    """
+    tests = ROOT / "tests"
+    return [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted(tests.glob("**/test_*.py"))
+        if not path.is_relative_to(tests / "real")
+        and f"mark.{name}" in path.read_text(encoding="utf-8")
     ]
 
 
