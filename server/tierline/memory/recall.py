@@ -166,9 +166,15 @@ def _about(
 
 
 def _weighed(memory: Memory, prompt: str) -> dict[str, float]:
-    """The terms of a prompt with their weights in this conversation."""
+    """The terms of a prompt, with how much each tells in this conversation. A word that was never
+    said here speaks against every turn, but tells nothing of which is meant: it weighs what a word
+    of the prompt that was said weighs on average.
+    """
     weights = Weights.over([turn.terms for turn in memory.turns.values()])
-    return {term: weights.weight(term) for term in terms(prompt)}
+    asked = terms(prompt)
+    said = [weights.of[term] for term in asked if term in weights.of]
+    unsaid = sum(said) / len(said) if said else 0.0
+    return {term: weights.of.get(term, unsaid) for term in asked}
 
 
 def _nearness(turn: MemoryTurn, asked: Mapping[str, float]) -> float:

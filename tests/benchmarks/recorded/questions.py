@@ -1,9 +1,10 @@
 """Questions made mechanically from what was said, and whether a request holds their answers.
 
-A question is a sentence (or an error's line) with one thing taken out: a name of code, a value, the
-choice in a decision, an error's message. A request answers it if somewhere in it the thing stands
-near most of the sentence's other words; the question itself does not count. So a file that happens
-to hold the name elsewhere is no answer.
+What is asked is prose: code in fences and numbered lines of listings are left out, as nobody asks
+for a line's number again. A question is a sentence (or an error's line) with one thing taken out: a
+name of code, a value, the choice in a decision, an error's message. A request answers it if
+somewhere in it the thing stands near most of the sentence's other words; the question itself does
+not count. So a file that happens to hold the name elsewhere is no answer.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ _DECISION = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_LISTED = re.compile(
+    r"(?m)^[ \t]*(?:\d+ ?[│█|⋮].*|File \"[^\"]+\", line \d+.*|[\w./\\-]+\.\w+:\d+(?::.*)?)$"
+)
+"""A line of a listing with its number, or a place in a file: code without a fence."""
 _COMMON = frozenset(
     [
         "this",
@@ -94,6 +99,7 @@ def questions(texts: Iterable[str]) -> list[Question]:
     found: dict[tuple[str, str], Question] = {}
     for text in texts:
         prose = re.sub(r"(?ms)^ {0,3}(`{3,}).*?^ {0,3}\1[ \t]*$", "\n", text)
+        prose = _LISTED.sub("", prose)
         for sentence in _SENTENCE.split(prose):
             plain = " ".join(sentence.split()).strip("-*#> ")
             for question in _of(plain):

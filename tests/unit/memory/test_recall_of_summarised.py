@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from support.memories import count, said
 from tierline.memory.levels import Budgets
 from tierline.memory.recall import excerpt, of_summarised
@@ -81,3 +83,12 @@ def test_of_a_long_prompt_the_lines_that_are_asked_for_come_back() -> None:
     assert "to_parts" in found.text
     assert "Why does this fail?" in found.text
     assert len(found.text) < 1_200
+
+
+def test_words_that_were_never_said_do_not_hide_the_turn_that_is_asked_for() -> None:
+    common = ("paste", "event", "method")
+    others = [said(n, n, f"Rename the {common[n % 3]} {n}.", "Renamed.") for n in range(5, 44)]
+    turns = [*said(1, 1, "Which paste event, which method?", "It is on_drop."), *chain(*others)]
+    prompt = "Somebody mentioned a paste event earlier: what stands there for its method?"
+    found = of_summarised(TurnCache().turns(turns, count), set(), prompt, Memory(Budgets(), count))
+    assert ["on_drop" in piece.text for piece in found] == [True]
