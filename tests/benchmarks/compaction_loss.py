@@ -40,8 +40,8 @@ JOINED = 3
 MODEL = "claude-opus-4-6"
 """One that gives what it says beside its calls."""
 TRIGGER = 16_000
-"""Tokens at which these sessions are compacted: below what a joined one has at its end. By default it is half of the model's window, which
-no recorded session here reaches."""
+"""Tokens at which these sessions are compacted: below what a joined one has at its end. By default
+it is half of the model's window, which no recorded session here reaches."""
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "extract": {"compaction": {"summariser": "extractive", "compaction_trigger_tokens": TRIGGER}},
     "levels": {
