@@ -1,8 +1,8 @@
 """Why a request was, or was not, read from the cache: one code and one sentence.
 
-What decides is what was sent before (``shape.py``) and the provider's own figures. A miss is blamed
-on the first thing that explains it: another model, other tools, other instructions, the lifetime
-that ran out, the first item whose bytes differ, and only then the provider.
+Judged by what was sent before (``shape.py``) and the provider's own figures. A miss is attributed
+to the first cause that explains it: another model, other tools, other instructions, an expired
+lifetime, the first item whose bytes differ, and only then the provider.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tierline.context.tiers.shape import (
 _SLACK = 0.15
 """Share by which our count of a prefix may differ from the provider's."""
 _STEP = 128
-"""Automatic caches keep prefixes in steps of so many tokens (OpenAI, "Prompt caching")."""
+"""Automatic caches keep prefixes in steps of this many tokens (OpenAI, "Prompt caching")."""
 _GRAIN = 32
 """Tokens by which counts may differ where a prefix of any length is kept."""
 
 
 class Cause(StrEnum):
-    """Why."""
+    """Why a request was not, or not wholly, read from the cache."""
 
     NONE = "none"
     """Nothing is missing."""
@@ -66,15 +66,17 @@ class ReportedTokens:
     read: int | None = None
     written: int | None = None
     written_1h: int | None = None
-    """Of ``written``, those that are kept for an hour; None where it is not told apart."""
+    """The part of ``written`` that is kept for an hour; None where the provider does not
+    distinguish.
+    """
     missed: str = ""
-    """Why the cache did not serve the request, in the provider's own word."""
+    """Why the cache missed, in the provider's own word."""
     missed_tokens: int | None = None
 
 
 @frozen
 class Attribution:
-    """What happened to a request, explained. Tokens throughout; None where nobody knows."""
+    """The explanation of a request. Sizes in tokens; None where unknown."""
 
     outcome: Outcome
     cause: Cause
@@ -87,15 +89,17 @@ class Attribution:
     read: int | None = None
     written: int | None = None
     written_1h: int | None = None
-    """Of ``written``, those that are kept for an hour; None where it is not told apart."""
+    """The part of ``written`` that is kept for an hour; None where the provider does not
+    distinguish.
+    """
     uncached: int | None = None
     """Input that was neither read nor written."""
     offered: int = 0
-    """What the request before had left in the cache, in the provider's tokens as far as known."""
+    """Tokens that the previous request left in the cache, by the provider's count if known."""
     readable: int = 0
-    """How much of that this request begins with."""
+    """Tokens of those that this request begins with."""
     idle: float = 0.0
-    """Seconds since the request before; 0 for the first."""
+    """Seconds since the previous request; 0 for the first."""
 
 
 def attribute(
@@ -148,11 +152,11 @@ _SAID = {
         {Cause.EDITED, Cause.REORDERED, Cause.REMOVED, Cause.ADDED, Cause.COMPACTED, Cause.POLICY},
     ),
 }
-"""``cache_miss_reason`` of Anthropic's API, in words, and the causes of ours that say the same."""
+"""``cache_miss_reason`` of Anthropic's API, in words, and our causes of the same meaning."""
 
 
 def _provider_says(figures: ReportedTokens, cause: Cause) -> str:
-    """The provider's own reason, and whether it is another than ours; empty where it says none."""
+    """The provider's own reason, and whether it differs from ours; empty if it gives none."""
     if figures.missed not in _SAID:
         return ""
     words, same = _SAID[figures.missed]
@@ -199,7 +203,7 @@ def _small(before: Shape, prices: Pricing) -> _Verdict:
 
 
 def _judge(why: _Verdict, seen: Overlap, read: int, total: int, prices: Pricing) -> _Verdict:
-    """What the provider read against what it could have read."""
+    """The outcome: what the provider read, compared with what it could have read."""
     slack = _SLACK * seen.readable + (_STEP if prices.minimum else _GRAIN)
     short = read + slack < seen.readable
     if not short and (why.cause is Cause.NONE or read + slack >= seen.offered):
@@ -218,11 +222,13 @@ def _judge(why: _Verdict, seen: Overlap, read: int, total: int, prices: Pricing)
 
 
 _WHOLE = frozenset({Cause.PROVIDER, Cause.MODEL, Cause.EXPIRED, Cause.RESTARTED})
-"""What takes away the whole cache, whatever the bytes."""
+"""Causes that invalidate the whole cache, whatever the bytes."""
 
 
 def _cause(before: Shape, now: Shape, seen: Overlap, prices: Pricing) -> _Verdict:
-    """The first thing that explains why not everything can be read; its outcome means nothing."""
+    """The first cause that explains why not everything can be read; its outcome is a
+    placeholder.
+    """
     found = _whole(before, now, prices)
     if found is None and seen.broken and (broke := first_break(before, now, seen.common)):
         found = _blame(broke, before, now)
@@ -237,7 +243,7 @@ def _cause(before: Shape, now: Shape, seen: Overlap, prices: Pricing) -> _Verdic
 
 
 def _whole(before: Shape, now: Shape, prices: Pricing) -> tuple[Cause, str, str] | None:
-    """Why nothing at all of it can be there."""
+    """The cause for which nothing at all can be cached, if there is one."""
     if before.provider != now.provider:
         words = f"The request went to another provider: {before.provider} became {now.provider}."
         return Cause.PROVIDER, words, ""
@@ -282,7 +288,7 @@ def _blame(found: Break, before: Shape, now: Shape) -> tuple[Cause, str, str]:
             "reordered": "A message stands elsewhere",
         }[how]
         return Cause(how), f"{words}.", key
-    if name.startswith(("the ", "a ", "memo ")):  # a path stays as it is written
+    if name.startswith(("the ", "a ", "memo ")):  # a path keeps its case
         name = name[:1].upper() + name[1:]
     words = {
         "edited": f"{name} was edited",
@@ -322,7 +328,7 @@ def label(key: str) -> str:
 
 
 def title(key: str) -> str:
-    """The same at the head of a row."""
+    """An item's name at the beginning of a row."""
     name = label(key)
     for article in ("the ", "a "):
         if name.startswith(article):

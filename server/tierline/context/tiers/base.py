@@ -1,9 +1,9 @@
-"""What every stability policy is given and what it answers (design, section 6).
+"""The interface of every stability policy.
 
-A policy decides the order of a request's bytes: which stay as they were sent, what is put where,
-and where the cache breakpoints go. It is a function of its arguments: the plan's items, what was
-sent before, the moment, the prices. It changes nothing; the arrangement carries the next state,
-which the caller keeps once the provider has accepted the request.
+A policy decides the order of a request's bytes: which stay as they were sent, where items go, and
+where the cache breakpoints go. It is a function of its arguments: the plan's items, what was sent
+before, the moment, the prices. It changes nothing; the arrangement carries the next state, which
+the caller keeps once the provider has accepted the request.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from tierline.context.transcript import Transcript
 MAX_GAPS = 64
 """Gaps between requests that are remembered."""
 LIFETIMES: dict[str, float] = {"5m": 300.0, "30m": 1800.0, "1h": 3600.0, "12h": 43_200.0}
-"""Seconds that a cache entry lives after its last use, by what its marker asked for."""
+"""Seconds that a cache entry lives after its last use, by the lifetime that its marker
+asked for.
+"""
 AUTOMATIC_LIFETIME = 3600.0
-"""Seconds that a provider with automatic prefix caching is assumed to keep a prefix. Believing too
-long costs a missed chance to tidy up for free; believing too short throws a warm cache away."""
+"""Seconds that a provider with automatic prefix caching is assumed to keep a prefix. Assuming too
+long misses a chance to rewrite for free; assuming too short discards a warm cache.
+"""
 
 
 class Tier(StrEnum):
-    """Where a piece stands, from the most stable bytes to the least."""
+    """Where a piece is, from the most stable bytes to the least."""
 
     HEAD = "head"
     L0 = "L0"
@@ -40,19 +43,19 @@ class Tier(StrEnum):
     ACTIVE = "active"
     """Files, trees and pages that no tier holds: sent anew each time, before the conversation."""
     LOG = "log"
-    """The conversation, and what was appended to it."""
+    """The conversation, and updates that were appended to it."""
     TAIL = "tail"
-    """What holds for this request alone."""
+    """Items for this request alone."""
 
 
 BASE_TIERS = (Tier.L0, Tier.L1, Tier.L2, Tier.L3)
 
 
 class Kind(StrEnum):
-    """What a piece is."""
+    """The kind of a piece."""
 
     ITEM = "item"
-    """An item as the plan has it, or as it was when its bytes were sent."""
+    """An item in its current version, or in that which was sent."""
     DELTA = "delta"
     """The difference between what the model has and the current text."""
     FULL = "full"
@@ -65,7 +68,7 @@ class Kind(StrEnum):
 
 @frozen
 class Signals:
-    """What is known of an item besides its content. Everything is optional."""
+    """Facts about an item besides its content. All are optional."""
 
     churn: float | None = None
     """Probability that it changes by the next request, from version control; None if unknown."""
@@ -74,7 +77,7 @@ class Signals:
     visible: bool = False
     """It is on screen in the editor."""
     references: float = 0.0
-    """How much the rest of the code refers to it (any scale; the reference graph's rank)."""
+    """Its rank in the reference graph, on any scale."""
 
 
 @frozen
@@ -88,15 +91,18 @@ class AppliedEdit:
     after: str
     """SHA-256 of the item's content after it."""
     history: str
-    """Key of the history item that holds the proposal: the model has it as long as that is sent."""
+    """Key of the history item with the proposal: the model knows the edit as long as
+    that is sent.
+    """
     reference: str
-    """What to call the edit, so that the model knows which one is meant: its call id as it is sent,
-    without white space. Leave the edit out of the list if the id had to be changed for sending."""
+    """The edit's name for the model: its call id as it is sent, without white space. Leave the edit
+    out of the list if the id had to be changed for sending.
+    """
 
 
 @frozen
 class RequestContext:
-    """The time of a request and what is true at it."""
+    """The time of a request, and the facts that hold then."""
 
     now: float
     """Seconds since the epoch."""
@@ -106,14 +112,15 @@ class RequestContext:
     group_id: str = ""
     """The turn that the request answers."""
     signals: Mapping[str, Signals] = field(factory=dict)
-    """By item key."""
+    """Signals by item key."""
     edits: tuple[AppliedEdit, ...] = ()
     """Edits of this conversation, oldest first. Old ones may stay in the list."""
     anew: Mapping[str, Item | None] = field(factory=dict)
-    """By key, for items of the conversation that a rewrite would change: what would stand for them
-    if their bytes were written anew; None for nothing."""
+    """For items of the conversation that a rewrite would change, by key: the rewritten item, or
+    None if it would leave.
+    """
     forced: bool = False
-    """The window demands that everything is written anew."""
+    """Everything must be written anew, because the request would not fit otherwise."""
     tool_tokens: int = 0
     """Tokens of the tool definitions: a part of the request that no item stands for."""
 
@@ -141,12 +148,13 @@ class Pricing:
     lifetime: float = AUTOMATIC_LIFETIME
     """Seconds that a prefix lives where there are no markers; infinite for the embedded model."""
     thinking: float = 2.5
-    """What a token of thinking is worth that a rewrite makes invalid: half of what it cost to make.
-    Measured (docs/tiers.md): with less it is lost more often, with more sessions get dearer."""
+    """Worth of a token of thinking that a rewrite makes invalid: half the price of generating it.
+    Measured (docs/tiers.md): with less, thinking is lost more often; with more, sessions cost more.
+    """
 
     @classmethod
     def of(cls, facts: ModelFacts, *, min_tokens: int = 0, input_tokens: int = 0) -> Pricing:
-        """The tariff of a model. ``min_tokens`` is the user's own minimum for a tier;
+        """The pricing of a model. ``min_tokens`` is the user's own minimum for a tier;
         ``input_tokens`` the expected size, which decides between normal and long-prompt prices.
 
         A model without prices (a local one) is charged by time: reading a cached token is about a
@@ -192,7 +200,7 @@ class Pricing:
         return self.write_1h if ttl in LONG else self.write_5m
 
     def alive(self, idle: float, ttl: Ttl) -> bool:
-        """True if what was used ``idle`` seconds ago is still cached."""
+        """True if a prefix that was used ``idle`` seconds ago is still cached."""
         return idle <= (LIFETIMES[ttl] if self.explicit else self.lifetime)
 
 
@@ -206,7 +214,9 @@ class Evidence:
 
 @frozen
 class CacheState:
-    """What was sent before, as far as the next arrangement depends on it. JSON both ways."""
+    """The part of earlier requests that the next arrangement depends on. Converts to
+    and from JSON.
+    """
 
     policy: str = ""
     model: str = ""
@@ -214,7 +224,7 @@ class CacheState:
     at: float = 0.0
     """Seconds since the epoch of the last accepted request; 0 before the first."""
     kept: float = 0.0
-    """Seconds since the epoch at which a keep-alive request used the cache since; 0 for none."""
+    """Seconds since the epoch of the last keep-alive request since then; 0 for none."""
     ttl: Ttl = "5m"
     requests: int = 0
     gaps: tuple[float, ...] = ()
@@ -224,7 +234,7 @@ class CacheState:
     seen: Mapping[str, str] = field(factory=dict)
     """SHA-256 of every text item of the last request, by key."""
     talk: frozenset[str] = frozenset()
-    """Keys of the conversation's items in it."""
+    """Keys of the conversation's items in the last request."""
     hazards: Mapping[str, Evidence] = field(factory=dict)
     transcript: Transcript = field(factory=Transcript)
     """The form in which the conversation was sent."""
@@ -246,8 +256,8 @@ class CacheState:
 
     @classmethod
     def from_json(cls, value: Any) -> CacheState:
-        """The state again. What makes no sense is forgotten as a whole: the next request then
-        begins afresh, which costs money and nothing else.
+        """The state of JSON values. Invalid ones are dropped as a whole: the next request then
+        begins anew, which costs money but loses nothing.
         """
         try:
             known = {name: value[name] for name in fields_dict(cls) if name in value}
@@ -276,7 +286,7 @@ class CacheState:
 
 @frozen
 class Piece:
-    """Something in its place. ``text`` or ``messages`` is what is sent, byte for byte."""
+    """A part of the request in its place. ``text`` or ``messages`` is sent byte for byte."""
 
     key: str
     tier: Tier
@@ -287,9 +297,9 @@ class Piece:
     kind: Kind = Kind.ITEM
     path: str = ""
     stale: bool = False
-    """True for bytes that a later piece replaces, and for those of an item that is gone."""
+    """True for bytes that a later piece replaces, and for those of a removed item."""
     age: int = 0
-    """Requests since a document or an update was put here; 0 for what was said."""
+    """Requests since a document or an update was put here; 0 for the conversation."""
     hazard: float = 0.0
     """Probability that the item changes by the next request."""
     streak: int = 0
@@ -298,8 +308,8 @@ class Piece:
 
 @frozen
 class Decision:
-    """Something that a policy decided, with the numbers that it decided by. Costs are in the
-    tariff's unit, per token or as named.
+    """A decision of a policy, with the numbers behind it. Costs are in the unit of ``Pricing``, per
+    token or as named.
     """
 
     code: str
@@ -315,21 +325,23 @@ class Arrangement:
     policy: str
     pieces: tuple[Piece, ...]
     marks: tuple[int, ...]
-    """Places in ``pieces`` after which a breakpoint belongs, the most useful first."""
+    """Indexes of ``pieces`` after which a breakpoint belongs, the most useful first."""
     ttl: Ttl
     next: CacheState
     """The state to keep if, and only if, the provider accepts the request."""
     decisions: tuple[Decision, ...] = ()
     rewrite: Decision | None = None
-    """The decision by which bytes that were sent are changed; None if the request is the last one
-    and an end."""
+    """The decision to change bytes that were sent; None if the request only appends to the last
+    one.
+    """
     changed: Mapping[str, Item | None] = field(factory=dict)
-    """Items that are written anew, as ``RequestContext.anew`` has them."""
+    """Rewritten items, as in ``RequestContext.anew``."""
 
     def tiers(self) -> dict[str, str]:
         """The tier of every item by key, for the plan (``ContextPlan.with_tiers``).
 
-        An item whose current text lies in the log is there, whatever the base still holds of it.
+        An item whose current text is in the log has the tier ``log``, even if the base still has an
+        old version.
         """
         return {piece.key: str(piece.tier) for piece in self.pieces}
 
@@ -339,7 +351,7 @@ class StabilityPolicy(Protocol):
 
     @property
     def name(self) -> str:
-        """What the settings call it."""
+        """Its name in the settings."""
         ...
 
     def arrange(
@@ -347,12 +359,12 @@ class StabilityPolicy(Protocol):
     ) -> Arrangement:
         """Order the items of a plan. The same arguments give the same arrangement.
 
-        Every item is presented with its current content, whatever ``sent`` says.
+        The model always gets every item's current content, whatever ``sent`` holds.
         """
         ...
 
     def purge(self, sent: CacheState, prefix: str) -> CacheState:
-        """Forget what is known of items whose key begins so (compaction: ``history:``)."""
+        """Forget items whose key begins with ``prefix`` (compaction: ``history:``)."""
         ...
 
 
@@ -363,20 +375,20 @@ _TALK = frozenset({Section.SUMMARIES, Section.HISTORY, Section.PROMPT})
 
 @frozen
 class Parts:
-    """The items of a plan by the role that they play. Order within each is the plan's."""
+    """The items of a plan by their role, each in the plan's order."""
 
     head: tuple[Item, ...]
     docs: tuple[Item, ...]
-    """Texts that change now and then: files, symbols, pages, memos, STATE."""
+    """Documents, which may change: files, symbols, pages, memos, STATE."""
     talk: tuple[Item, ...]
-    """Conversation and prompt, with what was sent for earlier prompts behind each."""
+    """Conversation and prompt, with the notes of earlier prompts after each."""
     tail: tuple[Item, ...]
-    """What holds for this prompt alone and was not sent yet."""
+    """Items for this prompt alone that were not sent yet."""
 
     @classmethod
     def of(cls, items: Sequence[Item]) -> Parts:
-        """Sort items into parts. Retrieved snippets are volatile by nature. Items that hold nothing
-        (the plan's entry for the frame of a request) are left out.
+        """Sort items into parts. Retrieved snippets count as volatile. Empty items (the plan's
+        entry for the frame of a request) are left out.
         """
         head, docs, talk, tail = [], [], [], []
         notes: dict[str, list[tuple[int, Item]]] = {}
@@ -411,8 +423,8 @@ def _behind(notes: Iterable[tuple[int, Item]]) -> list[Item]:
 def rewritten(
     talk: Iterable[Item], anew: Mapping[str, Item | None]
 ) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-    """Items of the conversation as they would be written now, and apart from them what holds for
-    this prompt alone and goes behind it.
+    """Items of the conversation in the form that a rewrite gives them, and the items for this
+    prompt alone, which go after it.
     """
     found = [new for item in talk if (new := anew.get(item.key, item)) is not None]
     return (
@@ -422,7 +434,7 @@ def rewritten(
 
 
 def piece_of(item: Item, tier: Tier, **facts: Any) -> Piece:
-    """An item in its place, as it is."""
+    """The piece of an item in its current version."""
     return Piece(
         item.key, tier, item.section, item.tokens, item.text, item.messages, path=item.path, **facts
     )
@@ -430,12 +442,12 @@ def piece_of(item: Item, tier: Tier, **facts: Any) -> Piece:
 
 _PLACES = (Section.SYMBOLS, Section.URLS, Section.FILES, Section.MEMOS, Section.STATE)
 TREE_PREFIX = "tree:"
-"""Keys of items that show which files there are."""
+"""Key prefix of file trees."""
 
 
 def place_of(item: Item | Piece) -> int:
-    """Order of documents where nothing else decides: instruction files, map, tree,
-    pages, files; then memos and STATE, which change most.
+    """Sort key of documents of equal stability: instruction files, map, tree, pages, files; then
+    memos and STATE, which change most.
     """
     if item.section is Section.INSTRUCTIONS:
         return -1
@@ -446,13 +458,13 @@ def place_of(item: Item | Piece) -> int:
 
 
 def common_length(before: Sequence[str], now: Sequence[str]) -> int:
-    """How many of the first values are the same."""
+    """Length of the common prefix of two sequences."""
     pairs = zip(before, now, strict=False)
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(before), len(now)))
 
 
 def is_cold(sent: CacheState, clock: RequestContext, prices: Pricing) -> str:
-    """Why nothing of what was sent can be in the provider's cache; empty if it can.
+    """Code of the reason why the provider's cache must be empty; empty if it need not be.
 
     Codes: ``first``, ``model``, ``tools``, ``expired``.
     """
@@ -470,7 +482,7 @@ def is_cold(sent: CacheState, clock: RequestContext, prices: Pricing) -> str:
 def advance(
     sent: CacheState, clock: RequestContext, parts: Parts, policy: str, **facts: Any
 ) -> CacheState:
-    """The next state as far as it is the same for every policy."""
+    """The next state, in the fields that all policies share."""
     gap = clock.now - sent.at
     new_turn = bool(sent.at) and gap >= 0 and (not clock.group_id or clock.group_id != sent.group)
     return evolve(

@@ -1,4 +1,4 @@
-"""What a request cost, and what it would have cost without a cache, by the model table's prices."""
+"""The cost of a request, with and without a cache, by the prices of the model table."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _MILLION = 1_000_000
 
 @frozen
 class Bill:
-    """US dollars. ``priced`` is false for a model whose prices are not known, or that is free."""
+    """Costs in US dollars. ``priced`` is false for a model without known prices, or a free one."""
 
     cost: float = 0.0
     uncached: float = 0.0
-    """The same request with all input at the plain price."""
+    """Cost of the same request with all input at the uncached price."""
     priced: bool = False
 
     @property
     def saved(self) -> float:
-        """What the cache saved; negative where writing it cost more than reading gave back."""
+        """US dollars that the cache saved; negative if writing it cost more than reading saved."""
         return self.uncached - self.cost
 
 
 def bill(found: Attribution, facts: ModelFacts, ttl: str, *, charged: float | None = None) -> Bill:
-    """The bill of one request. Where the provider does not say what it read, nothing is assumed to
-    have been read. ``charged``: what the provider itself says that it cost, in US dollars; it
-    counts, and the table only says what the cache saved of it.
+    """The bill of one request. If the provider does not report what it read, nothing is assumed to
+    have been read. ``charged``: the cost that the provider reports, in US dollars; it takes
+    precedence, and the table is used only for the saving.
     """
     listed = _listed(found, facts, ttl)
     if charged is None:
@@ -38,7 +38,7 @@ def bill(found: Attribution, facts: ModelFacts, ttl: str, *, charged: float | No
 
 
 def _listed(found: Attribution, facts: ModelFacts, ttl: str) -> Bill:
-    """By the prices of the model table."""
+    """The bill by the prices of the model table."""
     prices = facts.prices_for(found.input)
     if prices.input <= 0:
         return Bill()

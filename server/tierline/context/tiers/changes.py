@@ -1,9 +1,8 @@
-"""What the log has to say so that the model has every document's current text (freshness).
+"""The updates that the log needs so that the model has every document's current text (freshness).
 
-A document that changed is said as a difference or in full, whichever is shorter; one that the
-model's own edit changed exactly as proposed with one line, if the call's result does not say it
-already (``own.py``); one that is gone with a tombstone; a new one in full. ``updates.py`` has the
-words.
+A changed document gets a difference or its full text, whichever is shorter. A change that is
+exactly the model's own edit gets one line, unless the call's result says it already (``own.py``). A
+removed document gets a tombstone, a new one its full text. ``updates.py`` has the texts.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from tierline.context.tiers.own import Known
 
 @frozen
 class Changes:
-    """What may have to be said in one request."""
+    """The possible updates of one request."""
 
     docs: tuple[Item, ...]
-    """Documents as they are now."""
+    """Documents in their current versions."""
     texts: Mapping[str, str]
     """Rendered texts of earlier versions, by ``Item.sha256``."""
     edits: tuple[AppliedEdit, ...]
     number: int
-    """Of the request."""
+    """Number of the request."""
     count: Callable[[str], int]
     _memo: dict[tuple[str, str, str], Logged] = field(factory=dict, eq=False, repr=False)
-    """Changes by key and version; the ways of one request share most of them."""
+    """Updates by key and version, cached: the ways of one request share most of them."""
 
     def since(
         self,
@@ -41,8 +40,8 @@ class Changes:
         earlier: Sequence[Logged],
         talk: Sequence[Item],
     ) -> list[Logged]:
-        """What brings the model from what it has, by the base, ``earlier`` updates and results, to
-        what is there now. ``talk`` is the conversation before it.
+        """The updates from what the model knows by the base, ``earlier`` updates and results, to
+        the current documents. ``talk`` is the conversation before them.
         """
         was = {b.key: (b.section, b.path) for b in base}
         was |= {e.key: (e.section, e.path) for e in earlier}
@@ -64,7 +63,7 @@ class Changes:
         return Logged(key, "", self.count(text), Kind.GONE, text, section, path, self.number)
 
     def _again(self, doc: Item) -> Logged:
-        """The model's own edits were undone: the document is what it is in the base."""
+        """The model's own edits were undone: the document is again that of the base."""
         text = updates.again(updates.of_item(doc), first=True)
         return Logged(
             doc.key, doc.sha256, self.count(text), Kind.DELTA, text, doc.section, doc.path,
@@ -85,7 +84,7 @@ class Changes:
     def _said_of(
         self, doc: Item, known: str, path: str, edit: AppliedEdit | None
     ) -> tuple[Kind, str]:
-        """The words, which are the same at every request as long as the document is."""
+        """The text of an update, the same at every request as long as the document is."""
         key = f"update {type(self).__name__} {known} {path} {edit.reference if edit else ''}"
         words: tuple[Kind, str] | None = doc.memo.get(key)
         if words is None:
@@ -106,8 +105,8 @@ class Changes:
         return updates.change(before, now)
 
     def _applied(self, doc: Item, known: str, talk: Sequence[Item]) -> AppliedEdit | None:
-        """The model's own edit that leads from the version that it has to the current one, if its
-        proposal stands in the conversation before.
+        """The model's own edit that leads from the version that it knows to the current one, if its
+        proposal is in the conversation before.
         """
         for edit in self.edits:
             if (

@@ -1,10 +1,10 @@
-"""How likely files are to change, from the commits that touched them.
+"""The probability that files change, from the commits that touched them.
 
-A commit stands for a request: of both it is asked whether the file differs after it. Counts decay,
-and ``WEIGHT`` commits of the kind's own prior are mixed in, so that a young repository says little.
-The constants were chosen on the first half of Tierline's own history, by log loss;
-on the second half the estimate loses 0.157 for files touched within five commits, where 0.15 for
-every file loses 0.227 and the best constant, known afterwards, 0.160.
+A commit stands for a request: for both, the question is whether the file differs afterwards. Counts
+decay, and a prior worth ``WEIGHT`` commits is mixed in, so that a young repository has little
+influence. The constants were chosen on the first half of Tierline's own history, by log loss; on
+the second half the estimate's log loss is 0.157 for files touched within five commits; that of 0.15
+for every file is 0.227, and that of the best constant, known only afterwards, 0.160.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tierline.context.items import Section
 from tierline.context.tiers.hazard import PRIORS
 
 HALF_LIFE = 80.0
-"""A commit counts half as much as one that came so many commits later."""
+"""Commits after which a commit counts half."""
 WEIGHT = 10.0
-"""Commits that the prior counts for."""
+"""Commits that the prior is worth."""
 
 
 def churn(commits: Sequence[Collection[str]], paths: Iterable[str]) -> dict[str, float]:
     """Probability (0 to 1) for each path. ``commits`` are the paths that each touched, the newest
-    first; ``paths`` are files that were there all along, or whose first commit is among them.
+    first; ``paths`` are files that existed all along, or whose first commit is among ``commits``.
     """
     prior = PRIORS[Section.FILES]
     touched: dict[str, float] = {}

@@ -1,11 +1,11 @@
 """What a rewrite costs, what it saves, and the one rule that decides: rent or buy.
 
-Bytes that were sent are cheap to send again; rewriting one makes everything behind it expensive
-once. Carrying what a rewrite would remove costs a little at every request. Nobody knows how many
-requests are still to come, so the ski-rental rule decides: keep paying rent until it amounts to the
-price, then buy. Against a clairvoyant who knows every request to come, that is never more than
-twice as dear while the price stays the same (``tests/property/test_tiers_cost.py``), and twice the
-factor by which the price rises between two purchases otherwise.
+Bytes that were sent are cheap to send again; rewriting one makes everything after it expensive
+once. Carrying text that a rewrite would remove costs a little at every request. The number of
+requests to come is unknown, so the ski-rental rule decides: pay rent until it amounts to the price,
+then buy. That never costs more than twice as much as knowing all requests in advance, while the
+price stays the same (``tests/property/test_tiers_cost.py``), and otherwise twice the factor by
+which the price rises between two purchases.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from tierline.context.tiers.base import Pricing
 
 @frozen
 class Account:
-    """Rent paid since the last purchase, in the tariff's unit times tokens."""
+    """Rent paid since the last purchase, in the unit of ``Pricing`` times tokens."""
 
     rent: float = 0.0
 
     def due(self, rent: float, price: float) -> bool:
-        """True if buying now is right: with this request's rent the price would be reached.
+        """True if the rent, with this request's, reaches the price, so that it is time to buy.
 
         The rent of the request at which one buys is not paid.
         """
         return self.rent + rent >= price
 
     def pay(self, rent: float) -> Account:
-        """Carry on for one more request."""
+        """The account after paying rent for one more request."""
         return evolve(self, rent=self.rent + max(rent, 0.0))
 
 
 @frozen
 class LayoutSize:
-    """The size of a way to send a request, in tokens: what can be read, what must be written."""
+    """The size of one way to send a request, in tokens: readable from the cache, and to
+    be written.
+    """
 
     read: int
     written: int
@@ -57,18 +59,19 @@ class Verdict:
 
     rewrite: bool
     code: str
-    """``forced``, ``cold``, ``free``, ``due`` or ``wait``. The first two are for who knows that
-    there is no choice."""
+    """``forced``, ``cold``, ``free``, ``due`` or ``wait``. The first two are set by callers that
+    have no choice.
+    """
     rent: float
-    """What carrying on would have cost until now, this request included."""
+    """Rent without the rewrite until now, this request included."""
     price: float
-    """What the rewrite costs more than carrying on, at this request."""
+    """Additional cost of the rewrite at this request."""
     account: Account
     """The account to keep if the decision is carried out."""
 
     @property
     def ratio(self) -> float:
-        """Rent over price; infinite for what costs nothing."""
+        """Rent over price; infinite if the rewrite costs nothing."""
         return self.rent / self.price if self.price > 0 else float("inf")
 
 
@@ -84,11 +87,12 @@ def weigh(
 ) -> Verdict:
     """Decide on one rewrite of bytes that were sent.
 
-    ``keep`` is the request without it, ``rewritten`` with it. The rent is what the dead text costs
-    per request when it is read from the cache: the difference in size without the ``thinking``
-    (tokens) that becomes invalid, which is not dead. The price is what has to be written instead of
-    read, and that thinking, counted as ``worth`` tokens (None: all of it). A rewrite that costs
-    nothing, because what lies behind it is new anyway or nothing is cached, happens at once.
+    ``keep`` is the request without it, ``rewritten`` with it. The rent is the cost per request of
+    reading the dead text from the cache: the difference in size without the ``thinking`` (tokens)
+    that becomes invalid, which is not dead. The price is the cost of the tokens that must be
+    written instead of read, and of that thinking, counted as ``worth`` tokens (None: all of it). A
+    rewrite that costs nothing, because everything after it is new anyway or nothing is cached,
+    happens at once.
     """
     rent = max(keep.total - rewritten.total - thinking, 0) * prices.read
     worth = thinking if worth is None else worth

@@ -1,9 +1,8 @@
-"""The policy ``counter``: items climb tiers by the number of requests at which they stood still.
+"""The policy ``counter``: items climb tiers by the number of requests without a change.
 
-Every tracked item has N, the number of consecutive requests with an
-unchanged hash. It begins in the active part with N = 0 and climbs to L3 at 3, L2 at 6, L1 at 9 and
-L0 at 12, but only into a tier that is broken at this request anyway, or empty. One breakpoint ends
-each tier.
+Every tracked item has N, the number of consecutive requests with an unchanged hash. It begins in
+the active part with N = 0 and climbs to L3 at 3, L2 at 6, L1 at 9 and L0 at 12, but only into a
+tier that is broken at this request anyway, or empty. One breakpoint ends each tier.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from tierline.context.tiers.base import (
 )
 
 CLIMB = (Tier.L3, Tier.L2, Tier.L1, Tier.L0)
-"""The way up."""
+"""The tiers in the order of climbing."""
 ENTRY_N = {Tier.L3: 3, Tier.L2: 6, Tier.L1: 9, Tier.L0: 12}
 """The N that an item needs for a tier, and has when it enters it."""
 MAX_ROUNDS = 8
@@ -42,7 +41,7 @@ _BELOW = {Tier.L0: Tier.L1, Tier.L1: Tier.L2, Tier.L2: Tier.L3, Tier.L3: Tier.AC
 
 @define
 class TrackedItem:
-    """A tracked item: where it is, how long it has stood still, what it was."""
+    """A tracked item: its tier, its N, its last hash."""
 
     key: str
     sha: str
@@ -63,7 +62,7 @@ class Counter:
     def arrange(
         self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
-        """Count, demote what changed, promote into broken tiers, then write the tiers out."""
+        """Count, demote changed items, promote into broken tiers, then write the tiers out."""
         parts = Parts.of(items)
         cause = is_cold(sent, clock, prices)
         if clock.forced or (cause and clock.group_id != sent.group):
@@ -97,19 +96,19 @@ class Counter:
         )
 
     def purge(self, sent: CacheState, prefix: str) -> CacheState:
-        """Forget the items whose key begins so; they register anew with N = 0."""
+        """Forget the items whose key begins so; they are tracked anew with N = 0."""
         kept = [_row(e) for e in _read(sent.state).values() if not e.key.startswith(prefix)]
         return evolve(sent, state={"entries": kept}) if sent.policy == self.name else sent
 
 
 def _is_prompt(item: Item, clock: RequestContext) -> bool:
-    """The request that is being answered, with all of its turn, is not tracked yet."""
+    """True for the items of the turn that is being answered, which are not tracked yet."""
     return item.section is Section.PROMPT or (bool(clock.group_id) and item.group == clock.group_id)
 
 
 @define
 class _Tracker:
-    """The tiers while they are brought up to date."""
+    """The tiers while they are updated."""
 
     target: int
     """Tokens that a tier must hold (``cache_target_tokens``)."""
@@ -119,13 +118,13 @@ class _Tracker:
     broken: set[Tier] = field(factory=set)
     decisions: list[Decision] = field(factory=list)
 
-    # --- 1: what stood still, what changed, what is new, what is gone ----------------------------
+    # --- 1: unchanged, changed, new and removed items ----------------------------
 
     def update(
         self, docs: Iterable[Item], talk: Iterable[Item], known: Mapping[str, TrackedItem]
     ) -> None:
-        """Take in this request's items. An item in a tier that is not full is anchored: its N
-        stands still.
+        """Update the entries with this request's items. An item in a tier that is not full is
+        anchored: its N does not grow.
         """
         sizes = _sizes(known.values(), self.head)
         for item, spoken in (*((d, False) for d in docs), *((t, True) for t in talk)):
@@ -155,7 +154,7 @@ class _Tracker:
 
     def seed(self, signals: Mapping[str, Signals]) -> None:
         """Fill tiers from the reference graph: the most referenced items deepest, each tier up to
-        the target, the rest evenly. Items that nothing refers to begin in the active part.
+        the target, the rest evenly. Items without references begin in the active part.
         """
         ranked = sorted(
             (e for e in self.entries.values() if not e.talk and _references(e, signals) > 0),
@@ -189,10 +188,10 @@ class _Tracker:
         if below is not Tier.ACTIVE and sizes[below] < self.target:
             candidates = []
         if tier is Tier.L3 and tier not in self.broken:
-            # History rides along where L3 is rewritten anyway; it never is the reason.
+            # History moves where L3 is rewritten anyway; it is never the reason for a rewrite.
             candidates = [e for e in candidates if not e.talk]
         if sizes[tier] + sum(e.tokens for e in candidates) < self.target:
-            return False  # They would fall at once; nothing is rewritten for that.
+            return False  # They would be demoted at once, so nothing is rewritten.
         for entry in candidates:
             self._move(entry, tier)
         return bool(candidates)
@@ -207,8 +206,8 @@ class _Tracker:
     # --- 4: tiers that are too small, and the order of history -----------------------------------
 
     def settle(self) -> None:
-        """Items of a tier that holds less than the target fall one tier. History stays in order:
-        no turn may stand before an older one, and none is torn apart.
+        """Demote the items of a tier below the target by one tier. History stays in order: no turn
+        may come before an older one, and no turn is split.
         """
         for tier in reversed(CLIMB):
             self._keep_order()
@@ -292,7 +291,7 @@ def _tier(item: Item, entries: Mapping[str, TrackedItem]) -> Tier:
 
 
 def _name(item: Item) -> str:
-    """What an item is tracked by. A note may be in use again, with its own key, at any time."""
+    """The name that an item is tracked under; a note's own, as its key may be used again."""
     return item.note.name if item.note is not None else item.key
 
 
@@ -306,7 +305,7 @@ def _row(entry: TrackedItem) -> list[Any]:
 
 
 def _read(state: Mapping[str, Any]) -> dict[str, TrackedItem]:
-    """The entries again; none if the state makes no sense."""
+    """The entries of a state; none if it is invalid."""
     try:
         entries = [
             TrackedItem(str(k), str(sha), int(tokens), Tier(tier), int(n), str(group), bool(talk))

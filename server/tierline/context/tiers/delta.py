@@ -14,13 +14,13 @@ from typing import TypeAlias
 from attrs import define, field
 
 CONTEXT_LINES = 1
-"""Unchanged lines before each change: with the lines that go, enough to find the place. None stand
-after it; every line of a difference is paid for until the base is rewritten.
+"""Unchanged lines before each change: with the removed lines, enough to find the place. None after
+it, as every line of a difference is paid for until the base is rewritten.
 """
 MAX_WORK = 1_500_000
-"""Steps of the search, about half a second at worst."""
+"""Most steps of the search, about half a second."""
 MAX_DISTANCE = 400
-"""Changed lines that the search looks for; its memory grows with the square."""
+"""Most changed lines that the search finds; its memory grows with the square."""
 NO_NEWLINE = "\\ No newline at end of file"
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -29,7 +29,7 @@ _Edit: TypeAlias = tuple[int, int, int, int]
 
 
 class DeltaError(ValueError):
-    """A diff does not fit the text that it is applied to, or is no diff."""
+    """A diff does not fit the text that it is applied to, or is invalid."""
 
 
 def make(before: str, after: str, context: int = CONTEXT_LINES) -> str:
@@ -48,7 +48,7 @@ def apply(before: str, diff: str) -> str:
     """The text after the change.
 
     Raises:
-        DeltaError: if a line that the diff expects is not there, or it is no diff.
+        DeltaError: a line that the diff expects is missing, or the diff is invalid.
     """
     old = _lines(before)
     new: list[str] = []
@@ -105,7 +105,7 @@ def _written(mark: str, line: str) -> str:
 
 
 def _grouped(edits: Sequence[_Edit], context: int) -> Iterator[list[_Edit]]:
-    """Edits whose surroundings touch share a hunk."""
+    """Edits grouped into hunks: those whose context lines touch share one."""
     group: list[_Edit] = []
     for edit in edits:
         if group and edit[0] - group[-1][1] > context:
@@ -128,8 +128,8 @@ class _Hunk:
 
 
 def _parse(diff: str) -> Iterator[_Hunk]:
-    """Hunks of a diff. The lengths in their heads say where they end, so that no line can be taken
-    for something else.
+    """Hunks of a diff. The lengths in their headers say where they end, so that no line is taken
+    for a header.
     """
     lines = _lines(diff)
     place = 0
@@ -159,7 +159,7 @@ def _parse(diff: str) -> Iterator[_Hunk]:
 
 
 def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
-    """What changed, in order. What both texts begin and end with is set aside first."""
+    """The changes, in order. The common prefix and suffix are removed first."""
     shorter = min(len(old), len(new))
     head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     tail = 0
@@ -184,7 +184,7 @@ def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
 
 def _matches(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     """Pairs of equal lines of a shortest edit script (Myers 1986, greedy algorithm); none if that
-    takes more work than is allowed.
+    exceeds ``MAX_WORK``.
     """
     n, m = len(a), len(b)
     if not n or not m:

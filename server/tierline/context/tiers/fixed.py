@@ -1,8 +1,7 @@
 """One section order for every request: instructions, map, files, conversation, prompt.
 
-The plain way, kept as a choice for providers whose cache
-does not matter and as the yardstick of the benchmark: whatever changes takes everything behind it
-out of the cache.
+The simple policy, for providers whose cache does not matter, and the benchmark's baseline: a change
+makes everything after it uncached.
 """
 
 from __future__ import annotations
@@ -38,7 +37,9 @@ class Fixed:
     def arrange(
         self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
-        """Every item as it is, by kind, then in the plan's order. Prices decide nothing here."""
+        """Every item in its current version, by kind, then in the plan's order. Prices
+        are ignored.
+        """
         parts = Parts.of(items)
         cause = is_cold(sent, clock, prices)
         if clock.forced or (cause and clock.group_id != sent.group):
@@ -68,5 +69,5 @@ class Fixed:
         )
 
     def purge(self, sent: CacheState, prefix: str) -> CacheState:  # noqa: ARG002
-        """There is nothing to forget: no place depends on the past."""
+        """Do nothing: no place depends on the past."""
         return sent

@@ -1,4 +1,4 @@
-"""What a request will cost, said before it is sent: by what the cache should still hold."""
+"""The cost of a request before it is sent, by what the cache should still hold."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ Cold = Literal["", "first", "model", "expired", "changed", "uncached"]
 other bytes at the beginning, a provider without a cache. Empty if most of it can be read."""
 _MILLION = 1_000_000
 WARM_SHARE = 0.5
-"""A request of which at least so much can be read is warm."""
+"""Share of a request from which it counts as warm if it can be read."""
 
 
 @frozen
 class Forecast:
-    """Of one request. Token counts are our own; money in US dollars, 0 where prices are unknown."""
+    """The forecast of one request. Tokens by our own count; US dollars, 0 where prices
+    are unknown.
+    """
 
     tokens: int
     readable: int
-    """Of them, what the provider's cache should hold."""
+    """Tokens of those that the provider's cache should hold."""
     cost: float
-    """Of the input."""
+    """Cost of the input."""
     best: float
-    """Of the input, if the cache held all that was sent before."""
+    """Cost of the input if the cache held everything that was sent before."""
     cold: Cold
     idle: float = 0.0
-    """Seconds since the request before."""
+    """Seconds since the previous request."""
 
 
 def forecast(before: Shape | None, now: Shape, facts: ModelFacts) -> Forecast:
-    """What ``now`` will cost after ``before``, the newest request of the session."""
+    """The forecast for ``now`` after ``before``, the newest request of the session."""
     found, why = seen(before, now, facts)
     tokens = now.tokens
     readable = min(found.readable, tokens)
@@ -51,7 +53,9 @@ def forecast(before: Shape | None, now: Shape, facts: ModelFacts) -> Forecast:
 
 
 def seen(before: Shape | None, now: Shape, facts: ModelFacts) -> tuple[Overlap, Cold]:
-    """What of an earlier request the cache can give, time and place included, and why if not."""
+    """The part of an earlier request that can be read from the cache, given time and provider, and
+    the reason if it cannot.
+    """
     nothing = Overlap(0, 0, 0, 0, broken=False)
     if facts.caching == "none":
         return nothing, "uncached"
@@ -66,7 +70,7 @@ def seen(before: Shape | None, now: Shape, facts: ModelFacts) -> tuple[Overlap, 
 
 
 def input_cost(tokens: int, readable: int, facts: ModelFacts, ttl: str) -> float:
-    """US dollars for the input of a request of which so much is read from the cache."""
+    """US dollars for an input of which ``readable`` tokens are read from the cache."""
     prices = facts.prices_for(tokens)
     if prices.input <= 0:
         return 0.0

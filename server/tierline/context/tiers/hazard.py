@@ -1,9 +1,9 @@
-"""How likely an item is to change by the next request.
+"""The probability that an item changes by the next request.
 
 A Beta estimate: a prior worth ``PRIOR_WEIGHT`` requests, and decayed counts of the requests at
-which the item had changed and had not. Where the prior comes from: the history of the file in
-version control if known, else the kind of item; what is being edited right now is likelier to
-change than its past says.
+which the item had and had not changed. The prior comes from the file's history in version control
+if known, else from the kind of item. A file that is being edited is likelier to change than its
+past suggests.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tierline.context.items import Item, Section
 from tierline.context.tiers.base import Evidence, Signals
 
 PRIOR_WEIGHT = 2.0
-"""Requests that the prior counts for."""
+"""Requests that the prior is worth."""
 DECAY = 0.97
 """Factor on old counts per request: evidence is half as good after 23 requests."""
 DIRTY = 0.5
-"""At least this, for a file with unsaved changes."""
+"""Least probability for a file with unsaved changes."""
 VISIBLE = 0.2
-"""At least this, for a file on the screen."""
+"""Least probability for a file on the screen."""
 PRIORS: dict[Section, float] = {
     Section.INSTRUCTIONS: 0.01,
     Section.SYMBOLS: 0.10,
@@ -47,8 +47,8 @@ def hazard(evidence: Evidence, signals: Signals, section: Section) -> float:
 def observe(
     known: Mapping[str, Evidence], seen: Mapping[str, str], items: Iterable[Item]
 ) -> dict[str, Evidence]:
-    """The evidence after one more request. ``seen`` has the hashes of the request before; items
-    that it did not have say nothing yet, items that are gone are forgotten.
+    """The evidence after one more request. ``seen`` has the hashes of the previous request; items
+    that it did not have add no evidence yet, removed items are forgotten.
     """
     now: dict[str, Evidence] = {}
     for item in items:

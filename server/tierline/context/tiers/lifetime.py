@@ -1,8 +1,8 @@
 """How long cache entries should live: the lifetime that writes ask for, and keep-alive requests.
 
-Both are rent or buy again. Surviving a pause costs a dearer write (one hour instead of five
-minutes) or a read of the whole prefix every few minutes; not surviving it costs writing the prefix
-anew. What decides are the pauses that this user makes.
+Both are rent-or-buy decisions. Surviving a pause costs a more expensive write (one hour instead of
+five minutes) or a read of the whole prefix every few minutes; not surviving it costs writing the
+prefix anew. This user's pauses decide.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from attrs import frozen
 from tierline.context.prompt import Ttl
 from tierline.context.tiers.base import LIFETIMES, Pricing
 
-# What is assumed before any pause was seen, as if so many pauses of each length had been.
+# Prior: as if this many pauses of each length had been observed.
 _PRIOR = ((60.0, 4.0), (900.0, 0.6), (7200.0, 0.4))
 FOLLOWING, PER_PROMPT = 1.0, 0.3
-"""Prompts that are expected to follow: so many, and so many more for each that there was. Most
-sessions are short, so that a dearer write must pay soon. Fitted on one half of the recorded
-sessions (docs/tiers.md)."""
+"""Expected number of further prompts: a constant, and a share of those so far. Most sessions are
+short, so a more expensive write must pay soon. Fitted on one half of the recorded sessions
+(docs/tiers.md).
+"""
 MARGIN = 20.0
 """Seconds before expiry at which a keep-alive request is sent."""
 ACTIVE = 120.0
@@ -44,7 +45,7 @@ class KeepAlive:
     sentence: str
     numbers: Mapping[str, float]
     early: bool = False
-    """True if the answer may be another one after ``wait`` seconds without anything happening."""
+    """True if the decision may change after ``wait`` seconds even if nothing happens."""
 
 
 def survival(gaps: Sequence[float], idle: float, until: float) -> float:
@@ -63,8 +64,8 @@ def choose_ttl(
     """The cheaper lifetime for a prefix of ``prefix`` tokens that grows by ``growth`` per prompt.
     ``gaps`` are the pauses before each prompt so far, in seconds.
 
-    ``setting`` is the user's: ``auto``, ``5m`` (the shorter that there is) or ``1h`` (the longer).
-    A provider that offers one lifetime, or none, gets that.
+    ``setting`` is the user's: ``auto``, ``5m`` (the shortest available) or ``1h`` (the longest). A
+    provider that offers one lifetime, or none, gets that.
     """
     offered = [ttl for ttl in get_args(Ttl) if ttl in prices.ttls]
     costs: dict[str, float] = {}
@@ -102,7 +103,7 @@ def keep_alive(
         prefix: tokens that would be kept.
         spent: what keep-alive requests have cost since the user's last request.
         gaps: pauses between requests so far, in seconds.
-        prices: the tariff.
+        prices: the model's pricing.
         since_activity: seconds since the user last typed in or focused the editor, if known.
 
     Two conditions must hold. The request must pay on average: the chance that the user is back

@@ -1,10 +1,10 @@
 """The policy ``log_structured``: a base that rarely changes and a log that only grows.
 
 Like a log-structured merge tree. The base (tiers L0 to L3) holds a version of every document; the
-conversation is the log. Bytes that were sent stay as they are: when a document changes, its change
-is appended to the log, before the next prompt, as a difference to what the model has. From time to
-time the base is consolidated: rewritten from some tier on with current versions, without the
-updates that this makes needless. ``rewrites.py`` decides when.
+conversation is the log. Bytes that were sent stay as they are: when a document changes, the
+difference to the version that the model has is appended to the log, before the next prompt. From
+time to time the base is consolidated: rewritten from some tier on with current versions, without
+the updates that become needless. ``rewrites.py`` decides when.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def bytes_count(text: str) -> int:
 
 @frozen
 class LogStructured:
-    """The policy. ``count`` gives the tokens of an update's words; ``ttl`` is the user's setting
-    (``auto``, ``5m``, ``1h``); ``limit`` the share of a request that may be outdated where a turn
-    begins (1: no limit, rent or buy alone decides).
+    """The policy. ``count`` counts the tokens of an update's text; ``ttl`` is the user's setting
+    (``auto``, ``5m``, ``1h``); ``limit`` is the share of a request that may be outdated when a turn
+    begins (1: no limit).
     """
 
     count: Callable[[str], int] = bytes_count
@@ -60,7 +60,7 @@ class LogStructured:
     def arrange(
         self, items: Sequence[Item], sent: CacheState, clock: RequestContext, prices: Pricing
     ) -> Arrangement:
-        """Keep what was sent, append what is new, consolidate where that pays."""
+        """Keep sent bytes, append new ones, consolidate where that pays."""
         parts = Parts.of(items)
         parts = evolve(parts, talk=(*parts.talk, *parts.tail), tail=())
         head = (_rules(self.count), *parts.head)
@@ -128,13 +128,15 @@ class LogStructured:
         )
 
     def purge(self, sent: CacheState, prefix: str) -> CacheState:  # noqa: ARG002
-        """Nothing to do: a conversation that was rewritten differs from the log by itself."""
+        """Do nothing: a rewritten conversation is recognised by its difference from the log."""
         return sent
 
     def _lifetime(
         self, sent: CacheState, request: Request, cold: str
     ) -> tuple[Ttl, list[Decision]]:
-        """A lifetime is chosen when everything is written anew: what is cached keeps its own."""
+        """The lifetime: chosen when everything is written anew, since cached entries
+        keep theirs.
+        """
         if not cold:
             return sent.ttl, []
         gaps = [*sent.gaps, request.clock.now - sent.at] if sent.at else list(sent.gaps)
@@ -166,8 +168,8 @@ def _hazards(
 
 
 def _ends(request: Request, way: Way) -> tuple[LogEnd, ...]:
-    """Where requests ended whose bytes are all in this one, and this one's end. The entries that
-    this request's breakpoints stand at are used again by it.
+    """The ends of earlier requests whose bytes are all in this one, and this one's end. Ends at
+    which this request has a breakpoint count as used now.
     """
     now = request.clock.now
     before = request.state.ends

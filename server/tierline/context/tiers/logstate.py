@@ -1,4 +1,4 @@
-"""What the log-structured policy remembers: the base, the log, and the texts behind both."""
+"""The state of the log-structured policy: the base, the log, and the texts of both."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Based:
 
 @frozen
 class Logged:
-    """An entry of the log: an item of the conversation, known by its hash, or an update."""
+    """An entry of the log: an item of the conversation, by its hash, or an update."""
 
     key: str
     sha: str = ""
@@ -40,7 +40,7 @@ class Logged:
     tokens: int = 0
     kind: Kind = Kind.ITEM
     text: str = ""
-    """Update: its words."""
+    """Update: its text."""
     section: Section = Section.HISTORY
     path: str = ""
     since: int = 0
@@ -55,12 +55,12 @@ class LogEnd:
     turn: bool = False
     """True if it was the last request of its turn."""
     kept: bool = False
-    """True if a breakpoint keeps it in the cache: here the newest rewrite ended."""
+    """True at the end of the newest rewrite, which a breakpoint keeps in the cache."""
 
 
 @frozen
 class LogState:
-    """Everything that was sent, in its order."""
+    """Everything that was sent, in order."""
 
     base: tuple[Based, ...] = ()
     log: tuple[Logged, ...] = ()
@@ -68,10 +68,11 @@ class LogState:
     head: str = ""
     """Hash of everything before the base."""
     rents: Mapping[str, float] = field(factory=dict)
-    """Rent paid since the last consolidation, by the tier from which one would rewrite."""
+    """Rent paid since the last consolidation, by the tier where a rewrite would begin."""
     texts: Mapping[str, str] = field(factory=dict)
     """Rendered texts of documents, by ``Item.sha256``: those in the base, the newest known, and a
-    few before it, to which undo may go back."""
+    few earlier ones, to which undo may return.
+    """
 
     def to_json(self) -> dict[str, Any]:
         """JSON values."""
@@ -91,7 +92,7 @@ class LogState:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LogState | None:
-        """The state again; None if it is not whole, which is as if nothing had been sent."""
+        """The state of JSON values; None if it is incomplete, as if nothing had been sent."""
         try:
             state = cls(
                 base=tuple(
@@ -116,11 +117,11 @@ class LogState:
 
     @cached_property
     def updates(self) -> tuple[tuple[int, Logged], ...]:
-        """The updates of documents with their places in the log: a few among thousands."""
+        """The updates of documents with their indexes in the log."""
         return tuple([(i, e) for i, e in enumerate(self.log) if e.kind is not Kind.ITEM])
 
     def used(self, at: float) -> LogState:
-        """The same after a keep-alive request read the newest entry."""
+        """The state after a keep-alive request used the newest entry."""
         if not self.ends:
             return self
         newest = len(self.ends) - 1
@@ -136,10 +137,10 @@ class LogState:
 
 
 class LazyState(Mapping[str, Any]):
-    """A state in the place of its JSON (``CacheState.state``), made when somebody asks for it.
+    """A state in place of its JSON (``CacheState.state``), which is made only when it is read.
 
-    The log has thousands of entries: writing and reading them at every request would take longer
-    than everything else that is done with them.
+    The log has thousands of entries: converting them at every request would take longer than all
+    other work on them.
     """
 
     def __init__(self, state: LogState) -> None:
@@ -162,13 +163,13 @@ class LazyState(Mapping[str, Any]):
 
     @staticmethod
     def read(value: Mapping[str, Any]) -> LogState | None:
-        """The state behind a mapping: as it was kept, or from its JSON."""
+        """The state of a mapping: the kept object, or read from its JSON."""
         return value.state if isinstance(value, LazyState) else LogState.from_json(value)
 
 
 def versions(base: Iterable[Based], updates: Iterable[Logged]) -> dict[str, str]:
-    """What the model has after reading base and updates: key to version. A document that was taken
-    away is not in it.
+    """The versions that the model has after reading base and updates, by key, without removed
+    documents.
     """
     known = {b.key: b.sha for b in base}
     for entry in updates:
@@ -195,7 +196,7 @@ def based_piece(entry: Based, text: str, *, stale: bool, request: int, hazard: f
 
 
 def said_piece(item: Item) -> Piece:
-    """An item of the conversation. A text there (a summary) is said by the user."""
+    """The piece of a conversation's item. A text item (a summary) becomes a user message."""
     piece: Piece | None = item.memo.get("said")
     if piece is None:
         piece = item.memo["said"] = piece_of(item, Tier.LOG)
@@ -203,7 +204,7 @@ def said_piece(item: Item) -> Piece:
 
 
 def update_piece(entry: Logged, *, stale: bool, request: int, hazard: float) -> Piece:
-    """An update of a document in the log."""
+    """The piece of an update in the log."""
     return Piece(
         entry.key,
         Tier.LOG,
@@ -219,5 +220,5 @@ def update_piece(entry: Logged, *, stale: bool, request: int, hazard: float) -> 
 
 
 def with_rents(state: LogState, rents: Mapping[str, float]) -> LogState:
-    """The state with other accounts, rounded so that JSON gives back the same numbers."""
+    """The state with other accounts, rounded so that they survive JSON unchanged."""
     return evolve(state, rents={k: round(r, 9) for k, r in rents.items() if r > 0})

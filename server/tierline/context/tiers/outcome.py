@@ -1,4 +1,4 @@
-"""What a provider's cache gave a request."""
+"""The cache outcome of a request."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of the part that had been sent before."""
+    """How much of the part that had been sent before was read from the cache."""
 
     HIT = "hit"
-    """All that was left in the cache was read."""
+    """Everything that was left in the cache was read."""
     PARTIAL = "partial"
-    """Some of it."""
+    """Some of it was read."""
     MISS = "miss"
-    """Nothing of it."""
+    """None of it was read."""
     FIRST = "first"
     """Nothing had been sent before."""
     UNKNOWN = "unknown"
-    """The provider did not say."""
+    """The provider did not report it."""
     UNCACHED = "uncached"
-    """There is no cache, or what was sent is too small for it."""
+    """There is no cache, or the prompt is too small for it."""

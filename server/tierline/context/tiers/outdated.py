@@ -1,8 +1,8 @@
-"""How much of a request is text that is no longer true: old versions of documents, the differences
-that replaced them, and documents that have left.
+"""How much of a request is outdated: old versions of documents, differences that were replaced, and
+removed documents.
 
-Rent or buy weighs what such text costs to carry. It also costs attention: a model that reads three
-versions of a line may go by the wrong one. So there is a limit, whatever a rewrite costs.
+Rent or buy weighs the cost of carrying such text. It can also mislead: a model that reads three
+versions of a line may use the wrong one. So there is a limit, whatever a rewrite costs.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from tierline.context.tiers.base import Kind
 from tierline.context.tiers.logstate import Based, Logged
 
 LIMIT = 0.10
-"""Share of a request that may be outdated where a turn begins. Within a turn nothing is rewritten,
-and what its edits replace comes on top: so the share stays below 15 % in nearly every request."""
+"""Share of a request that may be outdated when a turn begins. Within a turn nothing is rewritten
+and its edits add to the share, which stays below 15 % in nearly every request.
+"""
 WORST = 1.5
 """What a turn's edits may make of it, in limits: 15 %."""
 MOST_DIFFERENCES = 8
-"""Differences to one document that may stand in a request where a turn begins."""
+"""Differences to one document that a request may have when a turn begins."""
 
 
 def too_much(
@@ -35,10 +36,10 @@ def too_much(
     limit: float,
     part: float = 1.0,
 ) -> bool:
-    """True if a request of ``total`` tokens with this base and these updates would hold more
-    outdated text than ``part`` of what the limits allow. ``limit`` is the share; from 1 on there is
-    none, of differences neither. The share is no matter where documents are so small a part that
-    the turn's edits cannot bring it to the worst, were all of them outdated at its end.
+    """True if a request of ``total`` tokens with this base and these updates would have more
+    outdated text than ``part`` of the limits. ``limit`` is the share; 1 or more switches both
+    limits off. The share is no matter where documents are so small a part that the turn's edits
+    cannot bring it to the worst, were all of them outdated at its end.
     """
     if limit >= 1:
         return False
@@ -57,9 +58,10 @@ def outdated(
     docs: Iterable[Item],
     texts: Mapping[str, str],
 ) -> float:
-    """Tokens in base and updates that no longer say how a document is.
+    """Tokens in base and updates that are not a document's current text.
 
-    ``docs`` are the documents as they are now, ``texts`` the rendered texts by their hash.
+    ``docs`` are the documents in their current versions, ``texts`` the rendered texts by their
+    hash.
     """
     now = {doc.key: doc for doc in docs}
     shown: dict[str, _Shown] = {}
@@ -72,17 +74,17 @@ def outdated(
 
 @define
 class _Shown:
-    """What a request holds of one document: its newest whole text, and everything around it."""
+    """The texts of one document in a request: its newest whole text, and everything around it."""
 
     tokens: int = 0
     sha: str = ""
     text: str = ""
     before: float = 0.0
-    """Tokens of what stands before the newest whole text."""
+    """Tokens before the newest whole text."""
     after: list[Logged] = field(factory=list)
 
     def update(self, entry: Logged, texts: Mapping[str, str]) -> None:
-        """One more update."""
+        """Add one more update."""
         if entry.kind is not Kind.FULL:
             self.after.append(entry)
             return
@@ -91,7 +93,7 @@ class _Shown:
         self.text, self.after = texts.get(entry.sha, entry.text), []
 
     def dead(self, doc: Item | None) -> float:
-        """Tokens of it that are outdated."""
+        """Tokens of the document that are outdated."""
         if doc is None:
             return self.before + self.tokens + sum(entry.tokens for entry in self.after)
         if doc.sha256 == self.sha and not self.after:
@@ -103,6 +105,6 @@ class _Shown:
 
 
 def _dead(entry: Logged, lines: Mapping[str, int]) -> float:
-    """Of an update, all but the lines that it added and that still stand."""
+    """Tokens of an update, without the lines that it added and that are still current."""
     alive = sum(len(row) for row in entry.text.splitlines() if row[:1] == "+" and row[1:] in lines)
     return entry.tokens * (1 - alive / max(len(entry.text), 1))

@@ -1,12 +1,12 @@
-"""The model's own edits that no update repeats: what the call's result says of them is enough.
+"""The model's own edits, which need no update: the call's result tells of them.
 
-A result that names the versions before and after changes the file from the one to the other, where
-it stands in the conversation. So base, updates and results in their order give every current text.
-Where a file says another version at that place, the result changes nothing: it was read before the
-file came into the request, or a rewrite has put the text after it into the base.
+A result that names the versions before and after changes the file from one to the other, at its
+place in the conversation. So base, updates and results in their order give every current text. If
+the file has another version at that place, the result changes nothing: it came before the file was
+in the request, or a rewrite has put the text after it into the base.
 
-All of it is read from what is sent, as the model does. What has become of an edit since is no
-matter: that it was undone is said of the file like any other change.
+All of it is read from what is sent, as by the model. What happened to an edit later does not
+matter: undoing it is a change of the file like any other.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ TOOL = "propose_edit"
 UNSAVED = " It is not saved yet, so commands still see the file as it was."
 _TOLD = re.compile(r"Applied as proposed \(([0-9a-f]{8}) to ([0-9a-f]{8})\): (.*)\.", re.DOTALL)
 _NAMED = "="
-"""Before the name of a version whose text is not at hand, in the place of its hash."""
+"""Prefix of a version's name where its hash is unknown, because its text is not at hand."""
 
 
 def told(path: str, versions: tuple[str, str]) -> str:
-    """The result of an edit that was applied as proposed. ``versions`` are the names of the file's
-    text before and after (``updates.version``).
+    """The text of the result of an edit that was applied as proposed. ``versions`` are the names of
+    the file's versions before and after (``updates.version``).
     """
     return f"Applied as proposed ({versions[0]} to {versions[1]}): {path}."
 
 
 @frozen
 class ToldEdit:
-    """An edit as its result tells of it."""
+    """An edit, as named in its result."""
 
     path: str
     before: str
@@ -46,12 +46,12 @@ class ToldEdit:
 
     @property
     def key(self) -> str:
-        """Of the file's item."""
+        """Key of the file's item."""
         return f"file:{self.path}"
 
 
 def told_in(item: Item) -> tuple[ToldEdit, ...]:
-    """The edits of which an item of the conversation holds the results."""
+    """The edits in the results of a conversation's item."""
     found: tuple[ToldEdit, ...] | None = item.memo.get("told")
     if found is None:
         blocks = [b.block for m in item.messages for b in m.blocks]
@@ -68,19 +68,19 @@ def _told(result: ToolResult) -> Iterable[ToldEdit]:
 
 
 def among(items: Sequence[Item]) -> list[tuple[int, Item]]:
-    """The items that hold such results, with their places."""
+    """The items with such results, with their indexes."""
     return [(n, item) for n, item in enumerate(items) if item.messages and told_in(item)]
 
 
 @define
 class Versions:
-    """Texts that are at hand, by their items' hashes, and the names of their versions."""
+    """Known texts, by their items' hashes, and the names of their versions."""
 
     texts: Mapping[str, str]
     _names: dict[str, str] = field(factory=dict)
 
     def name(self, path: str, sha: str) -> str:
-        """The name of a version of a file; empty if it does not stand as it is."""
+        """The name of a version of a file; empty if its text is not the file's exact text."""
         if sha.startswith(_NAMED):
             return sha.removeprefix(_NAMED)
         if sha not in self._names:
@@ -89,7 +89,7 @@ class Versions:
         return self._names[sha]
 
     def sha(self, path: str, name: str) -> str:
-        """The hash of the version of a file that has a name."""
+        """The hash of the version of a file with this name."""
         head = render_file(path, "").split("\n")[0] + "\n"
         for sha, text in self.texts.items():
             if text.startswith(head) and self.name(path, sha) == name:
@@ -99,20 +99,20 @@ class Versions:
 
 @define
 class Known:
-    """What the model has at a place of the conversation: by key the hash of the item."""
+    """The versions that the model knows at a place of the conversation: item hash by key."""
 
     versions: Versions
     now: dict[str, str] = field(factory=dict)
     whole: dict[str, str] = field(factory=dict)
-    """The newest ones that a difference can start from. One that was followed by a change before
-    any request was sent is not among them.
+    """The newest versions that a difference can start from. A version that changed again before a
+    request was sent is not among them.
     """
 
     told: set[str] = field(factory=set)
-    """Keys whose version was come to by a result."""
+    """Keys whose version comes from a result."""
 
     def take(self, key: str, sha: str) -> None:
-        """A text says another version from here on; an empty one: it was taken away."""
+        """Set the version from here on; an empty hash: the document was removed."""
         self.told.discard(key)
         if not sha:
             self.now.pop(key, None)
@@ -123,7 +123,7 @@ class Known:
             self.whole[key] = sha
 
     def follow(self, items: Iterable[tuple[int, Item]]) -> None:
-        """Come to where it is behind the items."""
+        """Advance to the place after these items."""
         for _, item in items:
             for edit in told_in(item):
                 sha = self.now.get(edit.key)
@@ -134,8 +134,8 @@ class Known:
     def read(
         self, updates: Iterable[tuple[int, Logged]], items: Iterable[tuple[int, Item]]
     ) -> None:
-        """Come to where it is behind the log: ``updates`` with their places in it, and ``items``
-        with theirs in the conversation.
+        """Advance to the end of the log: ``updates`` with their indexes in it, and ``items`` with
+        theirs in the conversation.
         """
         waiting = list(items)
         for number, (place, entry) in enumerate(updates):

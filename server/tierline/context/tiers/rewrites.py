@@ -1,16 +1,15 @@
-"""The one decision by which bytes that were sent are changed.
+"""The one place that decides to change bytes that were sent.
 
-Between two rewrites a request is the last one and an end. A rewrite loses what the provider has
-cached behind the first byte that changes, and the thinking that stands there: it was made behind
-bytes that are no longer sent. What it saves is the reading of dead text at every later request:
-updates that were replaced, tool results that could be shorter, cards and memos of earlier prompts.
-All of it is weighed here, whoever would like a rewrite (``cost.py`` has the rule).
+Between two rewrites, each request only appends to the last one. A rewrite loses the cache after the
+first changed byte, and the thinking there, whose prefix is no longer sent. It saves reading dead
+text at every later request: replaced updates, tool results that could be shorter, cards and memos
+of earlier prompts. All reasons for a rewrite are weighed here (``cost.py`` has the rule).
 
 There is a limit to outdated text, whatever a rewrite costs (``outdated.py``).
 
-Some rewrites are no choice: another model, other tools or instructions, a conversation that was
-changed by undo, hiding or compaction, a request that would not fit. They have a name all the same.
-Within a turn nothing is rewritten unless there is no choice.
+Some rewrites cannot be avoided: another model, other tools or instructions, a conversation that was
+changed by undo, hiding or compaction, a request that would not fit. They are named as well. Within
+a turn only these happen.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from tierline.context.tiers.cost import Account, Verdict, weigh
 from tierline.context.tiers.ways import ALL, Cut, Request, Way, thinking_tokens
 
 _OTHER_FRONT = frozenset({"first", "policy", "head", "tools"})
-"""Causes that leave nothing of what was sent: other bytes stand first."""
+"""Causes that leave no common prefix: the first bytes differ."""
 _CAUSES = {
     "first": "it is the first request",
     "policy": "another policy arranged it",
@@ -42,20 +41,20 @@ NAMES = frozenset({"cold", "consolidate", "history", "window", "form"})
 
 @frozen
 class RewriteChoice:
-    """How a request is sent, and why."""
+    """The way to send a request, and why."""
 
     way: Way
     verdicts: Mapping[Cut, Verdict]
-    """What was considered, with the accounts to keep."""
+    """The verdict on each considered rewrite, with the accounts to keep."""
     cause: str
-    """Why nothing can be read; empty if something can."""
+    """Code of why nothing can be read from the cache; empty if something can."""
     rewrite: Decision | None
-    """The decision by which bytes that were sent change; None if none do."""
+    """The decision to change sent bytes; None if none change."""
 
 
 def rents(verdicts: Mapping[Cut, Verdict], bought: Cut | None) -> dict[str, float]:
-    """The accounts to keep. Rewriting from a place on settles what its own account holds; before
-    that place everything is still carried, and the rest of those accounts stays.
+    """The accounts to keep. A rewrite from a place on settles its own account; the text before that
+    place is still carried, so accounts of earlier places keep the rest.
     """
     if bought is None:
         return {str(cut): verdict.account.rent for cut, verdict in verdicts.items()}
@@ -99,8 +98,8 @@ def choose(request: Request, ttl: Ttl, cause: str) -> RewriteChoice:
 
 
 def accounted(arranged: Arrangement, sent: CacheState, prompt: Prompt) -> Arrangement:
-    """The arrangement of a prompt that is about to be sent, with the place where it ends. A change
-    that no policy decided (pictures that have to leave, another order of tiers) gets its name here.
+    """The arrangement of a prompt that is about to be sent, with its end. A change that no policy
+    decided (pictures that leave, another order of tiers) is named here.
     """
     rewrite, decisions = arranged.rewrite, arranged.decisions
     if rewrite is None and sent.end is not None and not continues(prompt, sent.end):
@@ -124,7 +123,7 @@ def _without_choice(request: Request, cause: str) -> RewriteChoice:
 def _best(
     request: Request, ttl: Ttl, keep: Way, ways: Mapping[Cut, Way], verdicts: Mapping[Cut, Verdict]
 ) -> Way:
-    """What is free goes before what has to be paid for; of that, what is due longest."""
+    """The best rewrite: a free one first, else the one with the highest rent over price."""
 
     def cost(way: Way) -> tuple[float, int]:
         thinking = max(way.worth - keep.worth, 0.0) * request.prices.thinking
@@ -141,8 +140,8 @@ def _best(
 
 
 def _least(request: Request, ttl: Ttl, ways: Mapping[Cut, Way]) -> Way | None:
-    """The cheapest rewrite that takes at least half of the outdated text away, so that the next one
-    is not needed soon.
+    """The cheapest rewrite that removes at least half of the outdated text, so that the next one is
+    not needed soon.
     """
     clean = [way for way in ways.values() if not request.too_much(way, 0.5)]
     worth = request.prices.thinking
@@ -153,14 +152,14 @@ def _least(request: Request, ttl: Ttl, ways: Mapping[Cut, Way]) -> Way | None:
 
 
 def _deferred(verdict: Verdict) -> Verdict:
-    """Not now, whatever it says: the rent is paid on."""
+    """The verdict changed to wait: the rent is paid on."""
     return evolve(verdict, rewrite=False, code="wait", account=Account(verdict.rent))
 
 
 def _cuts(request: Request, keep: Way) -> tuple[Cut, ...]:
-    """Where rewriting may begin. With breakpoints only what a breakpoint stands behind can still be
-    read; with automatic caching any place will do. In the log: where a turn ended, and where the
-    newest rewrite did.
+    """Places where a rewrite may begin. With explicit breakpoints only a prefix that ends at one
+    can still be read; with automatic caching any place will do. In the log: the ends of turns and
+    of the newest rewrite.
     """
     filled = {based.tier for based in request.state.base}
     inner = (Tier.L1,) if request.prices.explicit else BASE_TIERS[1:]
@@ -172,7 +171,7 @@ def _cuts(request: Request, keep: Way) -> tuple[Cut, ...]:
 
 
 def _dead(request: Request) -> int:
-    """Place of the last entry of the log that a rewrite would change."""
+    """Index of the last entry of the log that a rewrite would change."""
     last = max((place for place, _ in request.state.updates), default=-1)
     anew = request.clock.anew
     if anew:
@@ -189,7 +188,7 @@ def _thinking(request: Request) -> int:
 
 
 def _cached(request: Request) -> int:
-    """Tokens that could have been read."""
+    """Tokens of the last request that could be read from the cache."""
     return request.keep().layout.read
 
 
@@ -236,7 +235,7 @@ def _decision(cut: Cut, verdict: Verdict, cause: str, code: str) -> Decision:
 
 
 def deferred(choice: RewriteChoice) -> list[Decision]:
-    """What was considered and left for later, with the figures."""
+    """The decisions to postpone rewrites, with the figures."""
     return [
         _decision(cut, verdict, choice.cause, "consolidate")
         for cut, verdict in choice.verdicts.items()

@@ -1,7 +1,7 @@
 """The shape of a request: its blocks in the order of their bytes, as hashes.
 
-What a provider has cached is a prefix of what it was sent. Two shapes say how much of it a later
-request can still use and where it stops, without keeping any text.
+A provider caches prefixes of requests. Comparing two shapes shows how much of one a later request
+can use and where they differ, without keeping any text.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ class SentBlock:
 
     @property
     def is_form(self) -> bool:
-        """True for headings and acknowledgements, which come and go with what they stand by."""
+        """True for headings and acknowledgements, which come and go with the items beside them."""
         return self.key.startswith(_FORM)
 
 
 @frozen
 class Shape:
-    """A request as far as the cache is concerned. JSON both ways."""
+    """The facts of a request that matter to the cache. Converts to and from JSON."""
 
     provider: str = ""
     model: str = ""
     policy: str = ""
     instance: str = ""
-    """Which process holds the cache, where that is known: the embedded model's."""
+    """Id of the process that holds the cache, for the embedded model; else empty."""
     at: float = 0.0
     """Seconds since the epoch at which it was sent, or kept alive last."""
     ttl: str = "5m"
     parts: tuple[SentBlock, ...] = ()
     stable: int = 0
-    """Parts before what holds for this request alone."""
+    """Number of parts before the tail."""
 
     def to_json(self) -> list[Any]:
         """JSON values."""
@@ -64,7 +64,7 @@ class Shape:
 
     @classmethod
     def from_json(cls, value: Any) -> Shape | None:
-        """The shape again; None for what is none."""
+        """The shape of JSON values; None if they are invalid."""
         try:
             provider, model, policy, instance, at, ttl, parts, stable = value
             return cls(
@@ -77,11 +77,11 @@ class Shape:
 
     @property
     def tokens(self) -> int:
-        """All of it, by our own count."""
+        """All tokens, by our own count."""
         return sum(part.tokens for part in self.parts)
 
     def kept_alive(self, at: float) -> Shape:
-        """The same, used again at a later time."""
+        """The shape, used again at a later time."""
         return evolve(self, at=max(self.at, at))
 
 
@@ -92,8 +92,8 @@ def shape(
     volatile: Collection[str] = (),
     **facts: Any,
 ) -> Shape:
-    """The shape of a prompt as it is sent. ``volatile`` names the keys of what holds for this
-    request alone; ``facts`` are the shape's other fields.
+    """The shape of a prompt as it is sent. ``volatile`` are the keys of items for this request
+    alone; ``facts`` are the shape's other fields.
     """
     tools = sorted(prompt.tools, key=lambda tool: (not tool.builtin, tool.name))
     parts = [
@@ -130,20 +130,22 @@ def digest(value: Any) -> str:
 
 @frozen
 class Overlap:
-    """What of an earlier request a later one can use. Counts of parts and of tokens (our own)."""
+    """The part of an earlier request that a later one can use. Counts of parts and of tokens (our
+    own).
+    """
 
     common: int
-    """Parts that are the same from the beginning."""
+    """Number of equal parts from the beginning."""
     offered: int
     """Tokens that the earlier request left in the cache."""
     readable: int
-    """Tokens of that which the later request begins with, up to what a breakpoint covered."""
+    """Tokens of those that the later request begins with, up to the last breakpoint in them."""
     end: int
-    """The part behind ``readable``."""
+    """Index of the first part after ``readable``."""
     broken: bool
-    """True if the later request differs inside what was offered."""
+    """True if the later request differs within ``offered``."""
     far: bool = False
-    """True if a breakpoint would be needed nearer to what is cached."""
+    """True if no breakpoint is near enough to the cached prefix to find it."""
 
 
 def overlap(before: Shape, now: Shape, prices: Pricing) -> Overlap:
@@ -155,7 +157,7 @@ def overlap(before: Shape, now: Shape, prices: Pricing) -> Overlap:
     )
     totals, counted = _totals(before), _totals(now)
     if totals[common]:
-        # Counts improve with experience: the same bytes were counted otherwise before.
+        # Calibration changes counts: the same bytes may have been counted differently before.
         totals = [round(total * counted[common] / totals[common]) for total in totals]
     if not prices.explicit:
         stable = min(before.stable, len(before.parts))
@@ -187,7 +189,7 @@ def _totals(shape: Shape) -> list[int]:
 
 
 def lifetime(shape: Shape, prices: Pricing) -> float:
-    """Seconds that what was sent lives without being used."""
+    """Seconds that the cached prefix lives without being used."""
     if prices.explicit:
         return LIFETIMES.get(shape.ttl, LIFETIMES["5m"])
     return prices.lifetime or AUTOMATIC_LIFETIME
@@ -204,8 +206,8 @@ class Break:
 
 
 def first_break(before: Shape, now: Shape, common: int) -> Break | None:
-    """The item to blame for the first difference; None if the later request begins with all of the
-    earlier one.
+    """The item at the first difference; None if the later request begins with all of the earlier
+    one.
     """
     if common >= len(before.parts):
         return None
@@ -215,7 +217,7 @@ def first_break(before: Shape, now: Shape, common: int) -> Break | None:
         part = old or new
         return Break(part.key, "removed" if part is old else "added", common) if part else None
     if old.key == new.key:
-        # The bytes of both may be the same: then only the form around them differs.
+        # The bytes of both items may be equal: then only headings around them differ.
         return Break(new.key, "reordered" if old.sha == new.sha else "edited", common)
     keys_before, keys_now = {p.key for p in before.parts}, {p.key for p in now.parts}
     later = {(p.key, p.sha) for p in now.parts}

@@ -1,4 +1,4 @@
-"""The tiers of a request as rows, for a person: what stands where, how large, what changed."""
+"""The tiers of a request as rows for the user: items, sizes, changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = {
 
 @frozen
 class TierItem:
-    """One piece in its tier. ``sha`` names its bytes."""
+    """One piece in its tier. ``sha``: hash of its bytes."""
 
     key: str
     section: str
@@ -38,11 +38,11 @@ class TierItem:
     streak: int = 0
     stale: bool = False
     cached: bool = False
-    """Its bytes are in what the provider has cached and this request begins with."""
+    """Its bytes are in the cached prefix of this request."""
     marked: bool = False
-    """A breakpoint stands behind it."""
+    """A breakpoint follows it."""
     change: str = ""
-    """Since the request before: ``new``, ``edited``, ``moved``, or nothing."""
+    """Change since the previous request: ``new``, ``edited``, ``moved``, or empty."""
 
 
 @frozen
@@ -55,22 +55,22 @@ class TierRow:
 
     @property
     def tokens(self) -> int:
-        """All of it."""
+        """Tokens of the tier."""
         return sum(item.tokens for item in self.items)
 
     @property
     def stale(self) -> int:
-        """Bytes that something later replaces."""
+        """Tokens that a later piece replaces."""
         return sum(item.tokens for item in self.items if item.stale)
 
     @property
     def delta(self) -> int:
-        """Updates that were appended instead of rewriting a tier."""
+        """Tokens of updates that were appended instead of rewriting a tier."""
         return sum(item.tokens for item in self.items if item.kind != Kind.ITEM)
 
     @property
     def cached(self) -> int:
-        """What the provider has cached of it."""
+        """Tokens of the tier in the cached prefix."""
         return sum(item.tokens for item in self.items if item.cached)
 
 
@@ -80,10 +80,10 @@ def tier_rows(
     """The rows of a request.
 
     Args:
-        arrangement: what the policy decided.
+        arrangement: the policy's result.
         sent: the shape of the request.
         readable: how many of the shape's parts the provider has cached.
-        before: items of the request before, as ``rows_to_json`` gave them, flat.
+        before: items of the previous request from ``rows_to_json``, flat.
     """
     known: dict[str, list[tuple[str, str]]] = {}
     for old in before:
@@ -122,7 +122,7 @@ def rows_to_json(rows: Sequence[TierRow]) -> list[dict[str, Any]]:
 
 
 def rows_from_json(values: Iterable[Mapping[str, Any]]) -> tuple[TierRow, ...]:
-    """The rows again; what makes no sense is left out."""
+    """The rows of JSON values; invalid ones are left out."""
     rows: dict[str, list[TierItem]] = {}
     for value in values:
         facts = dict(value)
@@ -138,8 +138,8 @@ def rows_from_json(values: Iterable[Mapping[str, Any]]) -> tuple[TierRow, ...]:
 
 
 def _span(sent: Shape, key: str, start: int) -> tuple[int, bool]:
-    """Where the blocks of an item end that begin at or behind ``start``, and whether a breakpoint
-    stands behind them.
+    """The end of an item's blocks that begin at or after ``start``, and whether a breakpoint
+    follows them.
     """
     parts = sent.parts
     place = next((n for n in range(start, len(parts)) if parts[n].key == key), None)

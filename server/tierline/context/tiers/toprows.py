@@ -1,7 +1,7 @@
-"""What every request begins with and no policy places: tool definitions and the form around it.
+"""Rows for parts of a request that no policy places: tool definitions, headings and frames.
 
-They have no piece in an arrangement, but they are tokens of the request, and the definitions are
-the first bytes of every cached prefix. Rows without them would add up to less than the budget says.
+They have no piece in an arrangement, but take tokens, and the definitions are the first bytes of
+every cached prefix. Without them the rows would add up to less than the budget.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ def with_top(
     """The rows with the tool definitions first and the form's tokens last in the head.
 
     Args:
-        rows: what ``tier_rows`` gave.
+        rows: the result of ``tier_rows``.
         sent: the shape of the request.
-        tokens: the whole request's, as the budget counts it; the form has what is left of it.
+        tokens: the whole request's, as the budget counts it; the rest is the form's.
         tools: tokens of the definitions.
         readable: how many of the shape's parts the provider has cached.
-        before: items of the request before, flat.
+        before: items of the previous request, flat.
     """
     first = _tools(sent, tools, readable)
     old = {str(one.get("sha")) for one in before if one.get("key") == TOOLS_KEY}
     if old and first:
         first = [evolve(one, change="" if one.sha in old else "edited") for one in first]
     left = tokens - tools - sum(row.tokens for row in rows)
-    # The form stands around everything; its first bytes are before what was read.
+    # The form is around everything; its first bytes come before the readable prefix.
     form = TierItem(FRAME_KEY, str(Section.SYSTEM), str(Kind.ITEM), left, "", cached=readable > 0)
     return _in_head(rows, first, [form] if left > 0 else [])
 
 
 def with_known_tools(rows: Sequence[TierRow], sent: Shape | None) -> tuple[TierRow, ...]:
-    """The rows of a stored request. Older ones were kept without the tool definitions: then their
-    sizes are in the shape. Whether they were cached is not known of these.
+    """The rows of a stored request. For older ones, stored without the tool definitions, the sizes
+    come from the shape; whether they were cached is then unknown.
     """
     if sent is None or not rows or any(i.key == TOOLS_KEY for row in rows for i in row.items):
         return tuple(rows)

@@ -1,8 +1,8 @@
-"""The words in which a later message says what an item's text is now.
+"""The texts by which a later message updates an item.
 
 One update is one block: a first line that names the item and the versions by the beginnings of
-their SHA-256, then at most one fenced block, longer than any run of backticks inside it. Whoever
-reads base and updates in their order has every current text, byte for byte; ``read`` does.
+their SHA-256, then at most one fenced block, longer than any run of backticks inside it. Base and
+updates, read in order, give every current text byte for byte (``replay``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tierline.context.tiers import delta
 from tierline.context.tiers.base import Kind
 
 RULES = prompts.read("updates")
-"""What the model is told once, in the head, where updates are used."""
+"""Rules for the model, in the head of requests that may have updates."""
 
 _HASH = 8
 _START = "Update: "
@@ -41,7 +41,7 @@ _LINE = re.compile(
 
 @frozen
 class ItemContent:
-    """What an item says, without its wrapper. ``plain`` is true for the exact text of a file."""
+    """An item's content, without its wrapper. ``plain`` is true for the exact text of a file."""
 
     name: str
     text: str
@@ -85,13 +85,17 @@ def of_item(item: Item) -> ItemContent:
 
 
 def full(now: ItemContent) -> str:
-    """The whole text: an addition, or shorter than the difference."""
+    """The update with the whole text, for an addition or where it is shorter than the
+    difference.
+    """
     info = "" if now.plain else "as-given"
     return f"{_START}{_written(now.name)} ({now.version}, in full):\n{fence(now.text, info)}"
 
 
 def change(before: ItemContent, now: ItemContent) -> tuple[Kind, str]:
-    """The shorter one of difference and whole text, or that a text is again what it was."""
+    """The shorter one of difference and whole text, or the update that a text is again
+    what it was.
+    """
     whole = full(now)
     if before.plain is not now.plain or before.name != now.name:
         return Kind.FULL, whole
@@ -105,7 +109,9 @@ def change(before: ItemContent, now: ItemContent) -> tuple[Kind, str]:
 
 
 def again(now: ItemContent, first: bool = False) -> str:
-    """A text is what it was. ``first``: as it stands in the base, where no name of it stands."""
+    """The update that a text is again what it was. ``first``: as in the base, where versions have
+    no name.
+    """
     shown = ", as it was first shown" if first else ""
     return f"{_START}{_written(now.name)} is {now.version} again{shown}.\n"
 
@@ -116,7 +122,7 @@ def gone(name: str) -> str:
 
 
 def confirmed(before: ItemContent, now: ItemContent, edit: str) -> str:
-    """The model's own edit made the change, exactly as it proposed it."""
+    """The update that the model's own edit made the change, exactly as proposed."""
     return (
         f"{_START}{_written(now.name)} was {before.version} and is {now.version} since your edit"
         f" {edit} was applied as proposed.\n"
@@ -124,7 +130,7 @@ def confirmed(before: ItemContent, now: ItemContent, edit: str) -> str:
 
 
 def read(block: str) -> Update | None:
-    """The update that a block holds; None if it holds none, or anything else besides."""
+    """The update in a block; None if it has none, or other text besides."""
     line = _LINE.match(block)
     if line is None:
         return None
@@ -144,7 +150,7 @@ def read(block: str) -> Update | None:
 
 
 def _only_fence(text: str) -> str | None:
-    """What a fence holds that is all there is."""
+    """The content of a fence, if the text is nothing but the fence."""
     found = parse_fenced("x\n" + text)
     whole = len(found) == 1 and found[0].start == 0 and found[0].end == len(text) + 2
     return found[0].text if whole else None
@@ -163,10 +169,10 @@ def _name(written: str) -> str:
 def replay(
     texts: dict[str, str], updates: Sequence[Update], edit: Callable[[str, str], str]
 ) -> dict[str, str]:
-    """What every text says after the updates. ``edit(reference, text)`` applies a proposed edit.
+    """All texts after the updates. ``edit(reference, text)`` applies a proposed edit.
 
     Raises:
-        ValueError: if an update does not fit the version that it names.
+        ValueError: an update does not fit the version that it names.
     """
     now = dict(texts)
     for update in updates:

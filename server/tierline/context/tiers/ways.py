@@ -1,5 +1,5 @@
-"""The ways in which the log-structured policy could send a request: append, or rewrite from a tier
-on. Each knows its size and how much of it the cache can still give.
+"""The ways in which the log-structured policy can send a request: append, or rewrite from a place
+on. Each has its size and the part that can still be read from the cache.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ from tierline.context.tiers.logstate import (
 from tierline.context.tiers.own import Known, Versions, among, told_in
 
 TIER_HAZARDS = ((Tier.L0, 0.04), (Tier.L1, 0.10), (Tier.L2, 0.25))
-"""A document goes into the first tier whose limit its hazard is below, else into L3."""
+"""Upper limits of hazard: a document goes into the first tier whose limit is above its hazard, else
+into L3.
+"""
 
 
 @frozen(order=True)
@@ -60,10 +62,11 @@ class Cut:
 ALL = Cut(Tier.L0)
 """Everything is written anew."""
 FRESH_TURNS, HALVED = 5, 4.0
-"""Thinking of so many newest turns is worth its whole price, and of so many more turns before that
-half as much, then a quarter, …: a model goes by what it thought last. Measured in docs/tiers.md."""
+"""Thinking of the newest five turns is worth its whole price; for every four turns before, half of
+that: a model relies on its latest thinking. Measured in docs/tiers.md.
+"""
 KEPT_VERSIONS = 8
-"""Older versions whose texts are kept, so that after an undo a difference can be given."""
+"""Older versions whose texts are kept, so that a difference can be made after an undo."""
 
 
 @frozen
@@ -71,25 +74,27 @@ class Way:
     """One way to send the request."""
 
     cut: Cut | None
-    """Where rewriting begins; None for nothing."""
+    """Where rewriting begins; None if nothing is rewritten."""
     base: tuple[Based, ...]
     talk: tuple[Item, ...]
     """The conversation as it is sent this way."""
     unchanged: tuple[Logged, ...]
     """Entries of the log that stay as they were sent."""
     appended: Callable[[], tuple[Logged, ...]]
-    """What comes behind them. There may be thousands, and only the chosen way needs them."""
+    """Entries after them. There may be thousands, and only the chosen way needs them."""
     updates: tuple[Logged, ...]
     """The updates among all of them, in the log's order."""
     ended: int
-    """Entries of the log up to the end of the newest earlier request that can be read; 0: none."""
+    """Entries of the log up to the end of the newest earlier request that can be read from the
+    cache; 0: none.
+    """
     layout: LayoutSize
     thinking: int
-    """Tokens of thinking behind the first byte that changes."""
+    """Tokens of thinking after the first changed byte."""
     worth: float
-    """The same with less for the thinking of older turns (``thinking_weight``)."""
+    """Those tokens, weighted by the age of their turns (``thinking_weight``)."""
     changed: Mapping[str, Item | None]
-    """Items that are written anew, as ``RequestContext.anew`` has them."""
+    """Rewritten items, as in ``RequestContext.anew``."""
 
     @property
     def kept(self) -> int:
@@ -113,25 +118,25 @@ class Request:
     clock: RequestContext
     prices: Pricing
     ttl: Ttl
-    """Lifetime of what is cached."""
+    """Lifetime of cache entries."""
     hazards: Mapping[str, float]
     changes: Changes
     cold: bool = False
-    """Nothing of what was sent can be read."""
+    """Nothing can be read from the cache."""
     other_model: bool = False
-    """Another model is asked than before: messages differ by the thinking that it may see."""
+    """The model is another than before: messages differ by the thinking that it may see."""
     goes_on: bool = False
-    """The turn of the last request goes on."""
+    """The request belongs to the turn of the last one."""
     limit: float = outdated.LIMIT
-    """Share of outdated text above which there is a rewrite whatever it costs."""
+    """Share of outdated text above which a rewrite happens whatever it costs."""
 
     def keep(self) -> Way:
-        """Leave everything as it was sent and append."""
+        """The way that leaves everything as it was sent and appends."""
         return self._way(None, self.state.base, self._unchanged())
 
     def rewrite(self, cut: Cut) -> Way:
-        """Rewrite from a place on: what stands there as it would be written now, documents in
-        their current versions, no updates that this makes needless.
+        """The way that rewrites from a place on: items in their rewritten form, documents in their
+        current versions, without the updates that become needless.
         """
         if cut.tier is Tier.LOG:
             return self._way(cut, self.state.base, self._unchanged()[: cut.place])
@@ -141,8 +146,8 @@ class Request:
         return self._way(cut, (*kept, *self._based(rest, cut.tier)), ())
 
     def _unchanged(self) -> tuple[Logged, ...]:
-        """The beginning of the log that is still right: up to the first entry of the conversation
-        that is no longer there or differs.
+        """The beginning of the log that is still valid: up to the first entry of the conversation
+        that was removed or differs.
         """
         talk, log = self.parts.talk, self.state.log
         place, most, said = 0, len(talk), Kind.ITEM
@@ -172,11 +177,11 @@ class Request:
 
     @cached_property
     def _told(self) -> list[tuple[int, Item]]:
-        """The items of the conversation that may tell of applied edits, with their places."""
+        """The items of the conversation that may tell of applied edits, with their indexes."""
         return among(self.parts.talk)
 
     def _known(self, base: Iterable[Based], kept: int) -> Known:
-        """What the model has after so many entries of the log."""
+        """The versions that the model has after ``kept`` entries of the log."""
         known = Known(self._versions)
         for entry in base:
             known.take(entry.key, entry.sha)
@@ -227,8 +232,8 @@ class Request:
         )
 
     def _place(self, rest: Sequence[Item], told: Sequence[tuple[int, Item]]) -> int:
-        """Where updates go among the new items: before the newest prompt, unless what is told of
-        applied edits behind it would lead away from what there is now.
+        """Index for updates among the new items: before the newest prompt, unless results of
+        applied edits after it would then lead away from the current texts.
         """
         place = _before_prompt(rest)
         behind = [one for one in told if one[0] >= place]
@@ -241,7 +246,7 @@ class Request:
 
     @cached_property
     def _weights(self) -> dict[str, float]:
-        """By turn: the weight of its thinking."""
+        """Weight of thinking by turn."""
         groups = list(dict.fromkeys(item.group for item in self.parts.talk if item.group))
         return {group: thinking_weight(age) for age, group in enumerate(reversed(groups))}
 
@@ -252,7 +257,9 @@ class Request:
         )  # fmt: skip
 
     def _ended(self, kept: int) -> int:
-        """Where the newest earlier request ended whose bytes all stand: the cache has it."""
+        """The end of the newest earlier request that is unchanged in this one, so that it is
+        cached.
+        """
         if not self.prices.explicit:
             return kept
         alive = (
@@ -263,7 +270,7 @@ class Request:
         return max(alive, default=0)
 
     def too_much(self, way: Way, part: float = 1.0) -> bool:
-        """True if the request would hold more outdated text than this part of what is allowed."""
+        """True if the request would have more outdated text than this part of the limits."""
         return outdated.too_much(
             way.base,
             way.updates,
@@ -289,7 +296,7 @@ class Request:
         return {sha: have[sha] for sha in sorted(needed | set(written[-KEPT_VERSIONS:]))}
 
     def checkpoint(self, chosen: Way) -> int:
-        """Entries of the log up to the end of the newest rewrite; 0 if there was none."""
+        """Number of entries of the log up to the end of the newest rewrite; 0 if there was none."""
         if chosen.cut is not None and self.state.log:
             return len(chosen.log)
         kept = (end.length for end in self.state.ends if end.kept and end.length <= chosen.kept)
@@ -300,8 +307,8 @@ class Request:
 
     def pieces(self, chosen: Way) -> tuple[list[Piece], tuple[int, ...]]:
         """The pieces of a way, and where breakpoints go, the most useful first: the end of this
-        request, of the base, of the newest rewrite, of tier L0, of the request before. If the last
-        is too far from the end of this one to be found from there, it comes second.
+        request, of the base, of the newest rewrite, of tier L0, of the previous request. If the
+        last is too far from the end of this one for the provider's look-back, it comes second.
         """
         have = self._have()
         current = {doc.key: doc.sha256 for doc in self.parts.docs}
@@ -341,17 +348,17 @@ class Request:
 
 
 def _blocks(piece: Piece) -> int:
-    """Blocks that a piece becomes."""
+    """Number of blocks of a piece."""
     return sum(len(m.blocks) for m in piece.messages) or 1
 
 
 def thinking_weight(age: int) -> float:
-    """How much of its price thinking is worth that was made ``age`` turns ago."""
+    """Worth of thinking from ``age`` turns ago, as a share of its price."""
     return exp2(-max(age - FRESH_TURNS + 1, 0) / HALVED)
 
 
 def thinking_tokens(item: Item, count: Callable[[str], int]) -> int:
-    """Tokens of the thinking in an item that is bound to what stands before it."""
+    """Tokens of the thinking in an item that is bound to its prefix."""
     found: int | None = item.memo.get("thinking")
     if found is None:
         blocks = (b.block for m in item.messages for b in m.blocks)
@@ -362,8 +369,8 @@ def thinking_tokens(item: Item, count: Callable[[str], int]) -> int:
 
 
 def _before_prompt(items: Sequence[Item]) -> int:
-    """Where updates go among the new items: before the newest prompt, else at the end, but before
-    what holds for this prompt alone.
+    """Index for updates among the new items: before the newest prompt, else at the end, but before
+    the items for this prompt alone.
     """
     talk = [item for item in items if not item.volatile]
     for place in reversed(range(len(talk))):
