@@ -1,9 +1,9 @@
 """From an arrangement to a prompt: roles, headings, breakpoints.
 
-Order of bytes: system with tier L0; tiers L1 to L3, each a message of
-the user's with a short acknowledgement; file tree, pages and working files that no tier holds, in
-the same form; the conversation; the prompt; and behind its breakpoint what holds for this request
-alone, so that the next request begins with the very bytes of this one.
+Order of bytes: system with tier L0; tiers L1 to L3, each a user message with a short
+acknowledgement; file tree, pages and working files that no tier holds, in the same form; the
+conversation; the prompt; and after its breakpoint the tail, which holds for this request alone. So
+the next request begins with the bytes of this one up to the tail.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tierline.context.tiers.base import BASE_TIERS, TREE_PREFIX, Arrangement, Pi
 
 ACKNOWLEDGEMENT = "Understood."
 MAX_MARKS = 4
-"""More breakpoints than this are refused (Anthropic documentation, "Prompt caching")."""
+"""Breakpoints of one request; more are refused (Anthropic documentation, "Prompt caching")."""
 
 TREE = "Repository Files"
 _HEADINGS = {
@@ -57,8 +57,8 @@ def assemble(
 
     Breakpoints are set only for providers that want them: at most ``facts.max_marks``, the most
     useful first, none after fewer tokens than the model caches, none on an empty or a thinking
-    block. Where one is free and there are dynamic tools, the built-in ones get their own (it goes
-    on the last built-in tool, see ``Prompt.tools_mark``). ``count`` counts tools.
+    block. If one is left and there are dynamic tools, it goes on the last built-in tool
+    (``Prompt.tools_mark``). ``count`` counts tools.
     """
     builder = _Builder(frozenset(arrangement.marks) if facts.explicit_markers else frozenset())
     for place, piece in enumerate(arrangement.pieces):
@@ -117,13 +117,13 @@ class _Builder:
     """Puts pieces into messages, in their order, and remembers where each one ends."""
 
     marked: frozenset[int]
-    """Places that a breakpoint may follow."""
+    """Indexes of pieces that a breakpoint may follow."""
     system: list[PromptBlock] = field(factory=list)
     messages: list[_Message | PromptMessage] = field(factory=list)
-    """A message that is plain stays the object that it is, as long as nothing is added to it."""
+    """A plain message stays the same object as long as nothing is added to it."""
     _ends: dict[int, tuple[int, int]] = field(factory=dict)
-    """Where the last block of a piece that can carry a mark lies: its message (-1 for the system)
-    and its place there.
+    """Where the last block of a piece is that can carry a mark: its message (-1 for the system) and
+    its index there.
     """
     _open: Tier | None = None
     """The tier whose documents the current user message holds, until it is acknowledged."""
@@ -166,21 +166,21 @@ class _Builder:
         return used
 
     def sent(self) -> tuple[PromptMessage, ...]:
-        """The messages as they stand."""
+        """The messages as they are sent."""
         return tuple(
             m if isinstance(m, PromptMessage) else PromptMessage(m.role, tuple(m.blocks))
             for m in self.messages
         )
 
     def _opened(self, index: int) -> _Message:
-        """A message to which blocks may be added."""
+        """The message at ``index``, made ready for adding blocks."""
         message = self.messages[index]
         if isinstance(message, PromptMessage):
             message = self.messages[index] = _Message(message.role, list(message.blocks))
         return message
 
     def _document(self, place: int, piece: Piece) -> None:
-        """Documents of one tier share a message; those that no tier holds have one per kind."""
+        """Documents of one tier share a message; those in no tier share one per kind."""
         kind = (piece.tier, heading(piece))
         if self._open is not None and (
             self._open is not piece.tier or (piece.tier is Tier.ACTIVE and self._heading != kind)
@@ -212,7 +212,7 @@ class _Builder:
             self._say(place, message.role, message.blocks)
 
     def _say(self, place: int, role: Role, blocks: Sequence[PromptBlock]) -> None:
-        """Append to the conversation; what comes in a row from one side is one message."""
+        """Append to the conversation; consecutive blocks of one role share a message."""
         sent = [b for b in blocks if visible(b.block)]
         if not sent:
             return

@@ -42,7 +42,7 @@ class ToolUse:
 
 @frozen
 class ToolResult:
-    """The answer to one call; belongs to the user side of the conversation."""
+    """The result of one call; belongs to the user's side of the conversation."""
 
     tool_use_id: str
     content: tuple[Text | Image, ...] = ()
@@ -51,7 +51,7 @@ class ToolResult:
 
 @frozen
 class Maker:
-    """Who made a piece of reasoning. Nobody else is given it."""
+    """Who made a piece of reasoning. It is sent to no other model or service."""
 
     service: str = ""
     """The service's host, or its name where it has its own address."""
@@ -60,19 +60,19 @@ class Maker:
 
 @frozen
 class Reasoning:
-    """A piece of a model's thinking, opaque to us; sent back only to the one who made it.
+    """A piece of a model's thinking, opaque to us; sent back only to its maker.
 
     ``data`` is what goes back, in the provider's own shape: a ``thinking`` or ``redacted_thinking``
     block (Messages), fields of the assistant's message such as ``reasoning_content`` (Chat
     Completions), ``extra_content`` of the call that follows it (Gemini), or a ``reasoning`` item
-    (Responses). Under the strategy ``shown`` it is text for display alone, which goes nowhere.
+    (Responses). Under the strategy ``shown`` it is text for display alone, which is never sent.
     """
 
     strategy: str
     data: Mapping[str, Any] = field(factory=dict)
     maker: Maker = field(factory=Maker)
     prefix: str = ""
-    """Hash of all that the model had read when it made this (``context/prefix.py``)."""
+    """Hash of everything that the model had read when it made this (``context/prefix.py``)."""
 
 
 Block: TypeAlias = Text | Image | ToolUse | ToolResult | Reasoning
@@ -87,7 +87,7 @@ def visible(block: Block) -> bool:
     if not isinstance(block, Text):
         return True
     text = block.text
-    # The first character nearly always decides; the rest is for texts that begin with a blank.
+    # Fast path: the first character nearly always decides.
     return bool(text) and (text[0] not in _INVISIBLE or bool(text.strip(_INVISIBLE)))
 
 

@@ -1,7 +1,7 @@
-"""The budget: how large the next request is, by section, and what the provider said of the last.
+"""The budget: the size of the next request by section, and the provider's report on the last one.
 
 ``used`` is the request as it would be sent now: pending prompt, tools, system and pictures
-included. What earlier requests cost in sum is counted apart and never mixed in.
+included. The sums over earlier requests are kept apart.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tierline.context.plan import ContextPlan, PlanEntry
 
 @frozen
 class Reported:
-    """What the provider itself said about one request, in tokens."""
+    """The provider's report on one request, in tokens."""
 
     input_tokens: int = 0
     """The whole prompt: cached, written and uncached together."""
@@ -41,7 +41,9 @@ class Reported:
 
 @define
 class UsageLedger:
-    """The last report and the sums of all. The sums say what was paid, never what is in use."""
+    """The last report and the sums of all reports. The sums say what was paid, not what
+    is in use.
+    """
 
     last: Reported | None = None
     requests: int = 0
@@ -54,8 +56,8 @@ class UsageLedger:
         cache_read_tokens: int | None = None,
         cache_write_tokens: int | None = None,
     ) -> None:
-        """Take in a report. One without an input size says nothing about the request: the last
-        report then no longer speaks for the conversation and is forgotten.
+        """Add a report. One without an input size also drops the last report, which is then no
+        longer about the newest request.
         """
         self.requests += 1
         report = Reported(
@@ -93,7 +95,7 @@ class BudgetReport:
     used: int
     max_input_tokens: int
     max_output_tokens: int
-    """What the reply may get beside this request."""
+    """Room for the reply beside this request."""
     remaining: int
     """Input tokens still free; never negative."""
     percent: float
@@ -148,7 +150,9 @@ def budget(
 
 
 def _shown_under(entry: PlanEntry) -> Section:
-    """The request that is being answered is history already, but to the user it is the prompt."""
+    """The section to show an entry under. The prompt being answered is part of the history already,
+    but is shown as the prompt.
+    """
     if entry.section is Section.HISTORY and entry.code == Code.REQUIRED:
         return Section.PROMPT
     return entry.section

@@ -1,9 +1,9 @@
-"""Learning from the provider's own figures how far the estimate is off.
+"""Calibrating token estimates by the provider's own figures.
 
 Claude has no public tokenizer, and a local model's may not be at hand, so text is counted with a
 foreign encoding times a ratio. Each reply reports the true input size; the median of the recent
 ratios is robust against the odd one out (a provider that leaves cached tokens out, a request with
-parts that we do not see), unlike a mean.
+parts that we do not count), unlike a mean.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Calibration:
     def ratio(self) -> float:
         """True tokens per counted token: the median of the samples, 1.0 without any.
 
-        In steps of one per cent, so that counts do not tremble from turn to turn.
+        Rounded to one per cent, so that counts do not vary from turn to turn.
         """
         return round(math.exp(median(self.samples)), 2) if self.samples else 1.0
 
@@ -56,10 +56,11 @@ class Calibration:
         return min(max(_SIGMAS * _MAD_TO_SIGMA * spread, MIN_MARGIN), MAX_MARGIN)
 
     def observe(self, raw: float, reported: float) -> Calibration:
-        """With one more reply: ``raw`` tokens were counted, ``reported`` were charged.
+        """The calibration after one more reply: ``raw`` tokens were counted, ``reported`` were
+        charged.
 
-        Figures that cannot be right (nothing reported, off by more than a factor of four) and
-        requests too small to tell (under 100 tokens, where overheads rule) change nothing.
+        Implausible figures (nothing reported, off by more than a factor of four) and small requests
+        (under 100 tokens, where overheads dominate) change nothing.
         """
         if raw < _SMALLEST or reported <= 0 or not math.isfinite(raw + reported):
             return self
@@ -69,7 +70,7 @@ class Calibration:
         return Calibration((*self.samples, round(sample, 6))[-KEPT:])
 
     def without_last(self) -> Calibration:
-        """Without the newest sample, which proved to be wrong."""
+        """The calibration without the newest sample, which proved to be wrong."""
         return Calibration(self.samples[:-1])
 
     def to_json(self) -> dict[str, Any]:
@@ -78,7 +79,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, value: Any) -> Calibration:
-        """From persisted state; whatever is not a plausible sample is left out."""
+        """From persisted state, without implausible samples."""
         samples = value.get("log_ratios") if isinstance(value, Mapping) else None
         if not isinstance(samples, list):
             return cls()

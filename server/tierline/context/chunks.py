@@ -9,12 +9,12 @@ is additive at every place that no match can span. For the patterns of ``cl100k_
   every alternative that takes a letter stops there, and none looks further ahead than that
   character (an apostrophe could begin a contraction such as ``'re``);
 * after a line feed and before a character that is neither white space nor a slash: white space
-  that holds a line end always matches up to its last line end, and what takes trailing line ends
-  goes on only with line ends or, in ``o200k_base``, slashes.
+  that holds a line end always matches up to its last line end, and an alternative that takes
+  trailing line ends continues only with line ends or, in ``o200k_base``, slashes.
 
-``tests/property/test_counting.py`` holds this against the encoders themselves. Which of these
-places are used depends on the text around them alone (content-defined chunking), so that cuts
-behind an edit fall where they fell before.
+``tests/property/test_counting.py`` checks this with the encoders. Which of these places are used
+depends only on the text around them (content-defined chunking), so that cuts after an edit fall
+where they fell before.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from itertools import islice
 MIN_CHUNK = 2_048
 """Characters; shorter chunks would cost more to look up than to count."""
 MAX_CHUNK = 16_384
-"""Characters after which the next possible place is taken, whatever its surroundings."""
+"""Characters after which the next safe place is taken, whatever its surroundings."""
 _WINDOW = 64
-"""Characters before a place that decide about it: more than a statement, as one that many functions
-share would make a place of each of them, and then cuts behind an edit never fall where they fell.
+"""Characters before a place that decide about it. Longer than a statement: one that many functions
+share would make each of them a place, and cuts after an edit would move.
 """
 _MASK = 0x7F
 _CANDIDATES = 400
-"""Places looked at per chunk; text that repeats itself has many that are all alike."""
+"""Places tried per chunk; repetitive text has many that are alike."""
 
-# One frequent letter is enough to find candidates, and looking for it is several times faster.
+# One frequent letter is enough to find candidates, and several times faster to search for.
 _CANDIDATE = re.compile(r"e[\x00-&(-@\[-`{-\x7f]|\n[^\s/]")
 _ANY_PLACE = re.compile(r"[A-Za-z][\x00-&(-@\[-`{-\x7f]|\n[^\s/]")
 
@@ -62,7 +62,7 @@ def _next_cut(text: str, start: int) -> int | None:
     candidates = _CANDIDATE.finditer(text, start + MIN_CHUNK, latest)
     for found in islice(candidates, _CANDIDATES):
         cut = found.start() + 1
-        # Python's own string hash differs between processes; chunks only ever meet in one.
+        # Python's string hash differs between processes, but chunks are compared only within one.
         if not hash(text[cut - _WINDOW : cut]) & _MASK:
             return cut
     if latest >= len(text):

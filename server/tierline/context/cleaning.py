@@ -1,4 +1,4 @@
-"""Single blocks, made fit to be sent: the first step of the strict form (``strict.py``)."""
+"""Sanitising single blocks: the first step of the strict form (``strict.py``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tierline.context.text import well_formed
 NO_OUTPUT = "(no output)"
 ORPHAN = "(Result of a tool call that is not shown)"
 ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
-"""What names and ids of calls may not contain."""
+"""Characters that names and ids of calls may not contain."""
 
 _MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -35,21 +35,21 @@ _MAX_INT_BITS = 4096
 
 
 def side(role: str) -> Role:
-    """Whose side of the conversation a role is on."""
+    """The side of the conversation that a role is on: ``user`` or ``assistant``."""
     return "assistant" if role == "assistant" else "user"
 
 
 def clean_blocks(
     blocks: Iterable[PromptBlock], role: Role | str, strategy: str
 ) -> list[PromptBlock]:
-    """Blocks that may be sent in this role. A block that is left out but carries a mark leaves an
-    empty text behind, from which the mark moves at the end.
+    """Blocks that may be sent in this role. A block with a mark that is left out is replaced by an
+    empty text, from which the mark is moved at the end.
     """
     kept: list[PromptBlock] = []
     for entry in blocks:
         block = _clean_block(entry.block, role, strategy)
         if block is not None:
-            # Nearly all blocks are sound, and there may be thousands: those stay the same objects.
+            # Nearly all blocks are valid, and there may be thousands: those stay the same objects.
             kept.append(entry if block is entry.block else attrs.evolve(entry, block=block))
         elif entry.mark is not None:
             kept.append(attrs.evolve(entry, block=Text("")))
@@ -108,7 +108,7 @@ def _clean_reasoning(block: Reasoning) -> Reasoning | None:
 
 
 def as_text(result: ToolResult) -> Text:
-    """A result without its call, as words, so that nothing the model was told is lost."""
+    """A result without its call as text, so that its content is not lost."""
     words = (b.text if isinstance(b, Text) else "[picture]" for b in _clean_content(result.content))
     return Text("\n".join((ORPHAN, *words)))
 

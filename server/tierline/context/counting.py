@@ -31,7 +31,7 @@ FALLBACK_MARGIN = 0.35
 """Error allowed for when tokens are estimated by length alone."""
 
 MESSAGE_OVERHEAD = 4
-"""Tokens that a message's role and frame cost (OpenAI's cookbook gives 3 to 4)."""
+"""Tokens for a message's role and frame (OpenAI's cookbook gives 3 to 4)."""
 CALL_OVERHEAD = 12
 """Tokens for the frame of a tool call or result and the id that pairs them."""
 TOOL_OVERHEAD = 8
@@ -41,7 +41,7 @@ REQUEST_OVERHEAD = 3
 
 
 class Encoder(Protocol):
-    """Counts the tokens of a text. May raise; then the length decides."""
+    """Counts the tokens of a text. If it raises, the text's length is used instead."""
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ class CountCache:
     _characters: int = field(default=0, init=False)
 
     def recent(self, encoding: str, text: str) -> int | None:
-        """The count of this very string, if it is remembered."""
+        """The cached count of a string, if there is one."""
         key = (encoding, text)
         found = self._recent.get(key)
         if found is not None:
@@ -90,7 +90,7 @@ class CountCache:
         return found
 
     def keep(self, encoding: str, text: str, tokens: int) -> None:
-        """Remember a string's count; the least recently used make room."""
+        """Cache a string's count; the least recently used make room."""
         if len(text) > self.max_characters // 2 or (encoding, text) in self._recent:
             return
         self._recent[encoding, text] = tokens
@@ -100,14 +100,14 @@ class CountCache:
             self._characters -= len(dropped)
 
     def digest(self, key: tuple[str, bytes]) -> int | None:
-        """The count under a digest, if it is remembered."""
+        """The cached count of a digest, if there is one."""
         found = self._digests.get(key)
         if found is not None:
             self._digests.move_to_end(key)
         return found
 
     def keep_digest(self, key: tuple[str, bytes], tokens: int) -> None:
-        """Remember a count under a digest."""
+        """Cache the count of a digest."""
         self._digests[key] = tokens
         if len(self._digests) > self.max_entries:
             self._digests.popitem(last=False)
@@ -146,7 +146,7 @@ class TokenCounter:
         self._warn = warn
         self._failed = False
 
-    # --- what the counts are worth ---------------------------------------------------------------
+    # --- accuracy ----------------------------------------------------------------------------
 
     @property
     def accuracy(self) -> Accuracy:
@@ -166,12 +166,12 @@ class TokenCounter:
 
     @property
     def learns(self) -> bool:
-        """False if the model's own vocabulary is at hand: reports teach nothing."""
+        """False if the model's own vocabulary is used: its counts need no calibration."""
         return not self._native
 
     @property
     def ratio(self) -> float:
-        """What raw counts of text are multiplied by."""
+        """The factor on raw counts of text."""
         if self._native:
             return 1.0
         return self.calibration.ratio if self.calibration.calibrated else self.model.ratio
@@ -179,7 +179,7 @@ class TokenCounter:
     def learn(self, prompt: Countable, reported_input_tokens: int | None) -> bool:
         """Calibrate by a request's own usage report. Returns True if anything changed.
 
-        Native counts and requests without a report teach nothing.
+        Exact counters and requests without a report change nothing.
         """
         if self._native or not reported_input_tokens:
             return False
@@ -189,9 +189,9 @@ class TokenCounter:
         return self.calibration != before
 
     def observe(self, estimated: int, reported: int) -> bool:
-        """Calibrate by a count of this counter's and the provider's figure for the same request.
+        """Calibrate by an estimate of this counter and the provider's figure for the same request.
 
-        Less precise than ``learn``, because pictures and frames are scaled along with the text.
+        Less precise than ``learn``, because pictures and frames are scaled as well.
         """
         if self._native or reported <= 0:
             return False
@@ -338,8 +338,8 @@ class TokenCounter:
         except ENDS:
             raise
         except BaseException as error:
-            # Whatever an encoder stumbles over, the turn goes on with an estimate. A panic in its
-            # native code is no Exception.
+            # Whatever the encoder raises, the turn continues with an estimate. A panic in native
+            # code is a ``BaseException``.
             if not self._failed and self._warn is not None:
                 self._warn(
                     f"Tokens are estimated at {CHARS_PER_TOKEN} characters each: the encoding "
@@ -358,8 +358,9 @@ class TokenCounter:
 
 
 def _bounded(parts: Iterable[str]) -> Iterator[str]:
-    """Pieces that the encoder's native code bears: it panics on a run of some 700,000 spaces, and
-    its time grows with the square of a run. Where one is torn, the count is off by a token or two.
+    """The parts, cut so that the encoder can process them: it panics on a run of about 700,000
+    spaces, and its time grows with the square of a run's length. A cut changes the count by a token
+    or two.
     """
     for part in parts:
         yield from (part[at : at + _LONGEST_RUN] for at in range(0, len(part), _LONGEST_RUN))

@@ -1,4 +1,4 @@
-"""How much a model is asked to think, in the way that this model takes.
+"""How much a model is asked to think, in the form that the model accepts.
 
 Sources: Anthropic, "Thinking" and "Effort"; OpenAI, "Reasoning models". What each model accepts is
 data (``data/models.toml``).
@@ -23,17 +23,17 @@ _ROOM = {
     "xhigh": 64_000,
     "max": 64_000,
 }
-"""Tokens beside the reply. Careful guesses: what is not used is not paid."""
+"""Tokens for thinking beside the reply. Generous guesses: unused tokens cost nothing."""
 
 
 def choices(facts: ModelFacts) -> tuple[Effort, ...]:
-    """What a user can choose for this model; nothing if it does not think on request."""
+    """The efforts that a user can choose for this model; none if it does not think on request."""
     known = tuple(effort for effort in EFFORTS if effort in facts.efforts)
     return ("auto", *known) if known else ()
 
 
 def nearest(facts: ModelFacts, wanted: Effort) -> Effort:
-    """The model's own effort that is nearest to the one that is wanted."""
+    """The model's effort that is nearest to the wanted one."""
     known = choices(facts)
     if not known or wanted in known:
         return wanted if known else "auto"
@@ -42,8 +42,8 @@ def nearest(facts: ModelFacts, wanted: Effort) -> Effort:
 
 
 def thinking(facts: ModelFacts, wanted: Effort, *, drop: bool = False) -> Thinking:
-    """The thinking that a request asks for. ``drop``: the service is to leave out itself what it
-    finds bound to another beginning (Anthropic's own service offers that).
+    """The thinking that a request asks for. ``drop``: the service itself shall leave out thinking
+    that is bound to another beginning (only Anthropic's own service can).
     """
     effort = nearest(facts, wanted)
     if not facts.adaptive:

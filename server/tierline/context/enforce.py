@@ -1,7 +1,7 @@
 """Keeping a request within the window: emergency truncation and shedding.
 
-Both work on a ``Selection``: the items that are in and those that are out, with the reason. What is
-required, and whatever that depends on, is held and never leaves.
+Both work on a ``Selection``: the items that are in and those that are out, with the reason.
+Required items, and the items that they depend on, are held and never leave.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Dropped:
 
 @frozen
 class FixedPart:
-    """A piece of what cannot be shed, for the error that names it."""
+    """A part of the request that cannot be shed, for the error message."""
 
     key: str
     section: Section
@@ -61,7 +61,7 @@ class FixedPart:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Its name for a person."""
         if self.key.startswith("request:"):
             return "what every request costs"
         if self.section is Section.PROMPT and self.key.endswith(":selection"):
@@ -82,7 +82,9 @@ _NAMES = {
 
 
 class FixedPartTooLarge(TierlineError):  # noqa: N818 - named for what the user meets
-    """What has to be sent does not fit into the window. ``parts`` names it, largest first."""
+    """The parts that must be sent do not fit into the window. ``parts`` names them,
+    largest first.
+    """
 
     def __init__(self, parts: Sequence[FixedPart], needed: int, room: int) -> None:
         self.parts = tuple(sorted(parts, key=lambda part: (-part.tokens, part.key)))
@@ -145,7 +147,9 @@ class Selection:
         )
 
     def drop(self, item: Item, code: Code, reason: str) -> list[Dropped]:
-        """Take an item out, and all that depends on it. Held or absent items stay as they are."""
+        """Take an item out, and all items that depend on it. Held and absent items stay as they
+        are.
+        """
         if item.key not in self.kept or self.held(item):
             return []
         del self.kept[item.key]
@@ -160,8 +164,8 @@ class Selection:
         return gone
 
     def history_units(self) -> list[tuple[Item, ...]]:
-        """What leaves together when history is cut, oldest first: whole earlier turns, then single
-        atoms of the turns that are being answered, without what is held.
+        """Units that leave together when history is cut, oldest first: whole earlier turns, then
+        single atoms of the turns that are being answered; without held items.
         """
         active = self.active_groups
         turns: dict[str, list[Item]] = {}
@@ -184,9 +188,9 @@ def history_tokens(items: Iterable[Item]) -> int:
 def emergency_truncate(
     selection: Selection, limits: Limits, *, target_tokens: int | None = None
 ) -> list[str]:
-    """The second layer, for when compaction failed: if history exceeds
-    twice its trigger, the oldest turns leave until it is within the trigger. Calls stay with their
-    results, the request that is being answered survives. Returns notices for the chat.
+    """The second layer, for when compaction failed: if history exceeds twice its trigger, the
+    oldest turns leave until it is within the trigger. Calls stay with their results, and the prompt
+    that is being answered stays. Returns notices for the chat.
 
     ``target_tokens`` truncates to that size, whatever the trigger.
     """
@@ -259,15 +263,15 @@ _LEAVES: dict[Section, int] = {
         )
     )
 }
-"""Which section gives first among items of equal priority: what is easiest to get again."""
+"""Order in which sections leave among items of equal priority: the easiest to get again first."""
 
 
 def shed_rest(selection: Selection, limits: Limits) -> list[str]:
-    """Behind layer 3: what is left must fit. Items leave by rising priority, pinned ones last;
-    history by whole turns, oldest first.
+    """After layer 3: shed other items until the rest fits. They leave by rising priority, pinned
+    ones last; history by whole turns, oldest first.
 
     Raises:
-        FixedPartTooLarge: if what cannot leave does not fit.
+        FixedPartTooLarge: the items that cannot leave do not fit.
     """
     room = limits.room(limits.hard)
     if selection.tokens <= room:
@@ -279,7 +283,7 @@ def shed_rest(selection: Selection, limits: Limits) -> list[str]:
     ]
     units.sort(key=lambda unit: (_LEAVES[unit[0].section], -unit[0].tokens, unit[0].key))
     units += selection.history_units()
-    # Stable: history keeps its order of age, and within a priority the sections theirs.
+    # A stable sort: history stays in order of age, and sections in theirs within a priority.
     units.sort(
         key=lambda unit: (
             any(item.pin is Pin.STICKY for item in unit),

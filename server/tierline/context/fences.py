@@ -1,7 +1,7 @@
-"""How a file stands in the prompt: its path, then its text in a fence that the text cannot close.
+"""The form of a file in the prompt: its path, then its text in a fence that the text cannot close.
 
-The fence is a run of backticks longer than any run inside, so no content, whatever it says, ends
-its own wrapper; ``parse_fenced`` gives back exactly the text that went in.
+The fence is a run of backticks longer than any run inside, so no content can end its own wrapper,
+and ``parse_fenced`` returns exactly the original text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LANGUAGES = {
 
 @frozen
 class Fenced:
-    """One file as read back from a prompt. ``note`` is what stands after its path, if anything."""
+    """One file as read back from a prompt. ``note``: the text after its path, if any."""
 
     path: str
     text: str
@@ -76,16 +76,17 @@ def fence(text: str, info: str = "") -> str:
 
 
 def render_file(path: str, text: str, note: str = "") -> str:
-    """A file as it stands in the prompt: path, optional note in brackets, fenced text.
+    """A file in its form in the prompt: path, optional note in brackets, fenced text.
 
-    The result depends on nothing else, so an unchanged file keeps its bytes in the cached prefix.
+    The result depends only on the arguments, so an unchanged file keeps its bytes in the cached
+    prefix.
     """
     return f"{render_path(path)}{f' [{note}]' if note else ''}\n{fence(text, language(path))}"
 
 
 def render_path(path: str) -> str:
-    """The path as it is, or as a JSON string if a line, a bracket or something that
-    cannot be seen could mislead. The one form in which a name stands in a prompt.
+    """The path as it is, or as a JSON string if a line, a bracket or something that cannot be seen
+    could mislead. Every name in a prompt has this form.
     """
     path = well_formed(path)
     if _PLAIN_PATH.fullmatch(path) and " [" not in path and shown_name(path) == path:

@@ -16,7 +16,7 @@ STRENGTH = {Pin.NONE: 0, Pin.EPHEMERAL: 1, Pin.LEASED: 2, Pin.STICKY: 3}
 
 
 class FileState(StrEnum):
-    """What has become of a listed file."""
+    """The state of a listed file."""
 
     OK = "ok"
     MISSING = "missing"
@@ -41,13 +41,17 @@ class FileEntry:
     aliases: tuple[str, ...] = ()
     origin: str = ""
     folder: str = ""
-    """Key of the folder that brought it, with a slash at its end; empty if it came by itself."""
+    """Key of the folder that it was added with, ending in a slash; empty if it was
+    added by itself.
+    """
     automatic: bool = False
-    """True if nobody asked for it by name: it leaves with its lease."""
+    """True if nobody added it by name: it leaves with its lease."""
     confirmed: bool = False
     """The user saw the warning and wants it (ignored or secret files)."""
     once: bool = False
-    """The confirmation ends with the session: a file of secrets never comes back unasked."""
+    """The confirmation ends with the session, so that a file of secrets is never
+    restored unasked.
+    """
     dirty: bool = False
     """The text comes from an editor buffer that differs from the disk."""
 
@@ -68,10 +72,11 @@ class FileEntry:
 
 
 def normalized_key(path: str) -> str | None:
-    """A key from a loosely written relative path; None if it climbs out or names nothing.
+    """A key from a loosely written relative path; None if it leads out of the workspace or is
+    empty.
 
-    Backslashes become slashes, outer slashes and ``.`` go, ``a/../b`` becomes ``b``. Only
-    a whole component ``..`` climbs: ``v1..v2.diff`` is a name.
+    Backslashes become slashes, outer slashes and ``.`` go, ``a/../b`` becomes ``b``. Only a whole
+    component ``..`` climbs: ``v1..v2.diff`` is a name.
     """
     parts: list[str] = []
     for part in path.replace("\\", "/").split("/"):
@@ -85,7 +90,7 @@ def normalized_key(path: str) -> str | None:
 
 
 def merge(entry: FileEntry, other: FileEntry) -> FileEntry:
-    """The first entry with what is stronger in the other: pin, confirmation, the user's will."""
+    """The first entry with the stronger pin, confirmation and origin of the two."""
     stronger = max((entry, other), key=lambda e: STRENGTH[e.pin])
     return evolve(
         entry,
@@ -99,7 +104,7 @@ def merge(entry: FileEntry, other: FileEntry) -> FileEntry:
 
 
 def to_record(entry: FileEntry) -> dict[str, Any]:
-    """Selection, pin, lease and confirmation as JSON values. Text is never part of it."""
+    """Selection, pin, lease and confirmation as JSON values. The text is left out."""
     return {
         "key": entry.key,
         "sha256": "" if entry.state is FileState.MISSING else entry.sha256,
@@ -114,7 +119,7 @@ def to_record(entry: FileEntry) -> dict[str, Any]:
 
 
 def from_record(record: Any) -> FileEntry | None:
-    """The entry of a record, still without text; None if the record makes no sense."""
+    """The entry of a record, still without text; None if the record is invalid."""
     if not isinstance(record, Mapping) or not isinstance(record.get("key"), str):
         return None
     key = normalized_key(record["key"])

@@ -1,4 +1,4 @@
-"""How listed files are rendered: whole, or cut by tokens with a visible mark. Kept for reuse."""
+"""How listed files are rendered: whole, or cut by tokens with a visible mark. Cached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST_FILL = 0.7
 
 
 class Counts(Protocol):
-    """Whatever can count the tokens of a text."""
+    """A counter of the tokens of a text."""
 
     def count(self, text: str, /) -> int:
         """Tokens of the text."""
@@ -29,12 +29,12 @@ class Rendered:
     """SHA-256 of the file's own text."""
     text: str
     sha256: str
-    """Of ``text``, wrapper included."""
+    """SHA-256 of ``text``, wrapper included."""
     cut: bool = False
 
 
 def cut_sentence(sent: int, whole: int, limit: int = 0) -> str:
-    """What the user should know of a cut file, in tokens. ``limit``: what one file may take."""
+    """A sentence for the user about a cut file. Sizes in tokens; ``limit``: for one file."""
     why = f"one file may take {limit:,}" if limit else "the rest is over the limit for one file"
     return f"Only the first {sent:,} of its {whole:,} tokens are sent: {why} (maxFileTokens)."
 
@@ -42,8 +42,8 @@ def cut_sentence(sent: int, whole: int, limit: int = 0) -> str:
 class Renderings:
     """Rendered files by key: an unchanged file is neither rendered nor hashed again.
 
-    A cut also stays where it was while it fits, even if the counter's calibration moves: moving it
-    would change bytes that a provider holds in its cache.
+    A cut also stays where it was as long as it fits, even if the counter's calibration changes:
+    moving it would change bytes that the provider has cached.
     """
 
     def __init__(self) -> None:
@@ -51,8 +51,8 @@ class Renderings:
         self._cut: dict[str, Rendered] = {}
 
     def get(self, entry: FileEntry, counter: Counts, max_tokens: int) -> tuple[Rendered, int, int]:
-        """The entry as it is sent, its tokens (at most ``max_tokens``, if that is not 0), and those
-        of the whole file.
+        """The entry as it is sent, its tokens (at most ``max_tokens``; 0: no limit), and those of
+        the whole file.
         """
         whole = self._whole.get(entry.key)
         if whole is None or whole.of != entry.sha256:
@@ -72,8 +72,8 @@ class Renderings:
         return cut, used, tokens
 
     def cut_tokens(self, entry: FileEntry, counter: Counts, max_tokens: int) -> int:
-        """What a file of more than ``max_tokens`` tokens has once it is cut: the figure of the last
-        cut, or the limit if there was none. Cuts nothing, so it is quick.
+        """Tokens of a file that has to be cut: those of the last cut, or ``max_tokens`` if there
+        was none. Quick, as it does not cut.
         """
         cut = self._cut.get(entry.key)
         if cut is None or cut.of != entry.sha256:
@@ -91,7 +91,7 @@ def cut_file(entry: FileEntry, counter: Counts, max_tokens: int, tokens: int) ->
     """A file's beginning in at most ``max_tokens`` tokens, marked as cut with its full size.
 
     Returns the rendered text and its tokens. Cuts by tokens, not by lines, so that one endless line
-    is cut as well; ends at the end of a line where that costs little.
+    is cut as well; the cut moves to the end of a line if one is near.
     """
     size = len(entry.text)
 

@@ -45,7 +45,7 @@ class FileContext:
         self._renderings = Renderings()
 
     def remove_file(self, path: str) -> bool:
-        """Take a file off the list. False if it was not on it."""
+        """Remove a file from the list. False if it was not listed."""
         entry = self.get(path)
         if entry is None:
             return False
@@ -93,10 +93,10 @@ class FileContext:
         once: bool = False,
         dirty: bool = False,
     ) -> FileEntry:
-        """List a file with its current text, or give a listed one new text.
+        """List a file with its current text, or update the text of a listed one.
 
         Pins, leases, aliases and confirmation of a listed file stay. A file that was listed
-        automatically and is now added by name belongs to the user from here on.
+        automatically and is now added by name counts as added by the user.
         """
         old = self._entries.get(key)
         if old is None:
@@ -126,9 +126,9 @@ class FileContext:
         return self.put(key, content, automatic=old.automatic, dirty=dirty)
 
     def fail(self, key: str, refusal: Refusal) -> FileEntry:
-        """Keep a file on the list that cannot be sent now. Raises KeyError for an unknown key.
+        """Mark a listed file as one that cannot be sent now. Raises KeyError for an unknown key.
 
-        Its text is forgotten; pin and lease stay, so that it is whole again when it comes back.
+        Its text is dropped; pin and lease stay for when it can be read again.
         """
         state = FileState.MISSING if refusal.reason is Reason.NOT_FOUND else FileState.REFUSED
         self._entries[key] = entry = evolve(
@@ -143,7 +143,7 @@ class FileContext:
 
     def shed(self, keys: Iterable[str], detail: str = "", sentence: str = "") -> list[FileEntry]:
         """Mark files that the budget left out of the next request; unknown keys are skipped.
-        ``sentence`` takes the place of the usual one.
+        ``sentence`` replaces the usual one.
         """
         marked = []
         for key in keys:
@@ -168,7 +168,7 @@ class FileContext:
     # --- pins and leases -------------------------------------------------------------------------
 
     def set_pin(self, path: str, pin: Pin, lease: str = "") -> FileEntry | None:
-        """Set the pin by the user's will, up or down. None if the file is not listed.
+        """Set the pin that the user chose, stronger or weaker. None if the file is not listed.
 
         ``lease`` names the scope of a leased pin (``turn:<id>`` or ``task:<id>``).
         """
@@ -187,7 +187,7 @@ class FileContext:
         return entry
 
     def hold(self, path: str, pin: Pin, lease: str = "") -> FileEntry | None:
-        """Raise the pin automatically: never lowers one and never makes one sticky."""
+        """Strengthen the pin automatically: never weakens one and never makes one sticky."""
         entry = self.get(path)
         if entry is None or pin is Pin.STICKY or STRENGTH[pin] < STRENGTH[entry.pin]:
             return entry
@@ -208,9 +208,9 @@ class FileContext:
     # --- renames and deletes ---------------------------------------------------------------------
 
     def rename(self, old: str, new: str) -> dict[str, str]:
-        """A file, or a folder with all that is listed in it, has moved. Returns old key: new key.
+        """Rename a file, or a folder with its listed files. Returns old key: new key.
 
-        Pins and leases follow. Where two entries meet they become one, with the stronger pin.
+        Pins and leases follow. Two entries that get the same key are merged, with the stronger pin.
         """
         moved: dict[str, str] = {}
         for key in self.get_files():
@@ -222,7 +222,7 @@ class FileContext:
         return moved
 
     def rekey(self, keys: Mapping[str, str]) -> None:
-        """Give entries new keys (old: new) all at once; two old keys may even change places."""
+        """Give entries new keys (old: new) at once; two keys may be swapped."""
         taken = {old: self._entries.pop(old) for old in keys if old in self._entries}
         for old, entry in taken.items():
             new = keys[old]
@@ -232,7 +232,7 @@ class FileContext:
             self._entries[new] = evolve(merge(moved, other) if other else moved, key=new)
 
     def delete(self, old: str) -> list[str]:
-        """A file or folder is gone: its entries are kept as missing. Returns their keys."""
+        """Mark the entries of a deleted file or folder as missing. Returns their keys."""
         gone = [key for key in self.get_files() if key == old or key.startswith(old + "/")]
         for key in gone:
             self.fail(key, refuse(key, Reason.NOT_FOUND, "deleted"))
@@ -286,9 +286,9 @@ class FileContext:
     def restore(
         self, snapshot: Iterable[Any], read: Callable[[str, bool], FileText | Refusal]
     ) -> None:
-        """Take up a snapshot; ``read(key, confirmed)`` gives the texts of today.
+        """Restore a snapshot; ``read(key, confirmed)`` returns the current texts.
 
-        What cannot be read stays listed with its reason. Records that make no sense are skipped.
+        A file that cannot be read stays listed with its reason. Invalid records are skipped.
         """
         for record in snapshot:
             entry = from_record(record)

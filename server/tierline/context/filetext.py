@@ -1,4 +1,4 @@
-"""A file's text as the engine uses it, with what is needed to write it back as it was."""
+"""A file's normalised text, with the facts needed to write it back in its own form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FileText:
     text: str
     facts: FileFacts = field(factory=FileFacts)
     sha256: str = ""
-    """SHA-256 of ``text`` as UTF-8; the same for disk and buffer when they say the same."""
+    """SHA-256 of ``text`` as UTF-8; equal for disk and buffer when their texts are."""
 
 
 def facts_of(raw: str, encoding: str = "utf-8", bom: bool = False, size: int = -1) -> FileFacts:
@@ -62,7 +62,7 @@ def facts_of(raw: str, encoding: str = "utf-8", bom: bool = False, size: int = -
 
 
 def file_text(raw: str, facts: FileFacts | None = None) -> FileText:
-    """Normalise ``raw`` and hash it; facts are taken from it unless they are given."""
+    """Normalise ``raw`` and hash it; its facts are computed unless they are given."""
     text = normalise(raw)
     if facts is None:
         facts = facts_of(raw, bom=raw.startswith("\ufeff"))

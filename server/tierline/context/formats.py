@@ -1,5 +1,5 @@
-"""The wire formats by the name that messages are tagged with, as far as the domain must tell them
-apart: what their ids and their thinking have to be like.
+"""The wire formats by the name that messages are tagged with, as far as the domain depends on them:
+rules for ids and thinking.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ class WireFormat:
     """What one format accepts."""
 
     longest_id: int = 40
-    """Characters of a call's id. OpenAI's chat endpoint refuses longer ones."""
+    """Most characters of a call's id. OpenAI's chat endpoint refuses longer ones."""
     binds_thinking: bool = False
-    """Thinking is refused behind any other beginning than the one that it was made behind."""
+    """Thinking is refused unless everything before it is the same as when it was made."""
     thinking: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    """Kinds of thinking that are taken back, with the fields of each; empty: any object is."""
+    """Kinds of thinking that are accepted, with the fields of each; empty: any object is."""
 
 
 _FORMATS = {

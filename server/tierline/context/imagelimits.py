@@ -24,9 +24,8 @@ def limit_images(
 ) -> tuple[tuple[PromptMessage, ...], list[str]]:
     """The messages with each picture that may not be sent replaced by a line that says so.
 
-    Also returns the notices. ``sees``: the model takes pictures at all. Depends on the messages and
-    the model alone, so that a session sends the same after it was resumed; pictures inside
-    tool results count as well.
+    Also returns the notices. ``sees``: the model accepts pictures. Depends only on the messages and
+    the model, so that a resumed session sends the same; pictures inside tool results count as well.
     """
     pictures = [image for message in messages for image in _pictures(message)]
     if not pictures or (sees and len(pictures) <= MANY):
@@ -36,7 +35,7 @@ def limit_images(
         _verdict(image, number < oldest) if sees else UNSEEN
         for number, image in enumerate(pictures)
     ]
-    # One notice for all pictures that the model does not see: there may be many, in every request.
+    # One notice for all pictures that the model cannot see: there may be many in every request.
     notices = [text for text in verdicts if text] if sees else [UNSEEN]
     if not notices:
         return tuple(messages), []
@@ -59,7 +58,7 @@ def _pictures(message: PromptMessage) -> Iterator[Image]:
 
 
 def _verdict(image: Image, beyond: bool) -> str:
-    """What stands in the picture's place; empty if it may stay."""
+    """The text that replaces a picture; empty if it may stay."""
     if beyond:
         return f"[picture left out: a request may hold at most {MOST}]"
     size = dimensions(image)

@@ -1,7 +1,7 @@
-"""What pictures cost, and how large they are.
+"""The cost of pictures in tokens, and their sizes.
 
-Sizes are read from the first bytes of PNG, JPEG, GIF and WebP data, without decoding the picture.
-A picture whose size cannot be told costs the most that its model's rule can ask for.
+Sizes are read from the first bytes of PNG, JPEG, GIF and WebP data, without decoding the picture. A
+picture of unknown size counts as the most expensive one under its model's rule.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attrs import frozen
 from tierline.context.blocks import Image
 
 _HEAD = 64 * 1024
-"""Base64 characters that are decoded; a JPEG's size stands behind its metadata."""
+"""Base64 characters that are decoded; a JPEG's size comes after its metadata."""
 
 
 class ImageRule(StrEnum):
@@ -98,7 +98,7 @@ class _Patches:
 
 
 _LARGEST_PATCHES = (8000 // 32) ** 2
-"""A square of 8,000 pixels, which is more than any service takes."""
+"""Patches of a square of 8,000 pixels, larger than any service accepts."""
 
 _RULES: dict[ImageRule, _Scaled | _Tiles | _Patches] = {
     ImageRule.ANTHROPIC: _Scaled(edge=2576, tokens=4784),
@@ -139,7 +139,7 @@ def dimensions(image: Image) -> tuple[int, int] | None:
 
 
 def header_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels from a picture's first bytes; None if they cannot be told."""
+    """Width and height in pixels from a picture's first bytes; None if they cannot be read."""
     size = _png(data) or _gif(data) or _webp(data) or _jpeg(data)
     return size if size and size[0] > 0 and size[1] > 0 else None
 

@@ -30,7 +30,7 @@ class Section(StrEnum):
 
 
 class Pin(StrEnum):
-    """How firmly an item is held: by the user, by a lease, as a hook, or not."""
+    """How firmly an item is held: by the user, by a lease, for this turn, or not."""
 
     STICKY = "sticky"
     LEASED = "leased"
@@ -41,11 +41,11 @@ class Pin(StrEnum):
 @frozen
 class Note:
     """A text that was sent for one prompt alone: a card, a memo, a selection. It stays where it was
-    sent, behind an item of the conversation, until bytes are rewritten anyway.
+    sent, after an item of the conversation, until bytes are rewritten anyway.
     """
 
     after: str
-    """Key of the item of the conversation behind which it stands."""
+    """Key of the item of the conversation after which it is sent."""
     key: str
     """Its own key when it was sent."""
     section: Section
@@ -63,18 +63,18 @@ class Note:
 
     @property
     def name(self) -> str:
-        """Unique in its conversation: the same text may be sent again for another prompt."""
+        """A name unique in the conversation: the same text may be sent again for another prompt."""
         return f"{self.after}+{self.key}+{self.sha256[:8]}"
 
 
 @frozen
 class Form:
-    """How the messages of an item were written, where there is more than one way."""
+    """The form in which the messages of an item were written, where there are several."""
 
     limits: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Message id and the characters that each of its tool results was allowed."""
     bare: tuple[str, ...] = ()
-    """Ids of messages whose thinking is not sent any more."""
+    """Ids of messages whose thinking is no longer sent."""
 
 
 @frozen
@@ -96,23 +96,23 @@ class Item:
     """0 (dropped first) to 100 (dropped last)."""
     pin: Pin = Pin.NONE
     required: bool = False
-    """True for what can never be shed: system head, tools, the active user request."""
+    """True for items that can never be shed: system head, tools, the prompt being answered."""
     volatile: bool = False
-    """True for what holds for this prompt alone (selection, cards, memos): sent behind it."""
+    """True for items that hold for this prompt alone (selection, cards, memos): sent after it."""
     group: str = ""
-    """History: the turn's group id; atoms of one group are kept or dropped as the plan decides."""
+    """History: the turn's group id; the group's atoms may be dropped one by one."""
     depends: tuple[str, ...] = ()
-    """Keys of items without which this one makes no sense: all of them are in, or none."""
+    """Keys of the items that this one needs: without them it is left out."""
     origin: str = ""
     """Where it comes from, in words for a person (``added by you``, ``BM25 rank 2``)."""
     path: str = ""
     """Files: workspace-relative POSIX path, root-qualified in multi-root workspaces."""
     whole_tokens: int = 0
-    """Of what is sent cut: tokens of the whole; 0 for what is sent whole."""
+    """Tokens of the whole, if only a part is sent; else 0."""
     note: Note | None = None
-    """Set for what was sent for a prompt and still stands where it was sent."""
+    """Set for a text that was sent for an earlier prompt and is still in its place."""
     form: Form | None = None
-    """History: how it is written, if that was a choice."""
+    """History: the form of its messages, if there were several."""
 
     @classmethod
     def of_text(cls, key: str, section: Section, text: str, tokens: int, **more: Any) -> Item:
@@ -121,8 +121,8 @@ class Item:
 
     @cached_property
     def memo(self) -> dict[str, Any]:
-        """What has been worked out from this item alone, by the one who did. A conversation has
-        thousands of items, and from one request to the next nearly all are the same objects.
+        """A cache of values computed from this item alone, by name. A conversation has thousands of
+        items, and from one request to the next nearly all are the same objects.
         """
         return {}
 

@@ -1,6 +1,6 @@
-"""What a request may hold: the window's arithmetic, and when history is due for compaction.
+"""Limits of a request: the window's arithmetic, and when history is due for compaction.
 
-Margins are part of every comparison here and of nothing that is displayed.
+Margins are part of every comparison here, but not of displayed figures.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Limits:
         whichever is less; the model's own limit holds in any case. ``thinking_tokens`` come on top,
         since thinking counts into the reply's limit, as far as a quarter of the window allows.
         """
-        # Where nobody knows the model's limit, what the user asks for is asked for.
+        # If the model's limit is unknown, the user's value is used as it is.
         most = facts.max_output_tokens if facts.output_known else facts.window
         wanted = max_output_tokens or min(DEFAULT_OUTPUT_TOKENS, facts.window // _OUTPUT_SHARE)
         share = max(wanted, facts.window // _OUTPUT_SHARE)
@@ -111,8 +111,8 @@ class Limits:
 
     @property
     def problem(self) -> str:
-        """A sentence if the settings contradict each other, else an empty string. The limits work
-        all the same; say it once.
+        """A sentence for the user if the settings contradict each other, else empty. The limits
+        work all the same.
         """
         if self.max_output_tokens < self.window:
             return ""
@@ -123,8 +123,8 @@ class Limits:
 
 
 def trigger_tokens(window: int, *, tokens: int = 0, percent: float = 50.0) -> int:
-    """When history is due for compaction: the number of tokens that is set, else a share of the
-    model's window.
+    """The size of history at which compaction is due: ``tokens`` if it is set, else ``percent`` of
+    the window.
     """
     return tokens or max(1, int(window * percent / 100))
 

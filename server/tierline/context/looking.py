@@ -1,8 +1,7 @@
-"""What the user is looking at, in words that the model is given with the prompt.
+"""What the user is looking at, as a text for the model that goes with the prompt.
 
-The text of a small file stands in its tier, where it stays; the prompt only points into it. So a
-cursor that moves changes nothing that is cached. Of a large file, the part around the cursor goes
-along with the prompt.
+A small file stays in its tier, and the prompt only refers to lines of it, so that moving the cursor
+changes no cached bytes. For a large file, the part around the cursor goes with the prompt.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from tierline.context.fences import render_file, render_path
 from tierline.context.retrieval.symbol import Symbol
 
 WHOLE_CHARACTERS = 24_000
-"""A file up to this size goes along whole, about 6,000 tokens."""
+"""Characters of a file that is sent whole, about 6,000 tokens."""
 MOST_LINES = 200
-"""Lines of a larger file that go along."""
+"""Lines of a larger file that go with the prompt."""
 
 
 @frozen
@@ -27,14 +26,14 @@ class Place:
     path: str
     first_line: int = 0
     last_line: int = 0
-    """The selected lines, or those on the screen."""
+    """Last of the selected lines, or of those on the screen."""
     cursor_line: int = 0
     selected: bool = False
 
 
 def around(place: Place, symbols: Iterable[Symbol], lines: int) -> tuple[int, int]:
-    """The lines of a large file that go along, from 1: the definition at the cursor if it is not
-    too long, joined with what is on the screen.
+    """The lines of a large file that go with the prompt, from 1: the definition at the cursor if it
+    is not too long, joined with the lines on the screen.
     """
     first = max(1, place.first_line or place.cursor_line or 1)
     last = max(first, place.last_line)
@@ -53,7 +52,7 @@ def enclosing(symbols: Iterable[Symbol], line: int) -> list[Symbol]:
 
 
 def describe(place: Place, symbols: Iterable[Symbol], excerpt: str = "") -> str:
-    """The sentence for the prompt, with the selected text or the part of a large file."""
+    """The text for the prompt, with the selected text or the part of a large file."""
     within = enclosing(symbols, place.cursor_line or place.first_line)
     inside = f", in `{within[-1].qualified}`" if within else ""
     if place.selected:

@@ -25,13 +25,13 @@ class ContextMode(StrEnum):
 
     @property
     def label(self) -> str:
-        """What a client shows beside the input."""
+        """The mode's name beside the input."""
         return f"CTX: {self.value.capitalize()}"
 
 
 @frozen
 class ModeLimits:
-    """What a mode allows of automatic context. Pins and files added by hand are not concerned."""
+    """A mode's limits on automatic context. They do not apply to pins and files added by hand."""
 
     symbols: bool
     """Whether the module map and symbol cards may enter."""

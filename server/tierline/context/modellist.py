@@ -1,8 +1,8 @@
 """The public list of models that ships with the package (``data/models.json``).
 
-It knows sizes, prices and what a model takes. Rules that it does not know (encodings, pictures,
-cache marks) and corrections are in ``data/models.toml``, whose rows stand above it.
-``tools/models.py`` makes the list.
+It has sizes, prices and abilities of models. Rules that it lacks (encodings, pictures, cache marks)
+and corrections are in ``data/models.toml``, whose rows override it. ``tools/models.py`` makes the
+list.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAMES = ("input", "output", "read", "write_5m", "write_1h")
 
 @frozen
 class Listed:
-    """What the list says of a model, in the shape of a row of ``models.toml``."""
+    """The list's facts of a model, in the form of a row of ``models.toml``."""
 
     name: str
     values: Mapping[str, Any]
@@ -32,7 +32,7 @@ class Listed:
 
 
 class PublicList:
-    """Finds a model's row by any of its names. Without data it knows nothing."""
+    """Finds a model's row by any of its names. Without data it finds none."""
 
     def __init__(self, data: Mapping[str, Any] | None = None) -> None:
         data = data or {}
@@ -40,7 +40,7 @@ class PublicList:
         self._models: Mapping[str, list[Any]] = data.get("models", {})
         self._hosts: Mapping[str, Mapping[str, list[Any]]] = data.get("hosts", {})
         self.vendors: Mapping[str, list[str]] = data.get("vendors", {})
-        """What each vendor sells under its own names, for lists to choose from."""
+        """Each vendor's models under its own names, for lists to choose from."""
         self.origin = ", ".join(
             str(data[key]) for key in ("source", "date", "license") if key in data
         )
@@ -51,14 +51,14 @@ class PublicList:
                 self._also.setdefault(short, key)
 
     def find(self, name: str, host: str = "") -> Listed | None:
-        """The row of a model; ``host`` is where it runs, whose prices then count."""
+        """The row of a model; ``host`` is the service that runs it, whose prices then count."""
         full = plain(name)
         for short in shorter(full):
             for key in (short, self._also.get(short, "")):
                 if (row := self._row(key, host, name)) is not None:
                     return Listed(key, row, exact=True)
         longest = max((key for key in self._models if begins(full, key)), key=len, default="")
-        # ``llama3.2`` without a size: the smallest of those that it may be.
+        # ``llama3.2`` without a size: the smallest of the matching models.
         version = any(char.isdigit() for char in full)
         sizes = [key for key in self._models if begins(key, full)] if version else []
         key = longest or min(sizes, key=lambda one: (self._models[one][0], one), default="")
@@ -75,7 +75,7 @@ class PublicList:
             for key, value in zip(self._columns, columns, strict=False)
             if value is not None
         }
-        if hosted is None and _tagged(name):  # weights on somebody's own machine
+        if hosted is None and _tagged(name):  # weights on the user's own machine
             known = {key: value for key, value in known.items() if key not in _MONEY}
         return self._values(short, known)
 

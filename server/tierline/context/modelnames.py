@@ -1,8 +1,8 @@
-"""One model has many names: those of routers, clouds, local servers and fine-tunes.
+"""Normalising a model's many names: those of routers, clouds, local servers and fine-tunes.
 
 ``anthropic/claude-sonnet-5.5``, ``eu.anthropic.claude-opus-5-v1:0``, ``claude-opus-5@20261001``,
 ``models/gemini-3.5-flash``, ``qwen/qwen3-coder:free``, ``qwen3:8b-q4_K_M``, ``Qwen3-8B-AWQ.gguf``.
-``plain`` gives all of them one spelling; ``shorter`` leaves out what names no model of its own.
+``plain`` gives all of them one spelling; ``shorter`` drops parts that do not tell models apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _QUANTISED = re.compile(
 _TAGS = frozenset(
     {"free", "beta", "nitro", "floor", "online", "extended", "exacto", "latest", "cloud", "self"}
 )
-"""Behind a colon, these name a way to be served and no model."""
+"""After a colon, these name a way of serving, not a model."""
 _KIND = re.compile(
     r"-(?:latest|preview|exp|experimental|instruct|chat|it|hf|maas|tee|fast|"
     r"\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|20\d{6}|\d{4})$"
@@ -45,7 +45,7 @@ def plain(name: str) -> str:
 
 
 def shorter(name: str) -> Iterator[str]:
-    """A plain name and what is left of it without dates and words like ``latest``."""
+    """A plain name and shorter forms of it, without dates and words like ``latest``."""
     yield name
     while (cut := _KIND.sub("", name)) != name:
         name = cut
@@ -53,7 +53,7 @@ def shorter(name: str) -> Iterator[str]:
 
 
 def begins(name: str, start: str) -> bool:
-    """True if ``start`` is a whole part of the name's beginning, and no older version of it:
+    """True if the name begins with ``start`` at a boundary, and not as a newer version of it:
     ``glm5`` begins ``glm5-air``, not ``glm5-3``.
     """
     rest = name.removeprefix(f"{start}-")

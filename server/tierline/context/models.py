@@ -16,7 +16,7 @@ from tierline.context.modellist import Listed, PublicList
 from tierline.context.modelnames import plain as plain_name
 
 LimitSource: TypeAlias = Literal["table", "user", "provider", "default"]
-"""Where a window's size comes from. ``provider``: the server said so while running."""
+"""Where a window's size comes from. ``provider``: the running server reported it."""
 Family: TypeAlias = Literal["anthropic", "openai", "local", "unknown"]
 Thinks: TypeAlias = Literal["no", "can", "always", "unknown"]
 """Whether the model thinks before it answers: never, if asked or by itself, always."""
@@ -27,7 +27,7 @@ DEFAULT_WINDOW = 32_000
 """Window assumed for an unknown model, in tokens, unless the settings say otherwise."""
 _DEFAULT_OUTPUT = 8_192
 _DEFAULT_OUTPUT_SHARE = 4
-"""A reply whose limit nobody knows gets at most a quarter of the window."""
+"""A reply of unknown limit gets at most a quarter of the window."""
 
 
 @frozen
@@ -54,7 +54,7 @@ class ModelFacts:
     max_output_tokens: int = _DEFAULT_OUTPUT
     limit_source: LimitSource = "table"
     output_known: bool = True
-    """False if nobody says how long a reply can be, and ``max_output_tokens`` is our own choice."""
+    """False if the longest reply is unknown and ``max_output_tokens`` is our own choice."""
     encoding: str = "o200k_base"
     """The encoding that text is counted with."""
     native_encoding: bool = False
@@ -65,18 +65,18 @@ class ModelFacts:
     """Error of such counts that enforcement allows for, as a fraction."""
     image_rule: ImageRule = ImageRule.UNKNOWN
     tools_overhead_tokens: int = 0
-    """What the service adds to a request that has tools."""
+    """Tokens that the service adds to a request with tools."""
     caching: Caching = "none"
     min_cacheable_tokens: int = 1_024
     """Shorter prefixes are not cached."""
     efforts: tuple[str, ...] = ()
-    """How much it can be told to think, in the service's words; ``none``: not at all."""
+    """The efforts that it accepts, in the service's words; ``none``: no thinking."""
     thinks: bool = False
-    """It thinks where nothing is said."""
+    """It thinks by default."""
     adaptive: bool = False
-    """It takes Anthropic's ``thinking: adaptive``."""
+    """It accepts Anthropic's ``thinking: adaptive``."""
     thinking_off: str = ""
-    """The ``thinking.type`` that switches thinking off where leaving it out does not."""
+    """The ``thinking.type`` that switches thinking off, if leaving the field out does not."""
     max_marks: int = 0
     """Markers that one request may carry."""
     lookback_blocks: int = 0
@@ -88,9 +88,11 @@ class ModelFacts:
     """Requests with more input than this cost ``long_prices`` as a whole; 0 for none."""
     long_prices: Prices = field(factory=Prices)
     source: str = ""
-    """Where the figures stand: the provider's page and when it was read."""
+    """Source of the figures: the provider's page and when it was read."""
     sees: bool = False
-    """True if the public list says that it takes pictures; ``image_rule`` says what they cost."""
+    """True if it accepts pictures according to the public list; ``image_rule`` says
+    what they cost.
+    """
     reasoning: Thinks = "unknown"
     responses_only: bool = False
     """True for models that exist only in OpenAI's Responses API."""
@@ -98,7 +100,7 @@ class ModelFacts:
     """OpenAI's own service takes explicit breakpoints for it ("Prompt caching", GPT-5.6 and later).
     """
     retention: bool = False
-    """Keeping its cache for a day costs nothing there."""
+    """OpenAI's own service keeps its cache for a day at no extra cost."""
     compaction_percent: float = 0.0
     """History above this share of the window is compacted; 0 leaves it to the setting."""
     sure: bool = True
@@ -107,22 +109,24 @@ class ModelFacts:
 
     @property
     def sees_images(self) -> bool:
-        """False if pictures cannot reach the model."""
+        """True if the model can be sent pictures."""
         return self.image_rule is not ImageRule.NONE
 
     @property
     def explicit_markers(self) -> bool:
-        """True if the provider caches at ``cache_control`` markers; else by automatic prefix."""
+        """True if the provider caches at explicit markers; else by automatic prefix, or
+        not at all.
+        """
         return self.caching == "explicit"
 
     def prices_for(self, input_tokens: int) -> Prices:
-        """The prices of a request with so much input."""
+        """The prices of a request with this many input tokens."""
         long = 0 < self.long_prompt_tokens < input_tokens
         return self.long_prices if long else self.prices
 
     @property
     def max_history_tokens(self) -> int:
-        """A sixteenth of the input."""
+        """Suggested tokens of history: a sixteenth of the input."""
         return self.max_input_tokens // 16
 
 
@@ -130,8 +134,8 @@ class ModelTable:
     """Rows of facts, found by name. A row of the user's overrides the package's key by key.
 
     A row's ``match`` is a name or a prefix ending in ``*``; an exact name beats a prefix, a longer
-    prefix a shorter one. ``inherit`` names another row whose values it starts from. Rows of
-    families (``family:…``) are weaker than the public list, all others are corrections of it.
+    prefix a shorter one. ``inherit`` names another row whose values it starts from. The public list
+    overrides rows of families (``family:…``); all other rows correct it.
     """
 
     def __init__(
@@ -157,9 +161,8 @@ class ModelTable:
         """The facts of a model; every name has some.
 
         ``max_input_tokens`` is the user's own limit and wins over everything; ``reported_window``
-        is what the server says about itself and wins over the table; an unknown model gets
-        ``default_window`` and says so (``limit_source`` is ``default``). Values of the wrong type
-        are left out.
+        is the server's own report and wins over the table; an unknown model gets ``default_window``
+        and says so (``limit_source`` is ``default``). Values of the wrong type are left out.
         """
         plain = _plain(name)
         row = _best(self._rows, plain)
@@ -168,8 +171,8 @@ class ModelTable:
         listed = self.public.find(name, host)
         values = _merged(family, listed, values, stem)
         if "family" not in values:
-            # A server or proxy with names of its own: the rules of its kind hold, not the limits.
-            # Somebody else's server says nothing about its model's tokenizer.
+            # A server or proxy with its own model names: the provider's rules hold, but not its
+            # limits, and the model's tokenizer is unknown.
             kind = self._all(_best(self._rows, f"provider:{provider}"))
             values = {key: value for key, value in kind.items() if key not in _LIMITS} | values
         mine = self._all(_best(self._user, plain))
@@ -196,7 +199,7 @@ class ModelTable:
         return family | own
 
     def _values(self, row: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What a row and those that it inherits from give: families' fields, and the rest."""
+        """The values of a row with those that it inherits: fields from families, and the rest."""
         family: dict[str, Any] = {}
         values: dict[str, Any] = {}
         seen: set[str] = set()
@@ -248,8 +251,8 @@ def _merged(
     of_list = _listed(listed, family)
     merged = {**family, **of_list, **values}
     if listed.exact and stem and listed.name != plain_name(stem):
-        # The list has this very model, the row one whose name begins so: another tariff, perhaps
-        # a smaller window.
+        # The list has this exact model, the row only one with the same prefix: its prices may
+        # differ, and its window may be smaller.
         merged |= {key: of_list[key] for key in _TARIFF if key in of_list}
         if "price" not in listed.values or "long_price" not in listed.values:
             merged.pop("long_prompt_tokens", None)
@@ -263,10 +266,10 @@ _TARIFF = ("prices", "long_prices", "long_prompt_tokens", "min_cacheable_tokens"
 
 
 def _listed(listed: Listed, family: Mapping[str, Any]) -> dict[str, Any]:
-    """What the public list says, beside what is known of the model's family."""
+    """The values of the public list, as far as they do not contradict the family's rules."""
     values = _typed(listed.values)
     if "family" in family:
-        values.pop("caching", None)  # how the family's caches are used is a rule, not a figure
+        values.pop("caching", None)  # how the family caches is a rule, not a figure
     elif "sees" in listed.values and not listed.values["sees"]:
         values["image_rule"] = ImageRule.NONE
     if not listed.exact:
@@ -275,7 +278,7 @@ def _listed(listed: Listed, family: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _limited(facts: ModelFacts, values: Mapping[str, Any], source: LimitSource) -> ModelFacts:
-    """Window and input limit, each standing in for the other where only one is given."""
+    """Window and input limit, each derived from the other if only one is given."""
     window = facts.window if "window" in values else facts.max_input_tokens
     most = facts.max_input_tokens if "max_input_tokens" in values else window
     return evolve(
@@ -297,7 +300,7 @@ def _resized(facts: ModelFacts, window: int, source: LimitSource) -> ModelFacts:
 
 
 def _typed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row's values that fit; a slip of the user's pen costs that value only."""
+    """The row's values of the right type; a wrong one in the user's table is dropped alone."""
     values: dict[str, Any] = {}
     for name, value in row.items():
         if name in _PRICES:

@@ -1,4 +1,4 @@
-"""What is known of a model, in words: the same in pickers, in the terminal and in the doctor."""
+"""Facts about a model in words, the same in pickers, in the terminal and in the doctor."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def money(prices: Prices) -> str:
 
 
 def details(facts: ModelFacts, *, short: bool = False) -> str:
-    """Reply, cache, pictures and thinking on one line, and how far to believe it.
+    """Reply, cache, pictures and thinking on one line, and how reliable they are.
 
-    ``short``: without what goes without saying, for lists that cut long lines.
+    ``short``: without the obvious, for lists that cut long lines.
     """
     parts = [cache(facts)] if short and facts.output_known else [reply(facts), cache(facts)]
     if facts.image_rule is ImageRule.NONE:

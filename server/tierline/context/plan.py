@@ -27,7 +27,7 @@ from tierline.context.limits import Limits
 from tierline.context.mode import LIMITS, ContextMode
 
 FRAME_KEY = "request:frame"
-"""The entry for what every request costs beside its items."""
+"""Key of the entry for the tokens of every request beside its items."""
 
 _IN_GIVEN_ORDER = frozenset(
     {Section.HISTORY, Section.SUMMARIES, Section.RETRIEVED, Section.PROMPT, Section.SYSTEM}
@@ -45,16 +45,18 @@ class PlanEntry:
     code: str
     reason: str
     tier: str = ""
-    """Where the stability policy put it; empty before that, and for what is out."""
+    """The tier that the stability policy chose; empty before that, and for items that are out."""
     sha256: str = ""
     pin: Pin = Pin.NONE
     path: str = ""
     group: str = ""
     whole_tokens: int = 0
-    """Of what is sent cut: tokens of the whole; 0 for what is sent whole."""
+    """Tokens of the whole, if only a part is sent; else 0."""
 
     def at(self, tier: str) -> PlanEntry:
-        """The entry in a tier. From one request to the next most stay where they are."""
+        """The entry with its tier; the same object if the tier does not change, as for most
+        entries.
+        """
         if tier == self.tier:
             return self
         found = self._placed.get(tier)
@@ -81,7 +83,7 @@ class Absent:
 
 @frozen
 class Sent:
-    """A block as it stands in the request: the item it comes from and a hash of its content."""
+    """A block as it is sent: the item that it comes from and a hash of its content."""
 
     key: str
     sha256: str
@@ -103,27 +105,27 @@ class ContextPlan:
     excluded: tuple[PlanEntry, ...]
     """In the order in which they were left out."""
     tokens_before: int
-    """All candidates together."""
+    """Tokens of all candidates."""
     tokens: int
-    """What is included."""
+    """Tokens of the included items."""
     estimate: int
-    """``tokens`` with the margin: what the limits were held against."""
+    """``tokens`` with the margin, as compared with the limits."""
     max_input_tokens: int
     window: int
     max_output_tokens: int
-    """What the reply may get: ``estimate + max_output_tokens <= window``."""
+    """Room for the reply: ``estimate + max_output_tokens <= window``."""
     margin: float = 0.0
     branch: str = "main"
     group_id: str = ""
     retrieval_set: str = ""
     """Id of the ``RetrievalSet`` that the candidates came from."""
     notices: tuple[str, ...] = ()
-    """What the user should be told."""
+    """Sentences for the user."""
     sent: tuple[Sent, ...] = ()
-    """The blocks of the request in the order of its bytes; known once it was stored."""
+    """The blocks of the request in the order of its bytes; filled in once it is stored."""
 
     def entry(self, key: str) -> PlanEntry | None:
-        """The entry of an item, in or out; what is in wins."""
+        """The entry of an item, in or out; an included one wins."""
         for entries in (self.included, self.excluded):
             for entry in entries:
                 if entry.key == key:
@@ -171,17 +173,17 @@ def plan(
 ) -> ContextPlan:
     """Decide what goes into the request.
 
-    In this order: duplicates and what the mode does not allow stay out; items whose dependencies
-    are absent stay out; history is truncated if compaction failed (layer 2); files are shed at 90 %
-    of the input limit (layer 3); then the reply's room is lowered to its floor; then other items
-    leave by rising priority. An item is in whole or not at all, and never without what it
-    ``depends`` on.
+    In this order: duplicates and items that the mode does not allow stay out; items whose
+    dependencies are absent stay out; history is truncated if compaction failed (layer 2); files are
+    shed at 90 % of the input limit (layer 3); then the reply's room is lowered to its floor; then
+    other items leave by rising priority. An item is in whole or not at all, and never without the
+    items in its ``depends``.
 
-    ``frame_tokens`` is what the request costs beside its items; ``absent`` is recorded among the
+    ``frame_tokens`` are the request's tokens beside its items; ``absent`` is recorded among the
     excluded. History must be in chronological order, retrieved items best first.
 
     Raises:
-        FixedPartTooLarge: if what cannot be left out does not fit into the window.
+        FixedPartTooLarge: the items that cannot be left out do not fit into the window.
     """
     mode = ContextMode(mode)
     plan_id = _plan_id(
@@ -255,7 +257,9 @@ def _plan_id(candidates: Iterable[Item], rest: Sequence[Any], absent: Iterable[A
 
 
 def _distinct(candidates: Iterable[Item]) -> tuple[list[Item], list[Dropped]]:
-    """One item per key: the first. Copies vanish without a trace, other contents are listed."""
+    """One item per key: the first. Equal copies are dropped; items of other content are listed as
+    excluded.
+    """
     items: dict[str, Item] = {}
     dropped: list[Dropped] = []
     for item in candidates:
@@ -268,7 +272,7 @@ def _distinct(candidates: Iterable[Item]) -> tuple[list[Item], list[Dropped]]:
 
 
 def _ordered(items: list[Item]) -> list[Item]:
-    """By section; where the given order means nothing, by key."""
+    """Items by section; within one by key, unless the given order has a meaning."""
     sections: dict[Section, list[Item]] = {section: [] for section in Section}
     last, current = None, []
     for item in items:
@@ -294,8 +298,8 @@ def _frame(tokens: int) -> Item:
 
 
 def _apply_mode(selection: Selection, mode: ContextMode, limits: Limits) -> None:
-    """Leave out automatic context that the mode does not allow. Pins are not automatic, and what
-    was sent already stays where it stands.
+    """Leave out automatic context that the mode does not allow. Pins are not automatic, and items
+    that were sent already stay.
     """
     allowed = LIMITS[mode]
     most = limits.room(allowed.tokens(limits.max_input_tokens))

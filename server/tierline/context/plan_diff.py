@@ -12,27 +12,29 @@ from tierline.context.plan import ContextPlan, PlanEntry, Sent
 
 @frozen
 class PlanDiff:
-    """From one plan to another. Keys throughout."""
+    """The difference between two plans, as keys of items."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    """In both, with other content."""
+    """Items in both plans whose content differs."""
     reordered: tuple[str, ...] = ()
-    """In both, but placed otherwise relative to the others: the fewest that explain it."""
+    """Items in both plans whose relative order changed; the smallest set that explains it."""
     first_break: str = ""
-    """The item to blame for the first difference in the bytes of the two requests: the one that was
-    added, removed, changed or moved there. Empty if the second begins with all of the first."""
+    """The item that was added, removed, changed or moved at the first difference in the bytes of
+    the two requests. Empty if the second begins with all of the first.
+    """
     first_break_index: int = -1
-    """Its place among the blocks, from 0; -1 if nothing broke."""
+    """Index of its block, from 0; -1 if nothing broke."""
     lines: tuple[str, ...] = ()
-    """The same for a person."""
+    """The difference in sentences."""
 
 
 def diff(a: ContextPlan, b: ContextPlan) -> PlanDiff:
     """What changed from plan ``a`` to plan ``b``.
 
-    Where both were sent, their bytes decide (``ContextPlan.sent``), else the order of the plans.
+    If both were sent, compared by their bytes (``ContextPlan.sent``), else by the order of the
+    plans.
     """
     before = {entry.key: entry for entry in a.included}
     after = {entry.key: entry for entry in b.included}
@@ -86,7 +88,7 @@ def _order(plan: ContextPlan) -> Sequence[Sent]:
 def _first_break(
     a: Sequence[Sent], b: Sequence[Sent], added: set[str], removed: set[str]
 ) -> tuple[int, str, str]:
-    """Place, item and what happened to it; -1 if ``b`` begins with all of ``a``."""
+    """Index, item and its change; index -1 if ``b`` begins with all of ``a``."""
     for place, (old, new) in enumerate(zip_longest(a, b)):
         if old is None:
             break

@@ -31,7 +31,7 @@ def plan_to_json(plan: ContextPlan) -> dict[str, Any]:
 
 
 def plan_from_json(value: Mapping[str, Any]) -> ContextPlan:
-    """The plan again. Fields of later versions are ignored.
+    """The plan of a JSON object. Fields of later versions are ignored.
 
     Raises:
         ValueError, KeyError, TypeError: if it is not a stored plan.

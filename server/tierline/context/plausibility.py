@@ -1,7 +1,7 @@
-"""Whether a provider's figure for a request can be right, beside our own count of it.
+"""Whether a provider's figure for a request is plausible, compared with our own count.
 
-Some servers cut a long prompt silently and report what was left, or report the same figure whatever
-was sent. Such figures must not teach the counter, or every count would shrink with them.
+Some servers cut a long prompt silently and report the rest, or always report the same figure. Such
+figures must not calibrate the counter, or every count would become too small.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Verdict: TypeAlias = Literal["plausible", "odd", "cut", "constant"]
 figure for different prompts."""
 
 _LEAST, _MOST = 0.6, 2.5
-"""Reported over counted. Tokenizers differ by less."""
+"""Bounds of reported over counted tokens. Tokenizers differ by less."""
 _CUT = 0.5
 _MISSING = 1_500
 _CERTAIN = 1_000
-"""Below this figure overheads and rounding could explain anything."""
+"""Tokens; below this, overheads and rounding can explain any difference."""
 _DIFFERENT = 0.25
 _DIFFERENCE = 500
 _STEP = 20
@@ -36,7 +36,7 @@ class Plausibility:
     _estimated: int = 0
     _reported: int = 0
     _constant: int = 0
-    """A figure that was found to come whatever is sent."""
+    """A figure that the server reports whatever is sent; 0 if there is none."""
     _odd: list[tuple[float, int]] = field(factory=list)
 
     def judge(self, estimated: int, reported: int) -> Verdict:
@@ -58,8 +58,8 @@ class Plausibility:
         return "plausible"
 
     def agreed(self, raw: float, reported: int) -> tuple[float, ...]:
-        """One more odd figure over our raw count. Once several in a row agree with each other and
-        are not the same, it is the counter that was wrong: then their logarithms, else nothing.
+        """Add one odd figure over our raw count. If several in a row agree in their ratio and
+        differ in value, the counter was wrong: returns the logarithms of the ratios, else nothing.
         """
         if raw <= 0 or reported <= 0:
             return ()

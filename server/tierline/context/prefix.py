@@ -1,17 +1,16 @@
-"""The identity of what stands before a message: a hash over tools, system and earlier messages.
+"""The identity of a message's prefix: a hash over tools, system and earlier messages.
 
 A thinking block is bound to everything that the model had read when it made it (Anthropic,
-"Preserved thinking"). Such a block may be sent again only behind those very bytes.
+"Preserved thinking"). Such a block may be sent again only after the same bytes.
 
-How to use it. A reply to the prompt ``p`` was made behind ``prefixes(p)[-1]``: keep that hash with
-its thinking. Before a later prompt is sent, walk through its messages with a ``Prefix``: at a
-message of the assistant's compare ``now`` with the hash that its thinking carries, leave the
-thinking out where they differ, and ``add`` the message as it will be sent. As what was left out is
-not added, thinking that was made behind it falls out by itself, and thinking that was made after it
-is kept.
+How to use it: keep the hash of the whole prompt (``end_of``) with the thinking of its reply. Before
+a later prompt is sent, walk through its messages with a ``Prefix``: at a message of the assistant
+compare ``now`` with the hash of its thinking, leave the thinking out if they differ, and ``add``
+the message as it will be sent. As thinking that was left out is not added, later thinking that was
+made after it is left out as well, and thinking that was made without it is kept.
 
 Take the hash of the prompt in its strict form (``context/strict.py``), which is what adapters
-render. Cache marks are no part of it: they may move without changing what the model reads.
+render. Cache marks are not part of it: they do not change what the model reads.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ _MEMO = "prefix"
 
 
 class Prefix:
-    """Grows with a prompt, message by message."""
+    """The hash of a growing prompt, message by message."""
 
     def __init__(self, prompt: Prompt) -> None:
-        """Tools and system of a prompt; its messages are added one by one."""
+        """Begin with the tools and the system of a prompt; its messages are added one by one."""
         tools = sorted(prompt.tools, key=lambda tool: (not tool.builtin, tool.name))
         head = [[tool.name, tool.description, tool.input_schema] for tool in tools]
         self._now = hashlib.sha256(encode([head, _blocks(prompt.system)])).digest()
@@ -45,14 +44,14 @@ class Prefix:
         return self._now.hex()[:_DIGITS]
 
     def behind(self, blocks: Sequence[Block]) -> str:
-        """The hash of everything so far and the first blocks of the message that comes next."""
+        """The hash of everything so far and the first blocks of the next message."""
         if not blocks:
             return self.now
         shapes = encode([_shape(block) for block in blocks])
         return hashlib.sha256(self._now + shapes).hexdigest()[:_DIGITS]
 
     def add(self, message: PromptMessage) -> None:
-        """A message as it will be sent."""
+        """Add a message as it will be sent."""
         self._now = hashlib.sha256(self._now + _digest(message)).digest()
 
 
@@ -61,11 +60,11 @@ class End:
     """Where a prompt ended."""
 
     messages: int
-    """How many it had."""
+    """Number of its messages."""
     blocks: int
     """Blocks of the last one: a later prompt may add to it."""
     prefix: str
-    """Hash of all of it."""
+    """Hash of the whole prompt."""
 
 
 def end_of(prompt: Prompt) -> End:
@@ -75,7 +74,7 @@ def end_of(prompt: Prompt) -> End:
 
 
 def continues(prompt: Prompt, end: End) -> bool:
-    """True if a prompt begins with all of an earlier one that ended so."""
+    """True if a prompt begins with all of the earlier one that ended at ``end``."""
     if len(prompt.messages) < end.messages:
         return False
     return _begin(prompt, end.messages, end.blocks) == end.prefix
@@ -93,12 +92,12 @@ def _begin(prompt: Prompt, messages: int, blocks: int) -> str:
 
 
 def bound(block: Block) -> bool:
-    """True for thinking that no longer holds once anything before it is sent in another form."""
+    """True for thinking that becomes invalid if anything before it changes."""
     return isinstance(block, Reasoning) and wire_format(block.strategy).binds_thinking
 
 
 def _digest(message: PromptMessage) -> bytes:
-    """A message's own hash, kept with it: most messages of a long conversation stay as they are."""
+    """A message's own hash, cached in it: most messages of a long conversation do not change."""
     found: bytes | None = message.memo.get(_MEMO)
     if found is None:
         shape = [message.role, _blocks(message.blocks)]
@@ -111,7 +110,9 @@ def _blocks(blocks: Iterable[PromptBlock]) -> list[object]:
 
 
 def _shape(block: Block) -> object:
-    """What the model sees of a block; of a picture not where it lies or how large we think it."""
+    """The part of a block that the model sees; for a picture without its file name and our idea of
+    its size.
+    """
     if isinstance(block, ToolResult):
         return [block.tool_use_id, block.is_error, [_shape(part) for part in block.content]]
     if isinstance(block, Image):

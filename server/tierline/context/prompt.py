@@ -14,7 +14,7 @@ from tierline.context.text import well_formed
 Ttl: TypeAlias = Literal["5m", "30m", "1h", "12h"]
 """How long a cache entry lives at least: 5m and 1h at Anthropic, 30m and 12h at OpenAI."""
 LONG: frozenset[str] = frozenset({"1h", "12h"})
-"""Lifetimes that are written at the higher price."""
+"""Lifetimes whose cache writes have the higher price."""
 
 
 @frozen
@@ -37,13 +37,13 @@ class PromptMessage:
 
     @cached_property
     def memo(self) -> dict[str, Any]:
-        """What has been worked out from this message alone, by the one who did."""
+        """A cache of values computed from this message alone, by name."""
         return {}
 
     @cached_property
     def plain(self) -> bool:
-        """True for sound, visible text without a breakpoint: most messages of a conversation. Such
-        a message goes through every stage as the object that it is.
+        """True for valid, visible text without a breakpoint: most messages of a conversation. Such
+        a message passes every stage as the same object.
         """
         return bool(self.blocks) and all(
             type(b.block) is Text
@@ -62,21 +62,25 @@ class ToolSpec:
     description: str
     input_schema: Mapping[str, Any] = field(factory=dict)
     builtin: bool = True
-    """Built-in tools are rendered before dynamic ones, so that adding one keeps their prefix."""
+    """Built-in tools are rendered before dynamic ones, so that adding a dynamic one keeps their
+    prefix.
+    """
 
 
 @frozen
 class Thinking:
-    """How the model is asked to think. What is empty is not said: the service's default holds."""
+    """How the model is asked to think. Empty fields are not sent: the service's default holds."""
 
     mode: str = ""
     """``thinking.type`` of Anthropic's API."""
     effort: str = ""
-    """In the service's own word."""
+    """The effort, in the service's own word."""
     shown: bool = False
-    """What can be read of the thinking is to come with the reply."""
+    """Readable thinking is requested with the reply."""
     drop: bool = False
-    """The service is to leave out thinking that is bound to another beginning, not to refuse."""
+    """The service shall leave out thinking that is bound to another beginning, instead
+    of refusing.
+    """
 
 
 @frozen
@@ -94,8 +98,9 @@ class Prompt:
     cache_key: str = ""
     """Stable routing key for providers with automatic prefix caching (one per session)."""
     form: Mapping[str, Any] = field(factory=dict)
-    """How the server takes it, in the words of the adapter that rendered it; empty for plainly."""
+    """The server's form (``Profile.form``), as the adapter applied it; empty for the plain form."""
     thinking: Thinking = field(factory=Thinking)
     previous_reply: str | None = None
-    """What the service called its reply to the request before; it then says why its cache missed.
-    Empty before the first; None where the service is not to be asked."""
+    """The service's id of its previous reply, with which it reports why its cache missed. Empty
+    before the first; None if it shall not be sent.
+    """

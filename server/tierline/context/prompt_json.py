@@ -16,7 +16,7 @@ from tierline.context.blocks import Block, Image, Reasoning, Text, ToolResult, T
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Thinking, ToolSpec
 
 Reference: TypeAlias = Any
-"""Whatever stands for a block in the frame: a JSON value."""
+"""A JSON value that stands for a block in the frame."""
 
 
 def encode(value: Any) -> bytes:
@@ -30,7 +30,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """What ``encode`` was given.
+    """The inverse of ``encode``.
 
     Raises:
         ValueError: if it is not JSON.
@@ -116,7 +116,7 @@ def block_to_json(block: Block) -> dict[str, Any]:
 
 
 def block_from_json(value: Any) -> Block:
-    """The block again.
+    """The inverse of ``block_to_json``.
 
     Raises:
         ValueError, KeyError, TypeError: if it is not a stored block.

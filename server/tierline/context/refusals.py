@@ -87,7 +87,7 @@ CONFIRMABLE = frozenset({Reason.IGNORED, Reason.SECRET})
 
 @frozen
 class Refusal:
-    """A file that was not taken.
+    """A file that was refused.
 
     ``name`` is the key, or the reference as it was given if it leads to no key.
     """

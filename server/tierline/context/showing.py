@@ -1,7 +1,7 @@
-"""Text of others, made fit to be shown: names from a repository, replies, outputs.
+"""Making foreign text safe to show: names from a repository, replies, outputs.
 
-A terminal carries out control sequences, a reader is misled by marks that turn text round or that
-cannot be seen. Here they become escapes that anybody can read.
+A terminal executes control sequences, and marks that reverse text or are invisible mislead a
+reader. Here they become visible escapes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _MARKDOWN = re.compile(r"[\\`*\[\]<>&|]")
 
 
 def printable(text: str) -> str:
-    """Text for a terminal: lines and tabs stay, and what makes up emoji and scripts; controls
-    (ESC, C1, BEL, …) and marks that turn text round are written as ``\\u{1b}``.
+    """Text for a terminal: lines, tabs, and characters that emoji and scripts need stay; controls
+    (ESC, C1, BEL, …) and marks that reverse text are written as ``\\u{1b}``.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -31,26 +31,26 @@ def printable(text: str) -> str:
 
 
 def visible_text(text: str) -> str:
-    """The text with everything that cannot be seen, or turns other text round, as escapes: what the
-    user agrees to must be what is done. Lines and tabs stay.
+    """The text with invisible characters and marks that reverse text as escapes, so that the user
+    agrees to exactly what will be done. Lines and tabs stay.
     """
     return _VISIBLE.sub(_escape, text)
 
 
 def shown_name(name: str) -> str:
-    """A name (of a file, a branch, a tool) on one line, without anything that cannot be seen."""
+    """A name (of a file, a branch, a tool) on one line, without invisible characters."""
     return _LINE.sub(_escape, name)
 
 
 def plain_markdown(sentence: str) -> str:
-    """A sentence that holds names, on one line of a Markdown text: no link (``command:`` among
-    them), no picture, no HTML, no heading comes out of it.
+    """A sentence with names, escaped for one line of Markdown: it cannot become a link
+    (``command:`` among them), a picture, HTML or a heading.
     """
     return _MARKDOWN.sub(lambda match: f"\\{match[0]}", shown_name(sentence))
 
 
 def unlinked(text: str) -> str:
-    """A message for an editor: some make links of ``[…](command:…)`` in any message."""
+    """A message for an editor, with ``[…](command:…)`` broken up: some editors make links of it."""
     return visible_text(text).replace("](", "] (")
 
 

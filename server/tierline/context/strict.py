@@ -2,24 +2,24 @@
 
 Histories are messy: replies without text, calls whose results never came, results without calls,
 two prompts in a row after a failure, ids that another provider made, halves of emojis. Providers
-refuse such bodies, and because the history is sent again every time, they refuse the session for
-good. Here the outgoing copy is repaired; the log is never touched.
+refuse such bodies, and since the history is sent again every time, the session could never
+continue. Here the outgoing copy is repaired; the log is never touched.
 
-What holds for the result, whatever came in:
+The result always satisfies:
 
 * the first message is the user's, roles alternate, the last message is the user's;
 * no message is empty and no text is invisible;
 * every call is answered by exactly one result in the very next message, before any text there;
-* call ids are legal and unique, rewritten in pairs, and the same every time;
+* call ids are legal and unique, rewritten in pairs, and deterministic;
 * every string can be encoded as UTF-8;
 * at most four cache marks, none on an empty or a reasoning block.
 
-Prefix stability: a message's form depends on what stands before it and on the run of messages right
-after it, so appending to a conversation leaves the bytes of earlier messages alone, with these
-exceptions, all of them after something failed: a call that was sent with a placeholder because its
-result was missing changes when the result follows in the same run of user messages; two prompts in
-a row share one message (new blocks are appended to it); closing text that stands in for a missing
-prompt at the end disappears once a prompt is there.
+Prefix stability: a message's form depends on the messages before it and on the run of messages
+right after it, so appending to a conversation leaves the bytes of earlier messages alone, with
+these exceptions, all of them after something failed: a call that was sent with a placeholder
+because its result was missing changes when the result follows in the same run of user messages; two
+prompts in a row share one message (new blocks are appended to it); closing text that stands in for
+a missing prompt at the end disappears once a prompt is there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tierline.context.prompt import Prompt, PromptBlock, PromptMessage, Ttl
 from tierline.context.text import well_formed
 
 MAX_MARKS = 4
-"""Anthropic accepts at most four cache breakpoints in one request."""
+"""Cache breakpoints in one request; Anthropic accepts at most four."""
 
 NO_RESULT = "(No result: the call was interrupted before it finished.)"
 HEAD = "(The beginning of this conversation is not shown.)"
@@ -52,16 +52,14 @@ class _Turn:
 
 
 _Message: TypeAlias = _Turn | PromptMessage
-"""A turn to work on, or a plain message, which nothing needs to be done to: it stays as it is, and
-most of a long conversation with it.
-"""
+"""A message to repair, or a plain message, which needs no repair and stays the same object."""
 _Part: TypeAlias = list[PromptBlock] | PromptMessage
 
 
 def strict(prompt: Prompt, *, strategy: str) -> Prompt:
     """Return a prompt that renders to a valid body for ``strategy``. Never raises on odd input.
 
-    ``strategy`` is the adapter's ``parsing_strategy``; reasoning of others is left out.
+    ``strategy`` is the adapter's ``parsing_strategy``; reasoning of other strategies is left out.
     """
     cleaned = (
         m if m.plain else _Turn(side(m.role), clean_blocks(m.blocks, side(m.role), strategy))
@@ -97,13 +95,13 @@ def _weighs(entry: PromptBlock) -> bool:
 
 
 def _void(blocks: Iterable[PromptBlock]) -> list[PromptBlock]:
-    """What is left of blocks that are not sent: their marks."""
+    """Empty blocks with the marks of blocks that are not sent."""
     return [attrs.evolve(b, block=Text("")) for b in blocks if b.mark is not None]
 
 
 def _runs(messages: Iterable[_Message]) -> tuple[list[PromptBlock], list[list[_Message]]]:
-    """Messages of one role in a row. A message that holds nothing gives only its marks to the one
-    before it; marks before the first message are returned apart.
+    """Runs of messages of one role. An empty message gives only its marks to the message before it;
+    marks before the first message are returned apart.
     """
     lead: list[PromptBlock] = []
     runs: list[list[_Message]] = []
@@ -121,7 +119,7 @@ def _runs(messages: Iterable[_Message]) -> tuple[list[PromptBlock], list[list[_M
 
 
 def _opened(run: list[_Message]) -> _Turn:
-    """The last message of a run, ready to be added to."""
+    """The last message of a run, made ready for adding blocks."""
     last = run[-1]
     if isinstance(last, PromptMessage):
         last = run[-1] = _Turn(last.role, list(last.blocks))
@@ -129,8 +127,8 @@ def _opened(run: list[_Message]) -> _Turn:
 
 
 class _Ids:
-    """Legal, unique call ids. A legal id that is new stays; any other gets one that is derived from
-    it, from the item it stands in and from how often it was seen, hence the same every time.
+    """Legal, unique call ids. A legal, new id stays; any other is replaced by one derived from it,
+    its item and its number of occurrences, so that the result is deterministic.
     """
 
     def __init__(self, strategy: str) -> None:
@@ -172,8 +170,8 @@ def _plain(run: Sequence[_Message]) -> bool:
 
 
 def _assistant_turns(run: Sequence[_Message], after: list[PromptBlock], ids: _Ids) -> list[_Turn]:
-    """An assistant run and the user run behind it. A message whose calls were never answered is
-    closed by placeholders before the next one, so that its bytes stay what they were when sent.
+    """An assistant run and the user run after it. Calls that were never answered get placeholders
+    before the next message, so that the bytes stay as they were sent.
     """
     answered = {b.block.tool_use_id for b in after if isinstance(b.block, ToolResult)}
     turns: list[_Turn] = []
@@ -194,7 +192,9 @@ def _assistant_turns(run: Sequence[_Message], after: list[PromptBlock], ids: _Id
 
 
 def _without_trailing_reasoning(blocks: Sequence[PromptBlock]) -> list[PromptBlock]:
-    """Thinking that nothing follows has lost its reply; providers refuse it at the end."""
+    """The blocks without thinking at the end: its reply is missing, and providers
+    refuse it there.
+    """
     last = max(i for i, b in enumerate(blocks) if _weighs(b))
     return [*blocks[: last + 1], *_void(blocks[last + 1 :])]
 
@@ -203,8 +203,8 @@ def _answer(
     asking: list[PromptBlock], answers: Iterable[PromptBlock], ids: _Ids
 ) -> tuple[list[PromptBlock], list[PromptBlock]]:
     """Give the calls in ``asking`` (changed in place) legal ids and one result each: the first that
-    names the call, or a placeholder. Returns the results and what remains of ``answers``; a second,
-    equal result of the same call is left out.
+    names the call, or a placeholder. Returns the results and the rest of ``answers``; a second,
+    equal result of a call is dropped.
     """
     rest = list(answers)
     results: list[PromptBlock] = []
@@ -239,14 +239,14 @@ def _asked_again(call: str, place: int, asking: Sequence[PromptBlock]) -> bool:
 
 
 def _loose(entry: PromptBlock) -> PromptBlock:
-    """A block of the user's outside any pair: a result without its call becomes text."""
+    """A user block outside any pair: a result without its call becomes text."""
     if isinstance(entry.block, ToolResult):
         return attrs.evolve(entry, block=as_text(entry.block))
     return entry
 
 
 def _framed(turns: list[_Message]) -> list[_Message]:
-    """The user speaks first and last."""
+    """The turns, beginning and ending with a user message."""
     if not turns or turns[0].role != "user":
         turns = [_Turn("user", [PromptBlock(Text(HEAD), "strict:head")]), *turns]
     if turns[-1].role != "user":
@@ -263,7 +263,7 @@ def _part(turn: _Message) -> _Part:
 
 def _settle_marks(parts: Iterable[_Part]) -> tuple[Ttl | None, list[_Part]]:
     """Move every mark from an empty or reasoning block to the nearest block before it that can
-    carry one, and take the empty blocks out. Also returns the mark that found no block before it.
+    carry one, and remove the empty blocks. Also returns the mark that found no block before it.
     """
     leftover: Ttl | None = None
     settled: list[_Part] = []
@@ -295,8 +295,8 @@ def _settle_marks(parts: Iterable[_Part]) -> tuple[Ttl | None, list[_Part]]:
 
 
 def _limit_marks(parts: list[_Part], room: int) -> list[_Part]:
-    """Keep the first mark, which guards the longest-lived prefix, and the last ones, by which the
-    conversation is read; those between go.
+    """Keep the first mark, of the longest-lived prefix, and the last ones, of the conversation;
+    drop those between.
     """
     marked = [
         (part, i)

@@ -22,7 +22,7 @@ def well_formed(text: str) -> str:
     """The text with surrogate pairs joined and every lone half replaced by U+FFFD.
 
     JSON may carry half of an emoji (``"\\ud83d"``) and editors cut by UTF-16 units, so such text
-    reaches us; it cannot be encoded as UTF-8 and would make a request invalid for good.
+    occurs; it cannot be encoded as UTF-8 and would make every later request invalid.
     """
     if text.isascii() or not _SURROGATE.search(text):
         return text
@@ -33,8 +33,8 @@ def well_formed(text: str) -> str:
 def normalise(text: str) -> str:
     """Well-formed text with line ends as ``\\n`` and without a byte order mark.
 
-    An editor's buffer and the file on disk differ in these, never in meaning; what is compared,
-    counted, hashed and sent is this form.
+    An editor's buffer and the file on disk may differ in these but not in meaning. This form is
+    compared, counted, hashed and sent.
     """
     text = well_formed(text)
     if text.startswith("\ufeff"):

@@ -1,9 +1,9 @@
-"""Which of the model's earlier thinking may be sent again.
+"""Which earlier thinking may be sent again.
 
-Three things decide: who made it (only that model, at that service, is given it back), what it was
-made behind (Anthropic refuses a block behind any other bytes, "Prefix checks on thinking blocks"),
-and whether it is for display alone. What may not be sent is left out of the request; the history
-keeps it, since an undone change can make it valid again.
+Three things decide: its maker (only the same model at the same service gets it back), its prefix
+(Anthropic refuses a block after any other bytes, "Prefix checks on thinking blocks"), and whether
+it is for display alone. Invalid thinking is left out of the request; the history keeps it, since
+undoing a change can make it valid again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tierline.context.prefix import Prefix, bound
 from tierline.context.prompt import Prompt, PromptBlock, PromptMessage
 
 SHOWN = "shown"
-"""The strategy of thinking that is for display alone."""
+"""Strategy name of thinking that is for display alone."""
 _TEXTS = ("thinking", "reasoning_content", "reasoning", "text")
 
 
 @define
 class Binding:
-    """What the thinking of one reply is bound to: the prompt that it answers, and who answers."""
+    """What the thinking of one reply is bound to: the prompt, and the model that answers."""
 
     prompt: Prompt
     maker: Maker
@@ -42,9 +42,9 @@ class Binding:
 def keep_valid(
     prompt: Prompt, maker: Maker | None, refused: Collection[str] = ()
 ) -> tuple[Prompt, int]:
-    """The prompt, in its strict form, without the thinking that its reader would not take back, and
-    how many pieces were left out. Without a ``maker`` all of it is. ``refused`` are the prefixes of
-    thinking that the service did not take.
+    """The prompt, in its strict form, without thinking that the service would not accept, and how
+    many pieces were left out. Without a ``maker`` all of it is. ``refused`` are the prefixes of
+    thinking that the service has refused.
     """
     if not any(_reasons(message) for message in prompt.messages):
         return prompt, 0
@@ -82,7 +82,7 @@ def _reasons(message: PromptMessage) -> bool:
 
 
 def readable(block: Reasoning) -> str:
-    """What of a piece of thinking can be read; empty if it is sealed."""
+    """The readable text of a piece of thinking; empty if it is encrypted."""
     summary = block.data.get("summary")
     if isinstance(summary, list):
         parts = [part.get("text") for part in summary if isinstance(part, Mapping)]

@@ -1,4 +1,4 @@
-"""The stability tiers in words that a person can read."""
+"""The stability tiers in words for the user."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The conversation in the form in which it was sent.
 
-The log has every message whole; what is sent of it may be shorter, and other texts stand between.
-Bytes that were sent stay as they are until a rewrite (``context/tiers/rewrites.py``), so the form
-has to be remembered: how far each tool result was cut, which messages go without their thinking,
-and what was sent for one prompt alone. It is kept with ``CacheState``, across restarts.
+The log has every message whole; the sent form may be shorter, with other texts between. Sent bytes
+stay as they are until a rewrite (``context/tiers/rewrites.py``), so the form is remembered: how far
+each tool result was cut, which messages go without their thinking, and the texts that were sent for
+one prompt alone. It is kept with ``CacheState``, across restarts.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from tierline.context.items import Item, Note, Section
 
 @frozen
 class Transcript:
-    """What the next request needs to write the conversation as it was written before."""
+    """The data to write the conversation in the same form again."""
 
     limits: Mapping[str, tuple[int, ...]] = field(factory=dict)
     """Message id to the characters that each of its tool results was allowed."""
     bare: frozenset[str] = frozenset()
     """Ids of messages whose thinking was left out by a rewrite."""
     notes: tuple[Note, ...] = ()
-    """In the order in which they were sent."""
+    """The notes in the order in which they were sent."""
 
     @classmethod
     def of(cls, talk: Iterable[Item]) -> Transcript:
-        """What was sent of a conversation: its items in the order of their bytes. A volatile one
-        stands behind the message before it from now on.
+        """The transcript of a conversation's items in the order of their bytes. A volatile item
+        becomes a note after the message before it.
         """
         limits: dict[str, tuple[int, ...]] = {}
         bare: set[str] = set()
@@ -59,10 +59,10 @@ class Transcript:
 
     @classmethod
     def from_json(cls, value: Any) -> Transcript:
-        """The transcript again.
+        """The transcript of JSON values.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: if it is none.
+            KeyError, TypeError, ValueError, AttributeError: they are invalid.
         """
         return cls(
             limits={str(k): tuple(map(int, v)) for k, v in value["limits"].items()},

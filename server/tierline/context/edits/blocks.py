@@ -1,8 +1,8 @@
 """Search/replace blocks against a text: each must be found exactly once, none may overlap.
 
-Nothing is guessed: a block that is not there word for word, or is there twice, is refused, and the
-model is told why and what the text says, so that its next attempt can be right. Texts are in
-normalised form (LF, no byte order mark); spans are offsets in code points.
+Nothing is guessed: a block that does not occur exactly, or occurs twice, is refused. The model is
+told why, with the similar text, so that its next attempt can be right. Texts are in normalised form
+(LF, no byte order mark); spans are offsets in code points.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from tierline.context.fences import fence
 from tierline.context.text import clip, normalise
 
 MOST_PLACES = 5
-"""Lines that are named when a block is found in several places."""
+"""Line numbers that are named when a block occurs several times."""
 _NEAR_LINES = 4_000
-"""Lines among which a similar place is looked for; beyond, it would take too long."""
+"""Lines of a text in which a similar place is searched for; in a longer one it would
+take too long.
+"""
 _NEAR_SHOWN = 1_200
 """Characters of the similar place that are shown."""
 _NEAR_RATIO = 0.6
@@ -29,7 +31,7 @@ _NEAR_RATIO = 0.6
 
 @frozen
 class Block:
-    """One replacement: ``search`` is a part of the text, ``replace`` what is to stand there."""
+    """One replacement: ``search`` is a part of the text, ``replace`` its new text."""
 
     search: str
     replace: str
@@ -55,8 +57,8 @@ class Misfit:
 
 
 def propose(text: str, blocks: Sequence[Block]) -> Proposal | Misfit:
-    """Apply blocks to a normalised text. All are searched in the text as it is, not one in the
-    result of another.
+    """Apply blocks to a normalised text. All are searched for in the original text, not in the
+    result of another block.
     """
     spans: list[tuple[int, int, str, int]] = []
     for number, raw in enumerate(blocks, 1):
@@ -96,7 +98,7 @@ def create(content: str) -> Proposal | Misfit:
 
 
 def apply(text: str, hunks: Iterable[Hunk]) -> str:
-    """The text with some of a proposal's hunks, in the order in which they stand."""
+    """The text with some of a proposal's hunks, given in the order of the text."""
     parts: list[str] = []
     done = 0
     for hunk in hunks:
@@ -131,7 +133,7 @@ def _place(text: str, search: str, number: int, total: int) -> int | Misfit:
 
 
 def _occurrences(text: str, search: str) -> list[int]:
-    """Where the text is found, overlapping places included; a few more than are named."""
+    """Offsets at which the text occurs, overlapping ones included; a few more than are named."""
     places: list[int] = []
     at = text.find(search)
     while at >= 0 and len(places) <= MOST_PLACES:
@@ -141,7 +143,7 @@ def _occurrences(text: str, search: str) -> list[int]:
 
 
 def _near(text: str, search: str) -> str:
-    """What to do about a text that was not found: the similar place, if there is one."""
+    """Advice about a text that was not found, with the similar place if there is one."""
     lines, wanted = text.split("\n"), search.strip("\n").split("\n")
     at = _same_but_blanks(lines, wanted)
     if at is not None:
@@ -161,14 +163,16 @@ def _near(text: str, search: str) -> str:
 def _same_but_blanks(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     if not any(bare := [_bare(line) for line in wanted]):
         return None
-    # As one text: a search line by line is quadratic where lines are alike.
+    # As one text: comparing line by line is quadratic where lines are alike.
     whole = "\n".join(["", *map(_bare, lines), ""])
     at = whole.find("\n".join(["", *bare, ""]))
     return None if at < 0 else whole.count("\n", 0, at)
 
 
 def _most_similar(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where most of the wanted lines stand, roughly in place; None if hardly any does."""
+    """The place with most of the wanted lines in roughly the same order; None if hardly
+    any occurs.
+    """
     index: dict[str, list[int]] = {}
     for at, line in enumerate(lines):
         if bare := _bare(line):

@@ -1,8 +1,8 @@
 """Where a piece of code from a reply belongs in a file: definitions of the same name are replaced.
 
 A reply often shows one function of a file, whole. What is replaced is found by the names that the
-code defines, so a changed signature still finds its place; what has no counterpart is put behind
-what has one. The user sees the result as an edit and decides; nothing is guessed silently.
+code defines, so a changed signature still finds its place; a definition without a counterpart goes
+after one that has one. The user sees the result as an edit and decides.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOWHERE = (
 
 @frozen
 class _Part:
-    """A definition with what stands right before it. Lines from 0, ``end`` excluded."""
+    """A definition with the decorators and comments before it. Lines from 0, ``end`` excluded."""
 
     key: str
     start: int
@@ -38,7 +38,7 @@ class _Part:
 
 
 def fit(text: str, code: str) -> tuple[Block, ...] | str:
-    """The replacements that bring ``code`` into ``text``, or why its place cannot be told."""
+    """The replacements that bring ``code`` into ``text``, or why its place cannot be found."""
     lines, new = text.splitlines(keepends=True), code.splitlines(keepends=True)
     if new and not new[-1].endswith("\n"):
         new[-1] += "\n"
@@ -54,7 +54,7 @@ def fit(text: str, code: str) -> tuple[Block, ...] | str:
         match = by_key.get(part.key, [])
         if len(match) == 1:
             place = match[0]
-            if not _LEADING.match(body[0]):  # keep the decorators and comments that it has there
+            if not _LEADING.match(body[0]):  # keep the file's decorators and comments
                 place = _Part(place.key, _first(lines, place), place.end)
             found.append((place, _indented(body, lines[_first(lines, match[0])])))
         elif match:
@@ -117,7 +117,7 @@ def _indent(line: str) -> int:
 
 
 def _first(lines: list[str], part: _Part) -> int:
-    """The line of the definition itself, behind its decorators and comments."""
+    """The line of the definition itself, after its decorators and comments."""
     at = part.start
     while at < part.end - 1 and not _DEFINES.match(lines[at]):
         at += 1
@@ -125,7 +125,9 @@ def _first(lines: list[str], part: _Part) -> int:
 
 
 def _indented(body: list[str], like: str) -> list[str]:
-    """As deep as what it replaces: a method is often shown without its class."""
+    """The code indented like the lines that it replaces: a method is often shown
+    without its class.
+    """
     first = next((line for line in body if line.strip()), "")
     have, want = first[: len(first) - len(first.lstrip())], like[: len(like) - len(like.lstrip())]
     if have == want or have:

@@ -1,7 +1,7 @@
 """Hunks: the parts of a change that a person accepts or rejects one by one.
 
-A hunk is made of the replacements that touch the same or neighbouring lines. Its span is cut down
-to what really changes, so that marks, folds and cursors around it stay where they are.
+A hunk is made of the replacements that touch the same or neighbouring lines. Its span is trimmed to
+the characters that change, so that marks, folds and cursors around it stay in place.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Hunk:
     line: int
     """First line that it touches, from 1."""
     before: str
-    """The whole lines that it touches, as they are."""
+    """The whole lines that it touches, before the change."""
     after: str
-    """The same lines after it."""
+    """The same lines after the change."""
 
 
 def hunks_of(text: str, spans: Sequence[Span]) -> tuple[Hunk, ...]:
@@ -43,7 +43,7 @@ def hunks_of(text: str, spans: Sequence[Span]) -> tuple[Hunk, ...]:
 
 
 def _trim(text: str, span: Span) -> Span | None:
-    """Without what stays the same at either end."""
+    """The span without the text that is equal at either end."""
     start, end, new = span
     old = text[start:end]
     if old == new:
@@ -75,7 +75,7 @@ def _hunk(text: str, index: int, group: Sequence[Span]) -> Hunk:
     line_end = text.find("\n", end)
     line_end = len(text) if line_end < 0 else line_end + 1
     if end > start and text[end - 1] == "\n" and new_text.endswith("\n"):
-        line_end = end  # whole lines: the next one is not touched
+        line_end = end  # whole lines: the next line is not touched
     before = text[line_start:line_end]
     return Hunk(
         index=index,

@@ -11,12 +11,14 @@ from difflib import SequenceMatcher
 from tierline.context.edits.hunks import Span
 
 MOST_LINES = 20_000
-"""Of a text that is merged; beyond, it would take too long, and the user is asked instead."""
+"""Lines of a text that is merged; a longer one would take too long, and the user is
+asked instead.
+"""
 
 
 def merge(base: str, ours: str, theirs: str) -> str | None:
-    """What becomes of ``base`` with the changes of both; None where they meet. Line ends stay as
-    each side has them.
+    """``base`` with the changes of both; None if they overlap or touch. Line ends stay as each side
+    has them.
     """
     if ours in (base, theirs):
         return theirs
@@ -38,7 +40,7 @@ def merge(base: str, ours: str, theirs: str) -> str | None:
 
 
 def spans(before: str, after: str) -> list[Span]:
-    """The replacements of whole lines that make one text of another."""
+    """The replacements of whole lines that turn ``before`` into ``after``."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     if max(len(old), len(new)) > MOST_LINES:
         return [(0, len(before), after)]
@@ -56,8 +58,8 @@ def spans(before: str, after: str) -> list[Span]:
 def _in_all(
     old: Sequence[str], a: Sequence[str], b: Sequence[str]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Runs of lines that all three have, in order: their places and their length. The last one is
-    the common end, of no lines.
+    """Runs of lines that all three texts have, in order: their places and lengths. The last one is
+    the end of all three, with length 0.
     """
     mine = SequenceMatcher(None, old, a, autojunk=True).get_matching_blocks()
     other = SequenceMatcher(None, old, b, autojunk=True).get_matching_blocks()

@@ -1,6 +1,6 @@
 """Offsets in a normalised text as positions in the document that an editor holds.
 
-Both have the same lines: the document's line ends may be CRLF or CR, they are no part of a line. A
+Both have the same lines: the document's line ends may be CRLF or CR, but are not part of a line. A
 document that begins with a byte order mark has one more character in its first line.
 """
 
@@ -49,7 +49,7 @@ def changes(
     for hunk in hunks:
         first, start = _position(text, starts, hunk.start, units, bom)
         last, end = _position(text, starts, hunk.end, units, bom)
-        # What is inserted between two lines belongs to the one before.
+        # Text inserted between two lines belongs to the line before.
         like = first - 1 if start == 0 and hunk.start == hunk.end and first else first
         new = hunk.text.replace("\n", _end(facts, like)) if "\n" in hunk.text else hunk.text
         found.append(TextChange(first, start, last, end, new))
@@ -75,7 +75,7 @@ def _position(
 
 
 def length(text: str, units: Units) -> int:
-    """How many of the units a text is long."""
+    """The length of a text in these units."""
     if units == "utf-32" or text.isascii():
         return len(text)
     if units == "utf-8":
@@ -84,8 +84,8 @@ def length(text: str, units: Units) -> int:
 
 
 def _end(facts: FileFacts, line: int) -> str:
-    """The line end that new lines take: the document's, or where kinds are mixed that of the line
-    at hand.
+    """The line end of new lines: the document's, or that of the current line where
+    kinds are mixed.
     """
     if facts.line_end != "mixed":
         return _ENDS[facts.line_end]

@@ -1,1 +1,1 @@
-"""What the workspace offers without being asked: maps, cards, ranks, leases. Pure."""
+"""Automatic context from the workspace: maps, cards, ranks, leases. Pure."""

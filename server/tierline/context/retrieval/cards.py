@@ -18,7 +18,7 @@ MAX_LINE = 200
 
 @frozen
 class Card:
-    """A symbol, or the head of a file that has none."""
+    """A card of a symbol, or of the head of a file without symbols."""
 
     path: str
     line: int
@@ -38,7 +38,7 @@ class Card:
 
     @property
     def title(self) -> str:
-        """``path#symbol``, as a person and the model name it."""
+        """``path#symbol``, its name for the user and the model."""
         return f"{self.path}#{self.symbol}" if self.symbol else self.path
 
 
@@ -71,7 +71,7 @@ def parse_key(key: str) -> tuple[str, str]:
 def render(card: Card, lines: Sequence[str], *, most: int = SNIPPET_LINES) -> str:
     """A card as the model sees it: path, module, signature, doc comment, attributes, snippet, why.
 
-    ``lines`` are those of the current text from the card's first line on.
+    ``lines`` are the lines of the current text from the card's first line on.
     """
     body = [_cut(line) for line in lines[: max(0, min(most, card.end - card.line + 1))]]
     while body and not body[-1].strip():

@@ -1,8 +1,8 @@
-"""Query clusters: phases of a conversation, told by the words of its prompts.
+"""Query clusters: phases of a conversation, by the words of its prompts.
 
 "If the cosine similarity between the new query's embedding and the current cluster's centroid is
 below a threshold: a new cluster, else the same." The embedding is a bag of hashed words: it needs
-no model, is the same everywhere, and a phase of work on code shows in its names.
+no model and is the same everywhere, and phases of work differ in the names that they mention.
 
 A **task** is a run of turns in one cluster: it begins with the turn that opens the cluster and ends
 when another opens. Leases may be scoped to it.
@@ -23,9 +23,9 @@ THRESHOLD = 0.12
 """Cosine similarity below which a prompt begins a new cluster."""
 DIMENSIONS = 512
 MIN_WORDS = 3
-"""Prompts with fewer words of their own ("go on", "and the tests?") stay where they are."""
+"""Prompts with fewer content words ("go on", "and the tests?") stay in the current cluster."""
 KEEP = 0.7
-"""What remains of the centroid at each turn."""
+"""Share of the centroid that remains at each turn."""
 
 
 def embed(text: str, rarity: Callable[[str], float] = lambda _word: 1.0) -> dict[int, float]:
@@ -87,7 +87,7 @@ class Phase:
 
     @classmethod
     def from_json(cls, value: Any) -> Phase:
-        """The phase again; a fresh one if it makes no sense."""
+        """The phase of JSON values; a fresh one if they are invalid."""
         try:
             cluster, centroid, turns = value
             return cls(int(cluster), {int(k): float(v) for k, v in centroid.items()}, int(turns))

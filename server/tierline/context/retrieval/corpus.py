@@ -1,8 +1,8 @@
 """The searchable form of a workspace: words, names and references of every file.
 
-What grows with the text (words, names, references) lies in ``Postings``, which may be on a disk;
-here is what is needed of each file all the time, and the graph. A file that changes gets a new
-number and its old one is dead; dead ones are swept out when they are many, and used again.
+Data that grow with the text (words, names, references) are in ``Postings``, which may be on disk;
+here are the data of each file that are always needed, and the graph. A changed file gets a new
+number and its old one is dead. Dead numbers are swept out once they are many, and reused.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ WEIGHTS = {"path": 8.0, "names": 5.0, "text": 1.0}
 K1 = 2.5
 B = 0.6
 MAX_DEFINERS = 12
-"""A name that more files define says nothing about which one is meant."""
+"""Files that define one name; beyond this, the name does not tell which is meant."""
 MAX_EDGES = 64
-"""Edges of a file that are kept, the heaviest."""
+"""Edges that are kept of each file, the heaviest."""
 IMPORT_WEIGHT = 2.0
 BACKWARD = 0.4
-"""Weight of the way from a definition to its users, against that from use to definition."""
+"""Weight of the edge from a definition to its users, relative to that from use to definition."""
 _SWEEP = 0.3
 _MOST_USES = 65_535
 _MOST_HELD = 200
@@ -81,21 +81,21 @@ class Corpus:
 
     postings: Postings = field(factory=ListedPostings)
     patient: bool = False
-    """Sweeping and connecting are left to whoever owns this, who does them in steps."""
+    """The owner calls ``sweeping`` and ``connecting`` itself, in steps."""
     entries: list[CorpusEntry] = field(factory=list)
     by_path: dict[str, int] = field(factory=dict)
     languages: Counter[str] = field(factory=Counter)
-    """How many files of each."""
+    """Number of files in each language."""
     symbols: int = 0
     _stems: dict[str, int | set[int]] = field(factory=dict)
     """Last part of a module path (or a file's name): the files that it may mean."""
     _counts: dict[str, int] = field(factory=dict)
-    """How many living files hold a word, of those that were asked for since the last change."""
+    """Number of living files with a word, for words looked up since the last change."""
     _held: dict[str, int] = field(factory=dict)
-    """The living files of such words, a bit each: a common word is in all files of a workspace."""
+    """The living files of such words as bit sets: a common word may be in all files."""
     _dead: set[int] = field(factory=set)
     _swept: set[int] = field(factory=set)
-    """Dead, and named nowhere but in the edges."""
+    """Dead numbers that only edges still refer to."""
     _free: list[int] = field(factory=list)
     _length: float = 0.0
     _edges: BothWays | None = None
@@ -107,7 +107,7 @@ class Corpus:
     # --- upkeep ----------------------------------------------------------------------------------
 
     def put(self, file: SourceFile, words: Mapping[str, float]) -> None:
-        """Add a file or replace what is known of it. ``words`` is its ``document``."""
+        """Add or replace a file. ``words`` is its ``document``."""
         self.remove(file.path)
         defines = dict.fromkeys(s.name for s in file.symbols if s.kind != "heading")
         uses = {name: n for name, n in file.uses.items() if name not in defines and len(name) > 2}
@@ -160,11 +160,11 @@ class Corpus:
 
     @property
     def crowded(self) -> bool:
-        """True if so many are dead that they should be swept out."""
+        """True if enough numbers are dead to be swept out."""
         return len(self._dead) > 64 and len(self._dead) > _SWEEP * len(self.entries)
 
     def sweeping(self) -> Generator[None, None, None]:
-        """Drop what belongs to the dead, in steps."""
+        """Drop the data of dead numbers, in steps."""
         dead = frozenset(self._dead)
         yield from self.postings.sweep(dead)
         self._dead -= dead
@@ -199,7 +199,7 @@ class Corpus:
         scores: dict[int, float] = {}
         for word, weight in query.items():
             yield
-            for entry in self.entries[len(norms) :]:  # they came meanwhile
+            for entry in self.entries[len(norms) :]:  # added meanwhile
                 norms.append(K1 * (1 - B + B * entry.length / mean))
             numbers, weights = self._living(word)
             if not numbers:
@@ -277,8 +277,8 @@ class Corpus:
 
     def edges(self, *, fresh: bool = True) -> BothWays:
         """Edges between files, by number: from use to definition, from import to module, and, with
-        less weight, back. Without ``fresh`` those of before the last changes will do: they may lead
-        to numbers of files that have another now (``living``).
+        less weight, back. Without ``fresh``, edges from before the last changes are returned: they
+        may lead to old numbers of files (``living``).
         """
         if self._edges is None or (fresh and self._stale):
             done(self.connecting())
@@ -288,7 +288,7 @@ class Corpus:
         return self._edges
 
     def near(self, number: int) -> Compact:
-        """The edges of a file, as they were computed last; none if it is newer."""
+        """The edges of a file as last computed; none for a newer file."""
         return self.edges(fresh=False)[number]
 
     def living(self, number: int) -> int | None:
@@ -316,7 +316,7 @@ class Corpus:
         return out
 
     def connecting(self) -> Generator[None, None, None]:
-        """Compute the edges anew, in steps. Until the end those that were there hold."""
+        """Compute the edges anew, in steps. Until then the old ones hold."""
         swept, size = set(self._swept), len(self.entries)
         self._stale = False
         forward = Graph()
@@ -344,7 +344,7 @@ class Corpus:
         return found
 
     def _best(self, parts: list[str], folder: str) -> int | None:
-        """The file whose module path ends like this one's, the nearest of several."""
+        """The file whose module path ends with these parts, the nearest of several."""
         for drop in (0, 1):
             tail = parts[: len(parts) - drop]
             if not tail:

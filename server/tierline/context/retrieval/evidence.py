@@ -1,10 +1,10 @@
-"""Does a prompt ask about the workspace's code at all? Decided before any of it is brought along.
+"""Whether a prompt is about the workspace's code at all. Decided before anything is retrieved.
 
-A workspace of some size holds nearly every English word somewhere, so that a word which occurs in
-it proves nothing. What counts, from sure to unsure: a name or path that the workspace has; two
-words beside each other that one name or path is made of ("rate limit": ``RateLimiter``); a good
-share of what the prompt says in the names of one file. Talk of programming lowers what is asked
-for, a wish for something that is no code ("a poem about …") raises it.
+A large workspace contains nearly every English word, so one word that occurs in it proves nothing.
+Evidence, from strong to weak: a name or path of the workspace; two adjacent words that one name or
+path consists of ("rate limit": ``RateLimiter``); a large share of the prompt's words in the names
+of one file. Talk about programming lowers the share that is needed; a request for something that is
+not code ("a poem about …") raises it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from attrs import field, frozen
 from tierline.context.retrieval.words import STOP, german, query_terms, stem, surfaces, terms
 
 SHARE_IN_TALK = 0.3
-"""Share of the prompt's words in a file's names that is enough where programming is spoken of."""
+"""Share of the prompt's words in a file's names that is enough if the prompt is about
+programming.
+"""
 SHARE_BESIDE = 0.3
-"""... where two of them stand beside each other in the prompt and in one name."""
+"""Share that is enough if two of them are adjacent in the prompt and in one name."""
 SHARE_OF_PATH = 0.35
-"""... where the file is called by the rarest of them."""
+"""Share that is enough if the rarest of them is in the file's name."""
 SHARE = 0.5
-"""... otherwise, and then at least two of them."""
+"""Share that is enough otherwise, with at least two words."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CODE_SHAPE = re.compile(
@@ -61,7 +63,7 @@ TALK = _stems(
     module objekt ordner paket parameter quelltext rückgabe rückgabewert schnittstelle stürzt
     teste testen umbenennen variable variablen verzeichnis"""
 )
-"""What people say when they speak of programming, in English and German."""
+"""Words of talk about programming, in English and German."""
 
 NO_CODE = _stems(
     """anecdote bedtime birthday carol cv dinner email essay fable fairytale greeting haiku
@@ -71,8 +73,9 @@ NO_CODE = _stems(
     anekdote brief einladung geburtstag gedicht gedichte geschichte grußkarte lied märchen rede
     reim rezept sprichwort urlaub vers wetter witz witze"""
 )
-"""What people ask a model for that is not code. Words that are common in code are not among them:
-``translate``, ``message``, ``post``."""
+"""Words of requests for something that is not code; without words that are common in code:
+``translate``, ``message``, ``post``.
+"""
 
 GENERIC = _stems(
     """able actually add adding agreed ahead also anything ask back best better big bit bring change
@@ -89,7 +92,7 @@ GENERIC = _stems(
     bitte danke erklär erkläre gib hallo hilf hilfe kannst mach mache möchte schreib schreibe
     zeig zeige"""
 )
-"""Words that say what is to be done, not what about; alone in a name they prove nothing."""
+"""Words that name an action and not its object; alone in a name they prove nothing."""
 
 
 @frozen
@@ -101,7 +104,7 @@ class Names:
 
     @classmethod
     def of(cls, path: str, names: Iterable[str]) -> Names:
-        """From a path and the names in the file."""
+        """The words of a path and of the names in the file."""
         bare = path.rpartition(".")[0] or path
         return cls(
             _roots(terms(bare.replace("/", " "))), tuple(_roots(terms(name)) for name in names)
@@ -110,21 +113,22 @@ class Names:
 
 @frozen
 class Asked:
-    """A prompt as far as it can be about code."""
+    """A prompt's words and signs that it is about code."""
 
     words: tuple[str, ...]
-    """What it is about, as stems; without what it says that is to be done."""
+    """Stems of its words, without ``GENERIC`` ones."""
     beside: Mapping[frozenset[str], frozenset[str]] = field(factory=dict)
-    """Pairs of its words that stand beside each other, by the roots that a name has of them: both,
-    or the one word that they make ("page rank": ``pagerank``)."""
+    """Pairs of adjacent words, by the roots that a name may have of them: both, or the one word
+    that they form ("page rank": ``pagerank``).
+    """
     german: bool = False
-    """What of it is in the code is so hardly by chance."""
+    """It is German: words that it shares with the code are hardly shared by chance."""
     talk: bool = False
-    """It speaks of programming, or holds code."""
+    """It is about programming, or contains code."""
     no_code: bool = False
-    """It asks for something that is no code."""
+    """It asks for something that is not code."""
     personal: bool = False
-    """It speaks to the model or of it."""
+    """It is about the model itself."""
 
     @classmethod
     def of(cls, text: str) -> Asked:
@@ -147,7 +151,7 @@ class Asked:
     def means(self, names: Names, rarity: Callable[[str], float]) -> bool:
         """True if the prompt is likely about this file, though it does not name it.
 
-        ``rarity`` of a word is 0 if no file has it, and higher the fewer have it.
+        ``rarity`` of a word is 0 if no file has it, and grows the fewer have it.
         """
         if self.no_code or not self.words:
             return False
@@ -164,7 +168,7 @@ class Asked:
         share = sum(weights[word] for word in hits) / sum(weights.values())
         if beside:
             return self.talk or share >= SHARE_BESIDE
-        if len(hits) > (1 if self.talk else 2):  # a long prompt, of which the names hold but a part
+        if len(hits) > (1 if self.talk else 2):  # a long prompt: names cover a part
             return True
         if self.talk or self.german:
             return bool(hits) and share >= SHARE_IN_TALK
@@ -185,7 +189,7 @@ def reason_words(text: str, words: Iterable[str]) -> list[str]:
 
 
 def _pairs(text: str, words: frozenset[str]) -> dict[frozenset[str], frozenset[str]]:
-    """Words of a prompt that stand beside each other, with at most a small word between."""
+    """Pairs of adjacent words of a prompt, with at most a stop-word between."""
     found = {}
     placed = [(m.start(), m.end(), m[0].lower()) for m in _WORD.finditer(text)]
     for place, (_, end, word) in enumerate(placed):
@@ -197,7 +201,9 @@ def _pairs(text: str, words: frozenset[str]) -> dict[frozenset[str], frozenset[s
 
 
 def _only_as_stem(word: str) -> bool:
-    """``evening`` is no small word, though its stem is one."""
+    """True if only the stem of a word is a stop-word: ``evening`` is not one, though
+    ``even`` is.
+    """
     return word not in STOP and stem(word) in STOP and not query_terms(word)
 
 
@@ -206,6 +212,6 @@ def _roots(words: Iterable[str]) -> frozenset[str]:
 
 
 def _root(word: str) -> str:
-    """A stem as it is in the word's other forms, too: ``embeddings`` and ``embeds``."""
+    """The root that forms of a word share: ``embeddings`` and ``embeds``."""
     again = _DOUBLED.sub(r"\1", stem(word))
     return again if again == word else _root(again)

@@ -18,7 +18,7 @@ TOLERANCE = 1e-7
 MAX_ITERATIONS = 60
 _T = TypeVar("_T")
 _STEP = 20_000
-"""Edges that are followed before others get a turn."""
+"""Edges that are followed in one step."""
 
 
 class NodeEdges(Protocol):
@@ -34,7 +34,7 @@ class NodeEdges(Protocol):
 
 @frozen(eq=False)
 class Compact:
-    """The edges of a node, in a tenth of the memory of a dictionary."""
+    """The edges of a node in arrays, a tenth of the memory of a dictionary."""
 
     targets: array[int] = field(factory=lambda: array("I"))
     weights: array[float] = field(factory=lambda: array("f"))
@@ -57,19 +57,19 @@ class Compact:
 
 
 Edges = Sequence[NodeEdges]
-"""For each node its edges."""
+"""The edges of each node, by its number."""
 
 
 @define(eq=False)
 class Graph(Sequence[Compact]):
-    """The edges of all nodes, one behind the other: eight bytes each, and four for a node."""
+    """The edges of all nodes in flat arrays: eight bytes an edge, four a node."""
 
     targets: array[int] = field(factory=lambda: array("I"))
     weights: array[float] = field(factory=lambda: array("f"))
     _ends: array[int] = field(factory=lambda: array("I", (0,)))
 
     def add(self, edges: Iterable[tuple[int, float]]) -> None:
-        """The next node."""
+        """Add the next node."""
         for target, weight in edges:
             self.targets.append(target)
             self.weights.append(weight)
@@ -91,8 +91,8 @@ class Graph(Sequence[Compact]):
         return Compact(self.targets[start:end], self.weights[start:end])
 
     def turned(self, most: int, share: float = 1.0) -> Generator[None, None, Graph]:
-        """The same edges the other way round, the heaviest ``most`` of each node, with a share of
-        their weights. In steps.
+        """The reversed edges, the heaviest ``most`` of each node, with a share of their weights. In
+        steps.
         """
         size = len(self)
         places = array("I", (0,)) * (size + 1)
@@ -167,12 +167,12 @@ def ranking(
     max_iterations: int = MAX_ITERATIONS,
     start: Sequence[float] | None = None,
 ) -> Generator[None, None, list[float]]:
-    """The rank of each node (PageRank); ranks sum to 1. An empty graph has none. Made in steps, so
-    that others get a turn; the ranks are what the generator returns.
+    """The rank of each node (PageRank); ranks sum to 1. An empty graph has none. Computed in steps,
+    so that other work can run; the generator returns the ranks.
 
-    ``jump`` says where the surfer begins anew, as weights of any scale; everywhere alike if it is
-    empty. A node without edges jumps too. ``start`` is an earlier result to begin with, which
-    saves iterations. Ends when ranks change by less than ``tolerance`` in sum.
+    ``jump`` are the weights, of any scale, of the nodes that the surfer jumps to; all alike if it
+    is empty. From a node without edges it always jumps. ``start`` is an earlier result, which saves
+    iterations. Ends when ranks change by less than ``tolerance`` in sum.
 
     Raises:
         ValueError: a weight is negative, or ``damping`` is not within 0 and 1.
@@ -217,7 +217,7 @@ def ranking(
 
 
 def done(steps: Generator[object, None, _T]) -> _T:
-    """What steps return in the end, taken at once."""
+    """Run all steps at once and return their result."""
     while True:
         try:
             next(steps)
@@ -234,12 +234,12 @@ def spread(
     steps: int = 3,
     least: float = 0.0,
 ) -> Generator[None, None, dict[int, float]]:
-    """The first terms of the personalised rank: what is within ``steps`` edges of the seeds. Made
+    """The first terms of the personalised rank: of nodes within ``steps`` edges of the seeds. Made
     in steps.
 
     Equals ``ranking(edges, seeds)`` up to ``damping ** (steps + 1)`` in sum, and touches only the
-    neighbourhood; for a prompt in a large workspace. A node that less than ``least`` of the whole
-    reaches keeps it and passes nothing on.
+    neighbourhood; for a prompt in a large workspace. A node with less than ``least`` of the whole
+    passes nothing on.
     """
     total = sum(seeds.values())
     if total <= 0:

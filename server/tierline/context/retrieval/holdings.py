@@ -1,11 +1,11 @@
 """Pins, leases, promotion and activation of cards.
 
-A card that is retrieved is *ephemeral*: a hook, gone with its turn. One that the conversation uses
-(the model quotes it or asks for its body, the user names it) is *leased*: after the first use for
-one more turn, after the second for the task. Only the user makes anything *sticky*.
+A card that is retrieved is *ephemeral*: it ends with its turn. One that the conversation uses (the
+model quotes it or asks for its body, the user names it) is *leased*: after the first use for one
+more turn, after the second for the task. Only the user makes anything *sticky*.
 
-The **activation score** of an item fades each turn and rises with what happens to it. It orders
-what is held when there is not room for all, and ends leases that nobody uses.
+The **activation score** of an item decays each turn and rises with events. It orders held items
+when there is not room for all, and ends unused leases.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 from tierline.context.items import Pin
 
 FADE = 0.6
-"""What remains of a score at each turn."""
+"""Factor on each score at each turn."""
 WEIGHTS: Mapping[str, float] = {
     "planned": 0.5,
     "quoted": 2.0,
@@ -26,8 +26,9 @@ WEIGHTS: Mapping[str, float] = {
     "hop": 0.3,
     "cluster": 0.4,
 }
-"""What raises a score: being in the last plan, quoted by the model (or expanded for it), named by
-the user, reached as a hop in the graph, returned again for the current query cluster."""
+"""Events that raise a score: being in the last plan, quoted by the model (or expanded for it),
+named by the user, reached as a hop in the graph, returned again for the current query cluster.
+"""
 TASK_USES = 2
 """Uses after which a card is leased for the task."""
 IDLE_SCORE = 0.15
@@ -37,7 +38,7 @@ MAX_LEASED = 12
 
 @frozen
 class Held:
-    """One item: how firmly it is held, in which scope, how active it is."""
+    """One item: its pin, its scope, its activation score."""
 
     key: str
     pin: Pin = Pin.NONE
@@ -65,31 +66,31 @@ class Holdings:
     turn: int = 0
     task: str = ""
     changes: list[HoldingChange] = field(factory=list)
-    """Since the turn began."""
+    """Changes since the turn began."""
 
     def copy(self) -> Holdings:
-        """For a branch that forks: the same holdings, from now on apart."""
+        """An independent copy, for a new branch."""
         return Holdings(dict(self.items), self.turn, self.task)
 
     # --- the course of a turn --------------------------------------------------------------------
 
     def begin_turn(self, task: str) -> None:
-        """A turn begins, in this task. What was held for a task that is over ends, and what was
-        held for a turn that never came to its end.
-        """
+        """Begin a turn of a task. Ends leases of other tasks, and of turns that were not ended."""
         self.turn += 1
         self.changes = []
         for held in list(self.items.values()):
             kind, _, number = held.scope.partition(":")
             if kind == "turn" and int(number) < self.turn:
                 self._drop(held, "its turn is over")
-        if self.task and task != self.task:  # another subject: neither lease has to do with it
+        if self.task and task != self.task:  # another task: no lease applies to it
             self.end_scope(f"task:{self.task}")
             self.end_scope(f"turn:{self.turn}")
         self.task = task
 
     def offer(self, keys: Iterable[str]) -> None:
-        """Cards were retrieved for this turn: hooks, unless they are held more firmly."""
+        """Add cards that were retrieved for this turn: ephemeral, unless they are held
+        more firmly.
+        """
         for key in keys:
             held = self.items.get(key) or Held(key)
             if held.pin in (Pin.NONE, Pin.EPHEMERAL):
@@ -104,7 +105,7 @@ class Holdings:
         hops: Iterable[str] = (),
         cluster: Iterable[str] = (),
     ) -> list[HoldingChange]:
-        """The turn is over: scores change, used cards are promoted. Returns the promotions."""
+        """Update the scores after a turn and promote used cards. Returns the promotions."""
         signals = {
             "planned": set(planned), "quoted": set(quoted), "named": set(named),
             "hop": set(hops), "cluster": set(cluster),
@@ -124,7 +125,7 @@ class Holdings:
         return promoted
 
     def end_turn(self) -> list[str]:
-        """Hooks and leases of this turn end. Returns what is no longer held."""
+        """End ephemeral cards and leases of this turn. Returns the keys that are no longer held."""
         gone = self.end_scope(f"turn:{self.turn}")
         for held in list(self.items.values()):
             task_lease = held.pin is Pin.LEASED and held.scope.startswith("task:")
@@ -138,7 +139,7 @@ class Holdings:
         return sorted(gone)
 
     def end_scope(self, scope: str) -> list[str]:
-        """End what is held for one scope."""
+        """End the leases of one scope."""
         ended = [h for h in self.items.values() if h.scope == scope and h.pin is not Pin.STICKY]
         return sorted(self._drop(held, f"its scope {scope} ended") for held in ended)
 
@@ -150,7 +151,7 @@ class Holdings:
         self.items[key] = evolve(held, pin=Pin.STICKY, scope="", why="pinned by you")
 
     def unpin(self, key: str) -> bool:
-        """The user takes a pin or a lease away. True if there was one."""
+        """The user removes a pin or a lease. True if there was one."""
         held = self.items.get(key)
         if held is None or held.pin is Pin.NONE:
             return False
@@ -158,7 +159,7 @@ class Holdings:
         return True
 
     def rename(self, moved: Mapping[str, str]) -> None:
-        """Keys follow renamed files."""
+        """Give items new keys after files were renamed."""
         for old, new in moved.items():
             if (held := self.items.pop(old, None)) is not None:
                 self.items[new] = evolve(held, key=new)
@@ -170,7 +171,7 @@ class Holdings:
         return sorted((h for h in self.items.values() if h.pin in pins), key=lambda h: h.key)
 
     def score(self, key: str) -> float:
-        """Activation of an item; 0 if nothing is known of it."""
+        """Activation score of an item; 0 if it is unknown."""
         return self.items[key].score if key in self.items else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -180,7 +181,7 @@ class Holdings:
 
     @classmethod
     def from_json(cls, value: Any) -> Holdings:
-        """The holdings again; empty if they make no sense."""
+        """The holdings of JSON values; empty if they are invalid."""
         try:
             items = {
                 str(key): Held(str(key), Pin(pin), _scope(scope), float(score), int(uses), str(why))

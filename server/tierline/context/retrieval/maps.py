@@ -1,8 +1,7 @@
 """The module map: one block a folder, a tree of folders, and a few words on how to ask for more.
 
-A block is a function of the files that it shows and of nothing else. Which files are shown is
-chosen once, by their rank in the reference graph, and stays; so an edit changes the block of its
-folder and no other byte.
+A block depends only on the files that it shows. The files are chosen once, by their rank in the
+reference graph, so an edit changes only the block of its folder.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SCAFFOLD_KEY = "scaffold:orientation"
 ANCHORS_KEY = "scaffold:anchors"
 TREE_KEY = "tree:workspace"
 CHARACTERS_PER_TOKEN = 3.6
-"""Of a map, on the careful side; used before the real count is known."""
+"""Characters of a map for each token, a low estimate used before the real count is known."""
 CENTRAL_NODES = 3
 MAX_TREE_LINES = 60
 _FIRST = ("class", "interface", "trait", "struct", "enum", "type", "function", "module", "macro")
@@ -34,7 +33,9 @@ SUGGEST = prompts.read("suggest_pins")
 
 @frozen
 class MapChoice:
-    """What a map shows, chosen once: files by folder, best folders first, and the central files."""
+    """The files that a map shows, chosen once: by folder, best folders first, and the central
+    files.
+    """
 
     folders: Mapping[str, tuple[str, ...]] = field(factory=dict)
     central: tuple[str, ...] = ()
@@ -94,7 +95,7 @@ def choose(
 
 
 def by_rank(ranks: Mapping[str, float]) -> Iterator[str]:
-    """Paths, the highest rank first. Only as many are brought in order as are taken."""
+    """Paths, the highest rank first. Sorted lazily, as far as they are taken."""
     rest = [(-rank, path) for path, rank in ranks.items()]
     heapify(rest)
     while rest:
@@ -136,7 +137,7 @@ def tree(paths: Iterable[str], *, most: int = MAX_TREE_LINES) -> str:
             folder = folder_of(folder[:-1])
     by_depth = sorted(folders, key=lambda f: (f.count("/"), f))
     shown = set(by_depth[:most])
-    if len(by_depth) > most:  # whole levels only, unless the first one is too long by itself
+    if len(by_depth) > most:  # whole levels only, unless the first alone is too long
         level = by_depth[most].count("/")
         shown = {f for f in shown if f.count("/") < level} or shown
     lines = [f"{'  ' * (f.count('/') - 1)}{shown_name(f.rstrip('/').rpartition('/')[2])}/"

@@ -16,9 +16,9 @@ MAX_SUGGESTED = 6
 def mentioned(text: str, keys: Iterable[str]) -> set[str]:
     """The cards whose symbol or file a text mentions.
 
-    A bare name counts if it can hardly be a common word: five letters and more with an underscore,
-    a capital or a digit in it, or written as code (backquotes, a call). A path counts whole, a file
-    name if it has an ending.
+    A bare name counts if it is hardly a common word: at least five letters with an underscore, a
+    capital or a digit, or written as code (backquotes, a call). A path must occur whole; a file
+    name counts if it has an extension.
     """
     words = set(_WORD.findall(text))
     code = set()

@@ -1,6 +1,6 @@
-"""Where the words and names of a corpus are kept: what it asks for, and lists in memory that do it.
+"""The inverted index of a corpus: its interface, and an implementation in memory.
 
-What is kept may name files that are gone: whoever asks knows which live. ``sweep`` takes them out.
+Entries may name dead files, which callers must skip. ``sweep`` removes them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from attrs import define, field, frozen
 
 Held: TypeAlias = tuple[Sequence[int], Sequence[float]]
-"""Numbers of files, and how much a word counts in each."""
+"""Numbers of files, and the weight of a word in each."""
 
 
 @frozen
@@ -29,20 +29,20 @@ class Postings(Protocol):
     def add(
         self, number: int, words: Mapping[str, float], defines: Iterable[str], refers: References
     ) -> None:
-        """A file, under a number that is in use nowhere here."""
+        """Add a file under an unused number."""
 
     def holding(self, word: str) -> Held:
         """The files that hold a word."""
 
     def defining(self, names: Sequence[str]) -> Mapping[str, Sequence[int]]:
-        """The files that define each name, as far as any does."""
+        """The files that define each name, for names that are defined."""
 
     def references(self, number: int) -> References:
         """What a file refers to."""
 
     def like(self, letters: str, most: int) -> list[str]:
-        """Names that hold these letters (case-folded): those that begin with them first, short ones
-        before long ones.
+        """Names that contain these letters (case-folded): those that begin with them first, short
+        ones before long ones.
         """
 
     def sweep(self, dead: Container[int]) -> Iterator[None]:
@@ -51,7 +51,7 @@ class Postings(Protocol):
 
 @define
 class ListedPostings:
-    """Postings in memory: for small corpora that live for a moment."""
+    """Postings in memory, for small short-lived corpora."""
 
     _words: dict[str, tuple[array[int], array[float]]] = field(factory=dict)
     _names: dict[str, array[int]] = field(factory=dict)
@@ -108,5 +108,5 @@ class ListedPostings:
 
 
 def in_order(names: Iterable[str], letters: str) -> list[str]:
-    """Names as ``Postings.like`` gives them."""
+    """Names in the order of ``Postings.like``."""
     return sorted(names, key=lambda n: (not n.casefold().startswith(letters), len(n), n))

@@ -1,8 +1,8 @@
 """Which files and symbols a prompt is about: words first, then the reference graph.
 
 Files that hold the prompt's words seed a personalised rank, together with the files in context, the
-names that the prompt mentions and what was edited last; what they refer to, and what refers to
-them, gets a share.
+names that the prompt mentions and what was edited last; files that they refer to, and files that
+refer to them, get a share.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ word is in all of them, and a few edges lead to all.
 """
 _LOOKED_AT_ONCE = 5_000
 LEXICAL_SEEDS = 24
-"""Files with the best words that seed the rank."""
+"""Files with the best word scores, which seed the rank."""
 
 
 @frozen
 class RankQuery:
-    """What is asked, and what the conversation is about. Weights of any scale within each part."""
+    """The prompt, and the conversation's context."""
 
     text: str
     context: tuple[str, ...] = ()
@@ -41,13 +41,14 @@ class RankQuery:
     active: str = ""
     """Path of the file that the user looks at."""
     background: str = ""
-    """Earlier prompts of the same subject, with less weight than the prompt. They help to order
-    what the prompt finds and are no reason to bring anything."""
+    """Earlier prompts of the same cluster, with less weight than the prompt. They affect only the
+    order of what the prompt finds.
+    """
 
 
 @frozen
 class Blend:
-    """How much each signal counts; chosen by the commits of some of the benchmark's sources."""
+    """Weight of each signal; fitted on the commits of some of the benchmark's repositories."""
 
     words: float = 1.0
     graph: float = 0.6
@@ -58,7 +59,7 @@ class Blend:
     active: float = 0.1
     central: float = 0.1
     tests: float = 0.9
-    """Factor of files that look like tests when the prompt does not speak of tests."""
+    """Factor on files that look like tests, if the prompt does not mention tests."""
 
 
 @frozen
@@ -70,16 +71,16 @@ class RankedFile:
     """From 0 to about 1 for the best."""
     why: tuple[str, ...]
     hop: bool = False
-    """Found by way of the graph alone: it holds none of the prompt's words."""
+    """Found through the graph alone: it has none of the prompt's words."""
     matched: int = 0
-    """How many of the prompt's words it holds."""
+    """How many of the prompt's words it has."""
     named: bool = False
     """The prompt names it, or something that it defines."""
 
 
 @frozen
 class Ranking:
-    """The ranked files of a query and what it was understood to be."""
+    """The ranked files of a query, and how the query was understood."""
 
     files: tuple[RankedFile, ...]
     words: tuple[str, ...]
@@ -239,7 +240,7 @@ def looks_like_test(path: str) -> bool:
 
 
 def _held(corpus: Corpus, query: RankQuery, blend: Blend) -> Iterable[tuple[int, float, str]]:
-    """What the conversation is about already: file, weight, reason."""
+    """Files of the conversation's context: file, weight, reason."""
     for paths, weight, reason in (
         (query.context, blend.context, "in context"),
         (query.edited[:10], blend.edited, "edited lately"),
@@ -257,7 +258,7 @@ def _weigh(
     blend: Blend,
     central: Mapping[str, float],
 ) -> None:
-    """Central files a little up, tests a little down unless the prompt speaks of tests."""
+    """Raise central files a little, and lower tests unless the prompt mentions tests."""
     peak = max(central.values(), default=0.0)
     tests = 1.0 if _speaks_of_tests(query.text) else blend.tests
     for number in scores:
@@ -273,7 +274,7 @@ def _speaks_of_tests(text: str) -> bool:
 
 
 def _named(corpus: Corpus, text: str) -> tuple[dict[int, tuple[float, str]], list[str]]:
-    """Files that define what the prompt names; the fewer define it, the surer."""
+    """Files that define names in the prompt, weighted higher the fewer define the name."""
     found: dict[int, tuple[float, str]] = {}
     names: list[str] = []
     for name in identifiers(text):
@@ -368,8 +369,8 @@ def _neighbour(
     words: Sequence[str],
     text: str,
 ) -> list[str]:
-    """Why a file is near what the prompt says, though it holds none of its words: the best file
-    that refers to it or that it refers to. Empty if none does directly.
+    """Why a file without the prompt's words was found: the best file that refers to it, or that it
+    refers to. Empty if there is none at one edge.
     """
     living = map(corpus.living, corpus.near(number))
     near = [now for now in living if now is not None and now in direct]

@@ -1,4 +1,4 @@
-"""RetrievalSet: what was found for one turn, with where, how well and why."""
+"""RetrievalSet: the candidates found for one turn, each with source, score and reason."""
 
 from __future__ import annotations
 
@@ -87,16 +87,16 @@ class RetrievalSet:
 
     @property
     def included(self) -> tuple[Candidate, ...]:
-        """Those in the request, best first."""
+        """The candidates in the request, best first."""
         return tuple(c for c in self.candidates if c.out is None)
 
     @property
     def excluded(self) -> tuple[Candidate, ...]:
-        """Those left out, best first."""
+        """The candidates that were left out, best first."""
         return tuple(c for c in self.candidates if c.out is not None)
 
     def without(self, keys: frozenset[str]) -> RetrievalSet:
-        """The set once a plan had no room for some of its cards. The id stays."""
+        """The set after a plan had no room for these cards. The id stays."""
         changed = tuple(
             evolve(c, out=Exclusion.BUDGET) if c.out is None and c.card.key in keys else c
             for c in self.candidates
@@ -111,7 +111,7 @@ class RetrievalSet:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RetrievalSet:
-        """The set again.
+        """The set of JSON values.
 
         Raises:
             KeyError, TypeError, ValueError: it is not one.

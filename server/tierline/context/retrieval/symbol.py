@@ -1,4 +1,4 @@
-"""What is known of a source file: its definitions, the names that it uses, what it imports."""
+"""A source file's definitions, the names that it uses, and its imports."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SourceFile:
     uses: dict[str, int] = field(factory=dict)
     """Identifiers outside comments and strings, with how often they occur."""
     imports: tuple[str, ...] = ()
-    """What is imported, as written."""
+    """Imported modules, as written."""
     words: str = ""
     """Words of comments and strings, for search."""
 

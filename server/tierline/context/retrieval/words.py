@@ -33,7 +33,7 @@ GERMAN = frozenset(
     warum was weil welche welcher welches wenn wer werden wie wieder wir wird wo zu zum zur zwei
     zwischen""".split()  # noqa: SIM905
 )
-"""The small words of German, several of which are names in code (``die``, ``man``, ``war``)."""
+"""German stop-words, several of which are names in code (``die``, ``man``, ``war``)."""
 _SURELY_GERMAN = GERMAN - STOP - {"am", "bin", "den", "des", "dir", "hat", "man", "war"}
 
 
@@ -72,8 +72,8 @@ def terms_of_names(names: Iterable[tuple[str, int]]) -> Counter[str]:
 
 
 def query_terms(text: str) -> Counter[str]:
-    """The words that a prompt searches for; stop-words never search, German ones not in a prompt
-    that is German.
+    """The words of a prompt to search for, without stop-words; in a German prompt without German
+    ones, too.
     """
     counts = terms(text)
     small = _SMALL | _GERMAN_SMALL if german(text) else _SMALL
@@ -81,7 +81,7 @@ def query_terms(text: str) -> Counter[str]:
 
 
 def surfaces(text: str) -> dict[str, str]:
-    """For each word that ``terms`` finds, how the text writes it first."""
+    """For each word of ``terms``, its first spelling in the text."""
     written: dict[str, str] = {}
     for token in _TOKEN.findall(text):
         written.setdefault(stem(token.lower()), token)
@@ -91,7 +91,7 @@ def surfaces(text: str) -> dict[str, str]:
 
 
 def identifiers(text: str) -> list[str]:
-    """What may be names of code in a prompt: dotted, with an underscore, in mixed case, or in
+    """Possible identifiers in a prompt: dotted, with an underscore, in mixed case, or in
     backquotes. In the order of their first occurrence.
     """
     quoted = set(_IDENTIFIER.findall(" ".join(re.findall(r"`([^`\n]+)`", text))))
@@ -115,7 +115,7 @@ _GERMAN_SMALL = GERMAN.union(stem(word) for word in GERMAN)
 
 
 def german(text: str) -> bool:
-    """True if a text has at least two small words of German."""
+    """True if a text has at least two German stop-words."""
     return len({word.lower() for word in _LETTERS.findall(text[:2000])} & _SURELY_GERMAN) > 1
 
 
