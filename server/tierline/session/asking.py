@@ -1,6 +1,4 @@
-"""Requests of Tierline's own, beside the conversation: nothing of them is shown or written down but
-what they cost.
-"""
+"""Tierline's own requests, beside the conversation: only their cost is shown and recorded."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ class Asker:
         """The model's whole answer to one question.
 
         Raises:
-            TierlineError: no provider, or the provider's error with its code and advice.
+            TierlineError: there is no provider, or the provider's error with its code and advice.
         """
         provider = await self._models.provider()
         facts = self._models.facts()
@@ -65,8 +63,8 @@ class Asker:
         return "".join(said)
 
     async def paid(self, provider: Provider, facts: ModelFacts, usage: Usage) -> None:
-        """A request of Tierline's own was answered; it costs money and leaves the cache alone.
-        ``facts``: of the model that was asked, which need not be the chat's.
+        """The record of one of Tierline's own requests, which leaves the chat's cache alone.
+        ``facts``: of the model that answered, which need not be the chat's.
         """
         if usage.input_tokens is None:
             return

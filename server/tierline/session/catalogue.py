@@ -1,5 +1,5 @@
-"""Models to choose from: the server's own list where it is reached, else the table's; and keys that
-are tried before they are stored.
+"""Models to choose from (the server's own list if it can be reached, else the table's), and
+checking keys before they are stored.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Catalogue:
         self._secrets = secrets
 
     async def models(self, params: p.ModelsParams) -> p.ModelsResult:
-        """The models of a provider, with what is known of each.
+        """The models of a provider, with facts about each.
 
         Raises:
             TierlineError: ``not_found``: there is no such provider; ``no_provider``: it cannot be
-                asked, and the table does not know its models.
+                reached, and the table has none of its models.
         """
         row = self._row(params.provider, params.base_url)
         notice, listed, choice = "", list[Offered](), None
         try:
             choice = self._choice(row, params.base_url, self._secrets)
-            if spec(params.provider) is None:  # a server that was found here never sees a key
+            if spec(params.provider) is None:  # a server found on this machine gets no key
                 choice = evolve(choice, endpoint=evolve(choice.endpoint, key=""))
             listed = await _listed(choice)
         except ProviderError as error:
@@ -116,7 +116,7 @@ def presets() -> list[p.PresetInfo]:
 
 
 def card(facts: ModelFacts) -> p.ModelCard:
-    """What is known of a model, for clients."""
+    """The facts about a model, for clients."""
     prices = facts.prices
     pictures = None
     if facts.image_rule is ImageRule.NONE:
@@ -141,7 +141,9 @@ def card(facts: ModelFacts) -> p.ModelCard:
 
 
 async def _listed(choice: Choice, path: str = "") -> list[Offered]:
-    """What the service lists; at ``path``, if the list itself needs no key."""
+    """The models that the service lists. ``path``: what to ask instead, if the list
+    needs no key.
+    """
     provider: Provider = make(choice)
     try:
         return await provider.listed(path)

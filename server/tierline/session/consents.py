@@ -23,14 +23,14 @@ GO_ON, GO_ON_ALWAYS, STOP = "Go on", "Go on, do not ask again", "Stop"
 
 @frozen
 class ConsentDecision:
-    """What the user said; ``reason`` is for the model."""
+    """The user's decision; ``reason`` is for the model."""
 
     answer: Answer
     reason: str = ""
 
     @property
     def allowed(self) -> bool:
-        """True if it may be done now."""
+        """True if the action may be done now."""
         return self.answer in ("once", "always")
 
 
@@ -41,7 +41,7 @@ class _Pending:
 
 
 class ConsentService:
-    """Asks, and takes the first answer, from wherever it comes."""
+    """Asks the user, and takes the first answer from any client."""
 
     def __init__(self, bus: EventBus, workbench: Workbench) -> None:
         self._bus = bus
@@ -49,7 +49,7 @@ class ConsentService:
         self._pending: dict[str, _Pending] = {}
 
     def open(self) -> list[p.ConsentInfo]:
-        """Questions without an answer."""
+        """The questions that are still open."""
         return [pending.info for pending in self._pending.values()]
 
     async def answer(self, params: p.ConsentAnswerParams) -> p.Ok:

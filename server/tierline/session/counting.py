@@ -45,7 +45,7 @@ class Counters:
         self._counters: dict[ModelFacts, TokenCounter] = {}
         self._judges: dict[str, Plausibility] = {}
         self._last: dict[str, int] = {}
-        """The figure that each model's counter learnt last."""
+        """The last reported figure by model."""
         self._doubted: set[str] = set()
         self._calibrations = {
             str(name): Calibration.from_json(value) for name, value in _read(state_file).items()
@@ -65,13 +65,13 @@ class Counters:
         return counter
 
     async def loaded(self, facts: ModelFacts) -> TokenCounter:
-        """As ``counter``, which reads the vocabulary in a thread if it has to."""
+        """Like ``counter``, but reads the vocabulary in a thread if it must."""
         found = self._counters.get(facts)
         return found if found is not None else await asyncio.to_thread(self.counter, facts)
 
     def observe(self, facts: ModelFacts, estimated: int, reported: int) -> bool:
-        """Learn from one request: our count and the provider's figure. False if that figure cannot
-        be what was sent: the user is told then, and nothing is learnt.
+        """Learn from one request: our count and the provider's figure. False if the figure is
+        implausible: then the user is told, and nothing is learnt.
         """
         counter = self.counter(facts)
         judge = self._judges.setdefault(facts.name, Plausibility())
@@ -98,7 +98,9 @@ class Counters:
         self._write(facts.name)
 
     def _doubt(self, facts: ModelFacts, estimated: int, reported: int) -> None:
-        """Say once for each model that its server seems not to read what it is sent."""
+        """Tell the user, once for each model, that its server seems to cut prompts or to report
+        wrong figures.
+        """
         if facts.name in self._doubted:
             return
         self._doubted.add(facts.name)
@@ -108,8 +110,8 @@ class Counters:
         self.warn(text)
 
     def _write(self, name: str) -> None:
-        """Replace the state file whole, with what other windows have learnt of other models; losing
-        it costs only some accuracy.
+        """Replace the state file, keeping what other windows have learnt of other models. Losing it
+        costs only some accuracy.
         """
         ours = {known: value.to_json() for known, value in self._calibrations.items()}
         state = {**ours, **_read(self._file), name: ours[name]}

@@ -1,4 +1,4 @@
-"""What ``tierline doctor`` looks at: every part that can be missing, damaged or in the way.
+"""The checks of ``tierline doctor``: every part that can be missing, damaged or in the way.
 
 Nothing here writes, except one probe file that is removed again, and nothing connects anywhere but
 to this machine. Keys are never printed: only whether there is one, and where.
@@ -49,7 +49,7 @@ PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 @frozen
 class Check:
-    """One thing that was looked at. ``advice`` says what to do; empty if nothing needs doing."""
+    """The result of one check. ``advice`` says what to do; empty if nothing needs doing."""
 
     area: str
     name: str
@@ -61,7 +61,7 @@ class Check:
 async def examine(
     root: Path, *, env: Mapping[str, str] | None = None, read_history: bool = True
 ) -> list[Check]:
-    """Look at everything that a turn in the workspace ``root`` depends on, in a fixed order.
+    """Check everything that a turn in the workspace ``root`` depends on, in a fixed order.
 
     Never raises: a check that breaks is itself a failure in the list.
     """
@@ -85,7 +85,7 @@ async def examine(
         try:
             checks.extend(part())
         except Exception as error:
-            # A damaged machine is what this is for: say what broke, and look at the rest.
+            # A failing check is a result, too: report it and go on.
             checks.append(
                 Check("doctor", type(error).__name__, "failure", str(error), "Please report this.")
             )
@@ -128,7 +128,7 @@ def _sqlite() -> Check:
 
 
 def settings(home: Path) -> Iterator[Check]:
-    """Which files set something, and what in them could not be used."""
+    """The settings files, and settings in them that could not be used."""
     _, problems = config.load(home.parent)
     files = [config.default_user_file(), home / "config.toml"]
     for file in files:
@@ -153,7 +153,7 @@ def vocabularies() -> Iterator[Check]:
 
 
 def _network(network: Network, env: Mapping[str, str]) -> Iterator[Check]:
-    """What stands between this machine and others. Never a user name or a password."""
+    """Proxies and certificates; without user names and passwords."""
     if network.proxy:
         yield Check("network", "proxy", "note", "network.proxy is set; requests go through it")
     for variable in () if network.proxy else PROXIES:
@@ -175,7 +175,7 @@ def _network(network: Network, env: Mapping[str, str]) -> Iterator[Check]:
 
 
 def providers(home: Path, env: Mapping[str, str], found: list[LocalServer]) -> Iterator[Check]:
-    """Which language model would answer, what else there is, and what stands in between."""
+    """Which language model would answer, which others are available, and what prevents them."""
     for row in with_keys():
         there = bool(env.get(row.key_variable, "").strip())
         if not there and not row.automatic:
@@ -237,7 +237,7 @@ def _chosen(
 
 
 def servers() -> Iterator[Check]:
-    """What was learnt of servers from what they refused."""
+    """What was learnt of servers from their refusals."""
     for learnt in ProfileStore().learnt():
         where = f" at {learnt.base_url}" if learnt.base_url else ""
         day = datetime.fromtimestamp(learnt.at, UTC).date().isoformat()
@@ -311,7 +311,7 @@ def history(home: Path, *, read: bool = True) -> Iterator[Check]:
 
 
 def databases(home: Path) -> Iterator[Check]:
-    """What is derived: damage costs nothing but time."""
+    """Derived databases, whose damage costs only time."""
     for area, name in (("index", "index.sqlite3"), ("plans", "plans.sqlite3")):
         file = home / name
         if not file.is_file():

@@ -1,4 +1,4 @@
-"""The one stream of what happens, in order and numbered."""
+"""The one stream of events, in order and numbered."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class EventBus:
         self.seq = 0
         self.session_id = ""
         self.on_context: Callable[[bool], None] = lambda _files: None
-        """Called when the next request would be another; True if the files are to be shown anew."""
+        """Called when the next request has changed; with True if the files must be shown anew."""
 
     def publish(self, body: EventBody) -> None:
-        """Send one event. A notice is for people: what is hidden in it becomes visible."""
+        """Send one event. Invisible characters in notices become visible."""
         if isinstance(body, p.Notice):
             body = evolve(body, text=visible_text(body.text))
         self.seq += 1
         self._sink(Event(seq=self.seq, session_id=self.session_id, body=body))
 
     def notice(self, level: p.NoticeLevel, text: str, code: str = "", turn_id: str = "") -> None:
-        """Tell the user."""
+        """Send a notice to the user."""
         self.publish(p.Notice(level=level, text=text, code=code, turn_id=turn_id))
 
     def context_changed(self, *, files: bool = False) -> None:
-        """The next request would be another: its budget is published once things are quiet."""
+        """Note that the next request has changed; its budget is published after a quiet moment."""
         self.on_context(files)

@@ -1,7 +1,7 @@
 """The workspace's context for other agents: a Model Context Protocol server over the official SDK.
 
-It offers what reads, never what changes: files, search, symbols, history, memos, plans. The same
-boundary, ignore rules and redaction hold as for Tierline's own model.
+It offers only tools that read: files, search, symbols, history, memos, plans. The same boundary,
+ignore rules and redaction hold as for Tierline's own model.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ READING = (
 )
 """Tools of the model's that change nothing."""
 MOST_CHARACTERS = 60_000
-"""Of one answer."""
+"""Characters of one answer."""
 INSTRUCTIONS = prompts.read("mcp")
 _TEXT = {"type": "string"}
 
@@ -123,7 +123,7 @@ class ContextServer:
         return sorted(found, key=lambda tool: tool[0])
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Output:
-        """Run one tool. What is wrong is the answer's text; nothing is raised."""
+        """Run one tool. Never raises: an error is the answer's text."""
         if name in READING:
             message = self._session.conversation.store.make("assistant", "")
             output, _ = await self._session.tools.run(ToolCall("mcp", name, arguments), message)

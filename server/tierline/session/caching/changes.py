@@ -1,4 +1,4 @@
-"""What a change that the user thinks of would do to the cache, and what that costs: said before."""
+"""What a planned change would do to the cache and what that costs, said before the change."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ChangeService:
         )
 
     async def agreed(self, params: p.ChangeForecastParams) -> bool:
-        """Whether the change may be made; the user is asked where it loses much of the cache."""
+        """Whether the change may be made; the user is asked if it loses much of the cache."""
         found = await self.forecast(params)
         if not found.warn:
             return True
@@ -78,8 +78,8 @@ class ChangeService:
         return (await self._consents.ask(info)).allowed
 
     async def after(self, was: Settings) -> str:
-        """What settings that have just changed lose of the cache, before a request pays for it;
-        empty where that is little.
+        """A sentence about the loss of cache by settings that have just changed, before a request
+        pays for it; empty if the loss is small.
         """
         now = self._preferences.settings
         if (was.provider, was.tools) == (now.provider, now.tools):
@@ -126,8 +126,8 @@ class ChangeService:
     async def _after_effort(
         self, was: Effort, wanted: str, composed: Composed, now: Forecast, facts: ModelFacts
     ) -> int:
-        """Thinking that is switched on or off changes what Anthropic's cache is found by, behind
-        tools and system. An effort alone does not.
+        """Switching thinking on or off invalidates Anthropic's cache after tools and system.
+        Another effort does not.
         """
         chosen = next((known for known in EFFORTS if known == wanted), None)
         if chosen is None or not facts.explicit_markers:

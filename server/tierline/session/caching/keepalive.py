@@ -1,4 +1,4 @@
-"""Keep-alive: reads a cached prefix once more before it expires, while that is worth its price.
+"""Keep-alive: reads a cached prefix again before it expires, as long as that is worth its price.
 
 Off unless ``cache.keep_alive`` says so. Only for providers whose cache lives for a time that every
 use renews (Anthropic, "Prompt caching"); never while a turn runs; and only by the rent-or-buy rule
@@ -41,7 +41,7 @@ class _Last:
     at: float
     used: float
     spent: float = 0.0
-    """In the tariff's unit, since that request."""
+    """Cost of keep-alive requests since that request, in the unit of ``Pricing``."""
 
 
 class KeepAliveService:
@@ -65,28 +65,28 @@ class KeepAliveService:
         cache.on_sent = self.sent
         self.clock: Callable[[], float] = time.time
         self.sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-        """Tests have a time of their own."""
+        """Replaced in tests."""
         self._last: _Last | None = None
         self._activity: float | None = None
         self._task: asyncio.Task[None] | None = None
 
     def sent(self, composed: Composed) -> None:
-        """The provider answered this request."""
+        """Note that the provider answered this request."""
         at = self.clock()
         self._last = _Last(composed, self._conversation.session_id, at, at)
 
     def active(self) -> None:
-        """The user typed in the editor."""
+        """Note that the user typed in the editor."""
         self._activity = self.clock()
 
     def begin(self) -> None:
-        """No turn runs: watch over the cache, if the user wants it."""
+        """Called when no turn runs: keep the cache alive, if the user wants it."""
         self.stop()
         if self._preferences.settings.cache.keep_alive and self._last is not None:
             self._task = asyncio.ensure_future(self._watch(self._last))
 
     def stop(self) -> None:
-        """A turn begins, or the session ends; a request on its way is broken off."""
+        """Called when a turn begins or the session ends; cancels a running request."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -142,7 +142,7 @@ class KeepAliveService:
         )
 
     async def _ping(self, last: _Last) -> bool:
-        """Read the prefix. False if it was no longer there."""
+        """Send a request that reads the prefix. False if it was no longer cached."""
         provider = await self._models.provider()
         silent = official(self._models.maker.service).prewarms
         request = ping(last.composed.prompt, provider.render, silent=silent)
@@ -171,9 +171,9 @@ class KeepAliveService:
 def ping(
     prompt: Prompt, render: Callable[[Prompt], RenderedRequest], *, silent: bool = False
 ) -> RenderedRequest | None:
-    """The smallest request that reads all that a prompt left in the cache: the same bytes up to the
-    last breakpoint, one token of output. None if nothing is marked. ``silent``: no output at all,
-    which Anthropic's own service offers ("Pre-warming the cache").
+    """The smallest request that reads everything that a prompt left in the cache: the same bytes up
+    to the last breakpoint, one token of output. None if there is no breakpoint. ``silent``: no
+    output at all, which Anthropic's own service offers ("Pre-warming the cache").
     """
     end = next(
         (

@@ -1,4 +1,4 @@
-"""The cache service: explains every request, shows the tiers, counts what the cache was worth."""
+"""The cache service: explains every request, shows the tiers, sums up what the cache saved."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from tierline.store.usage import KEEP_ALIVE, Spent, StoredRequest, UsageStore
 log = logging.getLogger(__name__)
 
 _LOOKED_UP = 100
-"""Titles of more sessions are taken from the list of all."""
+"""Sessions whose titles are looked up one by one; for more, all are listed."""
 MAX_SESSIONS = 4
-"""Sessions whose newest request is remembered."""
+"""Sessions whose newest request is kept in memory."""
 MAX_REPORTS = 16
 
 
@@ -48,11 +48,11 @@ class Before:
 
     shape: Shape | None = None
     items: tuple[dict[str, Any], ...] = ()
-    """Its tiers (``rows_to_json``)."""
+    """The request's tiers (``rows_to_json``)."""
 
 
 class CacheService:
-    """One per session. What it knows is on disk and outlives a restart."""
+    """One per session. Its records are on disk and outlive a restart."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class CacheService:
         self.on_sent: Callable[[Composed], None] = lambda _composed: None
         """Called when the provider has begun to answer a request."""
         self.decision: p.CacheDecision | None = None
-        """The last one of keep-alive, which writes it, with its numbers."""
+        """The last decision of keep-alive, which sets it."""
         self.store = store
         self._before: dict[str, Before] = {}
         self._reports: dict[str, p.CacheReport] = {}
@@ -83,8 +83,8 @@ class CacheService:
     async def watched(
         self, provider: Provider, composed: Composed, turn_id: str
     ) -> AsyncGenerator[StreamEvent, None]:
-        """The events of a request on its way. However it ends, what its cache gave is recorded once
-        the provider has begun to answer.
+        """The events of a running request. However it ends, its cache outcome is recorded once the
+        provider has begun to answer.
         """
         usage, said, known = Usage(), [], False
         try:
@@ -103,7 +103,9 @@ class CacheService:
     def _answered(
         self, composed: Composed, provider: Provider, turn_id: str, usage: Usage, reply: str
     ) -> None:
-        """The provider answered a request, wholly or in part. Returns at once; ``report`` waits."""
+        """Record a request that was answered, wholly or in part. Returns at once;
+        ``report`` waits.
+        """
         self.on_sent(composed)
         session_id = self._conversation.session_id
         facts = self._models.facts()
@@ -112,7 +114,7 @@ class CacheService:
         async def work() -> None:
             if before_this is not None:
                 await asyncio.gather(before_this, return_exceptions=True)
-            while len(self._reports) > MAX_REPORTS:  # of turns that were stopped nobody asks
+            while len(self._reports) > MAX_REPORTS:  # nobody asks for those of stopped turns
                 self._reports.pop(next(iter(self._reports)))
             try:
                 self._reports[turn_id] = await asyncio.to_thread(
@@ -126,7 +128,7 @@ class CacheService:
         task.add_done_callback(self._tasks.discard)
 
     async def report(self, turn_id: str) -> p.CacheReport | None:
-        """What the cache gave the turn's newest request; None if no request was answered."""
+        """The cache report of the turn's newest request; None if no request was answered."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
         return self._reports.pop(turn_id, None)
@@ -144,16 +146,14 @@ class CacheService:
         return await asyncio.to_thread(work)
 
     def seconds_left(self) -> float:
-        """Until what the newest request left in the cache expires; -1 where nobody knows.
-        Blocking.
-        """
+        """Seconds until the newest request's cache entries expire; -1 if unknown. Blocking."""
         session_id = self._conversation.session_id
         sent = self._known(session_id).shape
         kept = sent.kept_alive(self.store.kept_alive(session_id)) if sent is not None else None
         return _seconds_left(kept, self._models.facts(), datetime.now(UTC).timestamp())
 
     async def spent(self, session_id: str, turn_id: str = "") -> Spent:
-        """What a session, or one of its turns, has taken so far."""
+        """Tokens and cost of a session, or of one of its turns, so far."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
         return await asyncio.to_thread(self.store.spent, session_id, turn_id)
@@ -161,7 +161,7 @@ class CacheService:
     def _shapes(
         self, composed: Composed, facts: ModelFacts, session_id: str
     ) -> tuple[Shape | None, Shape]:
-        """The newest request that was answered, and the one that is to come. Blocking."""
+        """The shapes of the newest answered request and of the next one. Blocking."""
         prompt = strict(composed.prompt, strategy=self._models.strategy)
         at = composed.arrangement.next.at
         choice = self._models.choice()
@@ -169,12 +169,12 @@ class CacheService:
         now = self._shape(evolve(composed, prompt=prompt), facts, provider, at)
         before = self._comparable(session_id, now)
         if before.shape is not None:
-            # Whether the embedded model was started anew is known when it answers.
+            # A restart of the embedded model is noticed only when it answers.
             now = evolve(now, instance=before.shape.instance)
         return before.shape, now
 
     def pinged(self, session_id: str, provider: str, usage: Usage, at: float) -> None:
-        """A keep-alive request was answered. Blocking."""
+        """Record a keep-alive request that was answered. Blocking."""
         before = self._known(session_id)
         if before.shape is None:
             return
@@ -202,7 +202,7 @@ class CacheService:
         return sum(part.tokens for part in sent.parts[:end])
 
     async def close(self) -> None:
-        """Write down what is still being worked out."""
+        """Finish and store reports that are still being made."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.store.close()
 
@@ -344,7 +344,7 @@ class CacheService:
         )
 
     def _known(self, session_id: str) -> Before:
-        """The request before, from memory or, after a restart, from disk."""
+        """The previous request, from memory or, after a restart, from disk."""
         found = self._before.get(session_id)
         if found is None:
             rows = self.store.last(session_id)
@@ -358,8 +358,8 @@ class CacheService:
         return found
 
     def _comparable(self, session_id: str, now: Shape) -> Before:
-        """The request before; back at a model that was asked earlier, the last one to that model,
-        because each model has its own cache.
+        """The previous request to the same model, because each model has its own cache; if there is
+        none, the previous request.
         """
         newest = self._known(session_id)
         last = newest.shape
@@ -373,8 +373,8 @@ class CacheService:
         return Before(own, tuple(items) if isinstance(items, list) else ())
 
     def _remember(self, session_id: str, found: Before) -> None:
-        """A request has some KB for each of its messages, and sessions come and go: a few are kept,
-        the others are read from disk when they are asked for.
+        """Keep a session's newest request in memory. It takes some KB for each of its messages, so
+        only those of a few sessions are kept; others are read from disk.
         """
         self._before.pop(session_id, None)
         self._before[session_id] = found
@@ -410,7 +410,7 @@ class CacheService:
 def _rows(
     composed: Composed, sent: Shape, readable: int, before: tuple[dict[str, Any], ...]
 ) -> tuple[TierRow, ...]:
-    """All of a request: its tokens are those of its plan, and so of the budget."""
+    """The rows of a whole request; they sum to the tokens of its plan, and so of the budget."""
     rows = tier_rows(composed.arrangement, sent, readable, before)
     plan = composed.plan
     tools = sum(entry.tokens for entry in plan.included if entry.key == TOOLS_KEY)

@@ -1,4 +1,4 @@
-"""Sums over stored requests: what the cache gave and what it was worth."""
+"""Sums over stored requests: what was read from the cache and what that saved."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def _add_ping(found: p.SessionStats, request: StoredRequest) -> None:
 
 
 def _averted(before: StoredRequest, request: StoredRequest, facts: Facts) -> float:
-    """What a pause would have cost without keep-alive, if it outlasted the cache's shortest
+    """The cost of a pause that keep-alive averted, if it outlasted the cache's shortest
     lifetime.
     """
     if request.at - before.at <= LIFETIMES["5m"]:
         return 0.0
     prices = facts(request.model, request.provider).prices_for(request.input)
-    # The shorter lifetime's price is the lower one, so that too little is claimed, not too much.
+    # The shorter lifetime has the lower price, so the saving is rather under- than overestimated.
     return (request.read or 0) * max(prices.write_5m - prices.read, 0.0) / 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""Between the cache service's findings, the protocol's values and the stored rows."""
+"""Conversions between the cache service's results, the protocol's values and the stored rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tierline.store.usage import StoredRequest
 
 
 def report(found: Attribution, paid: Bill, sent: Shape, arranged: Arrangement) -> p.CacheReport:
-    """What a client is told of a request."""
+    """The report on a request, for clients."""
     return p.CacheReport(
         outcome=found.outcome,
         code=str(found.cause),
@@ -51,12 +51,12 @@ def time(at: float) -> str:
 
 
 def known_or(value: int | None) -> int:
-    """-1 for what the provider did not say."""
+    """The value, or -1 if the provider did not report it."""
     return -1 if value is None else value
 
 
 def decisions(found: Sequence[Decision]) -> list[p.CacheDecision]:
-    """What a policy decided."""
+    """A policy's decisions, for clients."""
     return [
         p.CacheDecision(d.code, d.sentence, {k: _finite(v) for k, v in d.numbers.items()})
         for d in found
@@ -64,7 +64,7 @@ def decisions(found: Sequence[Decision]) -> list[p.CacheDecision]:
 
 
 def _finite(value: float) -> float:
-    """JSON knows no infinity."""
+    """The value, with infinities made finite, which JSON lacks."""
     return min(max(float(value), -1e15), 1e15)
 
 
@@ -74,7 +74,7 @@ def report_to_json(found: p.CacheReport) -> dict[str, Any]:
 
 
 def stored_report(row: StoredRequest) -> p.CacheReport:
-    """The explanation as it was stored; of an old request only its figures."""
+    """The stored explanation; for an old request only its figures."""
     try:
         kept = dict(row.detail["report"])
         kept["outcome"] = p.CacheOutcome(kept["outcome"])

@@ -1,7 +1,7 @@
-"""Summaries of the memory levels in a model's words: asked for beside the turns, with a paid model.
+"""Model-written summaries of the memory levels: requested beside the turns, with a paid model.
 
-The extract is there at once and stands until the words are found; they take its place at the next
-compression, so no byte changes for their sake alone. Whatever fails, the extract stays.
+An extract serves until the model's text arrives; the text replaces it at the next compression, so
+that no bytes change for it alone. On any failure the extract stays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tierline.session.memory.levels import MemoryService
 log = logging.getLogger(__name__)
 
 LEAST_TOKENS = 500
-"""Of a task; for less a request is not worth its price."""
+"""Tokens of a task; for a smaller one a request is not worth its price."""
 _LEAST_BUDGET = 120
 _SHARE = 5
 
@@ -43,23 +43,23 @@ class LevelSummaries:
         self._memory = memory
         self._summariser = summariser
         self._tried: set[str] = set()
-        """Ids of summaries that were asked for; what failed is not asked for again."""
+        """Ids of summaries that were requested; failed ones are not requested again."""
         self._task: asyncio.Task[None] | None = None
 
     def soon(self) -> None:
-        """A reply was delivered: a task may have been finished."""
+        """Called after a reply, when a task may have been finished."""
         if self._conversation.strategy == Strategy.LEVELS and (
             self._task is None or self._task.done()
         ):
             self._task = asyncio.ensure_future(self._write())
 
     async def settled(self) -> None:
-        """Wait until nothing is asked for."""
+        """Wait until no request runs."""
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
     async def close(self) -> None:
-        """Break off what runs; the extracts stay."""
+        """Cancel running requests; the extracts stay."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])

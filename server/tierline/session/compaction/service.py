@@ -1,8 +1,8 @@
-"""Compaction as a service: off the request path, one at a time, and harmless when it fails.
+"""The compaction service: beside the turns, one attempt at a time, harmless when it fails.
 
 Half a second after a reply, if history has grown beyond its trigger, the older part is replaced by
-a summary, or dropped where the topic changed. The log is only
-appended to: a compaction is an event, which can be taken back.
+a summary, or dropped where the topic changed. The log is only appended to: a compaction is an
+event, which can be taken back.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ WORDS_UNHEARD = (
     "The summary is an extract, made without a model, so what it is to hold cannot be told to it."
 )
 LOOKED_AT = 200
-"""The detectors look at so many of the newest messages."""
+"""Number of newest messages that the boundary detectors look at."""
 _Place: TypeAlias = tuple[str, str]
 """A session and its branch."""
 
@@ -68,18 +68,18 @@ class Times:
     """Seconds. Tests make them shorter."""
 
     pause: float = 0.5
-    """Between the reply and the look at the history."""
+    """Between the reply and the check of the history."""
     quiet: float = 0.5
-    """A compaction that takes no longer says nothing until its end, so that nothing flickers."""
+    """A compaction that takes no longer is not shown until its end, so that nothing flickers."""
     patience: float = 30.0
-    """A prompt waits for a compaction at most so long; then the compaction is broken off."""
+    """Longest wait of a prompt for a compaction, which is then cancelled."""
     longest: float = 120.0
-    """A compaction that takes longer has failed."""
+    """Longest compaction; then it counts as failed."""
 
 
 @frozen
 class _Work:
-    """What one attempt starts from."""
+    """The input of one attempt."""
 
     place: _Place
     messages: tuple[Message, ...]
@@ -104,7 +104,7 @@ class CompactionService:
         memory: MemoryService,
         state: Callable[[p.NoParams], Awaitable[p.State]],
     ) -> None:
-        """``state`` is what clients show, for the answer to ``undo``."""
+        """``state`` returns the state for clients, for the answer to ``undo``."""
         self._bus = bus
         self._preferences = preferences
         self._queue = queue
@@ -115,17 +115,17 @@ class CompactionService:
         self._state = state
         self.times = Times()
         self.extractive = False
-        """No model is asked, whatever the settings say (``tierline compact --extractive``)."""
+        """True to use no model, whatever the settings say (``tierline compact --extractive``)."""
         self.note = ""
-        """How the last attempt went, for the status."""
+        """Result of the last attempt, for the status."""
         self._soon: asyncio.Task[None] | None = None
         self._attempt: asyncio.Task[p.CompactionResult] | None = None
         self._levels = LevelSummaries(conversation, memory, self._summariser)
         self._left: dict[_Place, int] = {}
-        """Tokens at which the last attempt left the history: it must grow before the next one."""
+        """Tokens of history after the last attempt: it must grow before the next one."""
         self._failed: set[_Place] = set()
         self._told: set[_Place] = set()
-        """Where a failure was told since the last success."""
+        """Places where a failure was reported since the last success."""
 
     # --- for the session -------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class CompactionService:
         return self._place() in self._failed
 
     def soon(self) -> None:
-        """A reply was delivered: look at the history in a moment."""
+        """Called after a reply: check the history in a moment."""
         if not self._preferences.settings.compaction.enabled or self.running:
             return
         self._levels.soon()
@@ -149,7 +149,7 @@ class CompactionService:
         self._soon = asyncio.ensure_future(self._look())
 
     async def done(self) -> None:
-        """Wait until no attempt runs, but not for ever: a prompt is waiting."""
+        """Wait until no attempt runs, at most ``Times.patience``: a prompt is waiting."""
         attempt = self._attempt
         if attempt is None or attempt.done():
             return
@@ -159,7 +159,7 @@ class CompactionService:
             await asyncio.wait([attempt])
 
     async def settled(self) -> None:
-        """Wait until the look that is due, and the attempt that it may begin, are over."""
+        """Wait for the check that is due, and for the attempt that it may begin."""
         for task in (self._soon, self._attempt):
             if task is not None and not task.done():
                 await asyncio.wait([task])
@@ -168,7 +168,7 @@ class CompactionService:
         await self._levels.settled()
 
     async def close(self) -> None:
-        """Break off what runs; nothing was changed."""
+        """Cancel a running attempt; the history stays as it is."""
         await self._levels.close()
         for task in (self._soon, self._attempt):
             if task is not None and not task.done():
@@ -178,7 +178,7 @@ class CompactionService:
     # --- requests --------------------------------------------------------------------------------
 
     async def run(self, params: p.CompactionParams) -> p.CompactionResult:
-        """Compact now, whatever the size. What is newest stays word for word all the same.
+        """Compact now, whatever the size. The newest part still stays word for word.
 
         Raises:
             TierlineError: ``conflict`` while a reply streams or another attempt runs;
@@ -192,7 +192,7 @@ class CompactionService:
         try:
             return await asyncio.shield(self._attempt)
         except asyncio.CancelledError:
-            if self._attempt.cancelled():  # a prompt lost its patience, not the caller
+            if self._attempt.cancelled():  # cancelled by a waiting prompt
                 raise TierlineError(
                     "compaction", "The compaction was broken off.", "Run it again later."
                 ) from None
@@ -202,7 +202,7 @@ class CompactionService:
         """What a compaction stands for: its summary, and the messages that are no longer sent.
 
         Raises:
-            TierlineError: ``not_found``.
+            TierlineError: ``not_found``: there is no such compaction.
         """
         now = self._conversation.timeline()
         known = {summary.id: summary for summary in now.summaries}
@@ -231,7 +231,7 @@ class CompactionService:
 
     @in_order
     async def undo(self, params: p.CompactionUndoParams) -> p.State:
-        """Take back a compaction: what it stood for is sent again, word for word."""
+        """Undo a compaction: the messages that it replaced are sent again, word for word."""
         if self._queue.current is not None or self.running:
             raise TierlineError("conflict", "Something is still running.", "Wait for its end.")
         action = actions.unsummarise(self._conversation.timeline(), params.compaction_id)
@@ -255,18 +255,18 @@ class CompactionService:
             log.exception("The history could not be measured")
             return
         if self._conversation.strategy == Strategy.LEVELS:
-            return  # the levels keep themselves in bounds
+            return  # the memory levels have their own bounds
         after = self._left.get(work.place)
         if after is not None and work.tokens < after:
-            # Turns were taken back: what counts is growth from here.
+            # Turns were undone: growth counts from here.
             after = self._left[work.place] = work.tokens
         due = should_compact(work.tokens, work.settings, after=after)
-        # From here to the start of the attempt nothing else can run.
+        # No other task can run between here and the start of the attempt.
         if due and self._queue.idle and not self.running:
             self._attempt = asyncio.ensure_future(self._guarded(manual=False))
 
     async def _guarded(self, *, manual: bool, words: str = "") -> p.CompactionResult:
-        """An attempt with everything that may go wrong in it."""
+        """Run an attempt and handle every failure in it."""
         bus = self._bus
         place = self._place()
         loop = asyncio.get_running_loop()
@@ -281,7 +281,7 @@ class CompactionService:
             raise
         except ENDS:
             raise
-        except BaseException as error:  # a panic in native code is no Exception
+        except BaseException as error:  # a panic in native code is a BaseException
             problem = _as_problem(error)
             self._remember_failure(place, await self._tokens())
             self.note = f"It failed: {problem.message}"
@@ -313,7 +313,7 @@ class CompactionService:
         summariser = await asyncio.to_thread(self._summariser, words)
         if words and not summariser.uses_model:
             self._bus.notice("info", WORDS_UNHEARD, "compaction")
-        # Whoever says what the summary is to hold wants one.
+        # A user who says what to keep wants a summary.
         boundary = SAFE_BOUNDARY if words else await self._boundary(work, summariser)
         planned = await asyncio.to_thread(
             outline, work.messages, work.settings, work.size, boundary
@@ -404,7 +404,9 @@ class CompactionService:
         )
 
     def _unchanged(self, work: _Work, planned: Outline) -> bool:
-        """True if what is to be replaced is still there: the user may have undone or switched."""
+        """True if the messages to be replaced are still there: the user may have undone or
+        switched.
+        """
         if self._place() != work.place:
             return False
         now = self._conversation.timeline()
@@ -453,8 +455,8 @@ class CompactionService:
         )
 
     def _settings(self, trigger: int, tokens: int, manual: bool) -> CompactionSettings:
-        """The settings with what cannot work made to: the verbatim window takes at most half of the
-        trigger (by hand, of the history), a summary a quarter.
+        """The settings, limited to workable values: the verbatim window to half of the trigger (by
+        hand, of the history), a summary to a quarter.
         """
         own = self._preferences.settings.compaction
         base = min(trigger, tokens) if manual else trigger

@@ -1,4 +1,4 @@
-"""The model that summarises and finds boundaries: the user's own provider, nothing else."""
+"""Summarising and finding boundaries by a model of the user's own provider."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from tierline.session.asking import Asker
 from tierline.session.models import ModelService
 
 INPUT_SHARE = 0.6
-"""Of the model's window, a request's piece of the conversation takes at most this much."""
+"""Largest share of the model's window for a request's piece of the conversation."""
 MOST_INPUT_TOKENS = 32_000
-"""A piece is never longer: models write better notes on less."""
+"""Longest piece in tokens: models write better notes on less."""
 SHRINKS = 3
-"""How often a refusal for size makes the pieces half as long."""
+"""How many times a refusal for size may halve the pieces."""
 THINKING_TOKENS = 1_500
-"""Room beside the answer for models that think first; what is not used costs nothing."""
+"""Tokens beside the answer for models that think first; unused ones cost nothing."""
 
 
 @frozen
@@ -49,11 +49,13 @@ class Summariser:
     count: Callable[[str], int]
     extractive: bool = False
     words: str = ""
-    """What the user wants of the summary."""
+    """The user's wishes for the summary."""
 
     @property
     def uses_model(self) -> bool:
-        """False: summaries are extracts, and nobody is asked about boundaries."""
+        """Whether a model is used; if not, summaries are extracts and boundaries are
+        found locally.
+        """
         if self.extractive:
             return False
         match self.settings.summariser:
@@ -77,7 +79,7 @@ class Summariser:
         """The text that stands for the outline's zone, shorter than it.
 
         Raises:
-            SummaryProblem: what the model wrote cannot be used.
+            SummaryProblem: the model's text cannot be used.
             ProviderError, TierlineError: the model cannot be asked.
         """
         if not self.uses_model:

@@ -1,4 +1,4 @@
-"""Calls and their results, out of the history, as clients show them."""
+"""Calls and results of the history as rows for clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tierline.history.groups import calls, results
 from tierline.history.messages import Message
 
 SHOWN = 4_000
-"""Characters of a result and of arguments that clients are given; the history has all."""
+"""Characters of a result and of arguments that clients get; the history has all."""
 
 Title: TypeAlias = Callable[[str, Mapping[str, Any]], str]
 """Words for a call's row, from the tool's name and the arguments."""
@@ -51,7 +51,7 @@ def call_rows(message: Message, answers: Answers, title: Title) -> list[p.ToolCa
 
 
 def shown_arguments(arguments: Mapping[str, Any]) -> str:
-    """Arguments as a person reads them."""
+    """Arguments as text for the user."""
     text = json.dumps(dict(arguments), ensure_ascii=False, indent=1, default=str)
     return clip(well_formed(text), SHOWN)
 

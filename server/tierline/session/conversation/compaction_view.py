@@ -1,4 +1,4 @@
-"""How clients see compactions: a card behind what it stands for."""
+"""Compactions for clients: a card after the messages that it stands for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tierline.history.timeline import Summary
 def with_compactions(
     messages: Sequence[p.ChatMessage], summaries: Sequence[Summary]
 ) -> list[p.ChatMessage]:
-    """Mark what is no longer sent, and put the card of each compaction behind it."""
+    """Mark messages that are no longer sent, and put each compaction's card after them."""
     shown: list[p.ChatMessage] = []
     last: dict[str, int] = {}
     for message in messages:

@@ -1,7 +1,7 @@
-"""A list that belongs to the session and that each window on it holds in memory.
+"""A list of the session that each window on it holds in memory.
 
-An event of the log says the whole list. So a window that writes its own without looking would undo
-what another one has done a moment before.
+Each event of the log holds the whole list. So a window that writes its own list blindly would undo
+a change that another one has just made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tierline.session.conversation.service import Conversation
 
 
 class SharedList:
-    """What of the list was written by whom. One caller at a time."""
+    """Merges the changes of several windows. For one caller at a time."""
 
     def __init__(
         self,
@@ -25,8 +25,8 @@ class SharedList:
         action: Callable[[Iterable[Any]], Action],
         key: Callable[[Any], Hashable],
     ) -> None:
-        """``read`` takes the list out of a timeline, ``action`` writes it down, ``key`` tells
-        which entries are the same one.
+        """``read`` gets the list from a timeline, ``action`` makes the event that stores it,
+        ``key`` identifies an entry.
         """
         self._conversation = conversation
         self._read, self._action, self._key = read, action, key
@@ -34,11 +34,13 @@ class SharedList:
         self._seen: Sequence[Any] = ()
 
     def took(self, listed: Sequence[Any]) -> None:
-        """This list, which was in the log, is the one that is held here now."""
+        """Note that this window now holds this list, which was in the log."""
         self._session, self._seen = self._conversation.session_id, tuple(listed)
 
     def news(self) -> Sequence[Any] | None:
-        """The list, if somebody else has changed it since this window wrote or ``took`` it."""
+        """The list, if another window has changed it since this one wrote or ``took`` it; else
+        None.
+        """
         now = self._conversation.timeline()
         listed = tuple(self._read(now))
         if now.session_id != self._session:
@@ -46,9 +48,8 @@ class SharedList:
         return listed if listed != self._seen else None
 
     async def write(self, ours: Sequence[Any]) -> tuple[Sequence[Any], str]:
-        """Write down what has become of the list here, together with what others did to it since
-        it was looked at. Returns the list that holds now, and a sentence for the user if nothing
-        could be written.
+        """Store this window's list, merged with changes that others have made since it was last
+        read. Returns the merged list, and a sentence for the user if it could not be written.
         """
         result = ours
 
@@ -61,7 +62,7 @@ class SharedList:
         event, problem = await self._conversation.revise(made)
         if event is None:
             return ours, problem
-        # Not what the log has by now: that may hold a newer change, which nobody here has seen.
+        # Not the log's current list: it may have a newer change, which this window has not seen.
         self._session = event.session_id
         self._seen = tuple(event.data[event.kind])  # an event names its list after its kind
         return result, problem

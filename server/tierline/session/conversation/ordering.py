@@ -1,8 +1,8 @@
-"""Requests that change the conversation: one at a time, in the order in which they came.
+"""Requests that change the conversation run one at a time, first in, first out.
 
-Each of them waits for the disk somewhere in its middle. Without an order, a prompt could be written
-into one session and answered in another, a prompt that names a large file would come behind the
-ones that were sent after it, and two clicks on Retry would ask twice.
+Each of them waits for the disk at some point. Without an order, a prompt could be written to one
+session and answered in another, a prompt that names a large file could be overtaken by later ones,
+and two clicks on Retry would ask twice.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Service = TypeVar("Service", bound=HasConversation)
 def in_order(
     method: Callable[[Service, Params], Coroutine[Any, Any, T]],
 ) -> Callable[[Service, Params], Awaitable[T]]:
-    """Run a service's method when its turn has come, and then to its end.
+    """Run a service's method when its turn has come, and then to completion.
 
-    A client that cancels it while it waits undoes it; later it is done whole, and clients hear of
-    it. No method in order may call another one: it would wait for itself.
+    A cancellation while it waits removes it; once started, it completes, and clients hear of the
+    result. Such a method must not call another one, which would deadlock.
     """
 
     @wraps(method)
@@ -47,8 +47,8 @@ def in_order(
 def opens(
     method: Callable[[Service, Params], Coroutine[Any, Any, T]],
 ) -> Callable[[Service, Params], Awaitable[T]]:
-    """``in_order`` for what makes another session the present one: what is asked of its list of
-    files behind it comes behind it, too.
+    """``in_order`` for methods that open another session: later requests about the list of files
+    wait for them, too.
     """
     ordered = in_order(method)
 
@@ -62,8 +62,8 @@ def opens(
 
 @asynccontextmanager
 async def behind_openings(conversation: Conversation) -> AsyncIterator[None]:
-    """Wait for the sessions that are being opened, and for those that wait for them already. Not
-    for methods in order.
+    """Wait for running ``opens`` methods, and for those queued before this call. Must not be used
+    in a method that is ``in_order``.
     """
     if not conversation.opening:
         yield
@@ -83,7 +83,9 @@ def _counted(conversation: Conversation) -> Iterator[None]:
 
 
 async def shield(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end even if cancelled meanwhile: half a record is worse than a late stop."""
+    """Run ``work`` to completion even if the caller is cancelled: half a record is worse than a
+    late stop.
+    """
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)

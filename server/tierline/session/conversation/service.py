@@ -1,4 +1,4 @@
-"""The conversation: the log's present state, and what could not be written to it."""
+"""The conversation: the log's current state, and entries that could not be written to it."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class Conversation:
         return self.store.timeline()
 
     def visible(self) -> list[Message]:
-        """What is shown: whole turns in order, with what lives in memory only at their ends."""
+        """The visible messages: whole turns in order, each with its unsaved messages at its end."""
         return self._with_unsaved(self.timeline().visible())
 
     def context(self) -> list[Message]:
-        """What may be sent: summaries stand for what they cover."""
+        """The messages that may be sent: summaries replace the groups that they cover."""
         return self._with_unsaved(self.timeline().context())
 
     def groups(self) -> list[str]:
@@ -107,15 +107,17 @@ class Conversation:
         return self.all_shown(turn)[message_id]
 
     def shown(self) -> list[p.ChatMessage]:
-        """The whole conversation as clients see it, compactions behind what they stand for."""
+        """The whole conversation as clients see it, compactions after the messages that they
+        replace.
+        """
         now = self.timeline()
         return with_compactions(list(self.all_shown(self.visible()).values()), now.summaries)
 
     def all_shown(
         self, messages: Iterable[Message], now: Timeline | None = None
     ) -> dict[str, p.ChatMessage]:
-        """Messages of whole turns as clients see them, by id. ``now`` is their session, if it is
-        not the current one.
+        """Messages of whole turns as clients see them, by id. ``now``: the timeline of their
+        session, if it is not the current one.
 
         All parts of a turn have the same weight: that of its newest request.
         """
@@ -146,7 +148,7 @@ class Conversation:
         return shown
 
     def unanswered(self, text: str) -> Message | None:
-        """The newest message, if it is this very prompt and got no reply."""
+        """The newest message, if it is this same prompt and got no reply."""
         visible = self.visible()
         if visible and visible[-1].role == "user" and text_of(visible[-1].content) == text:
             return visible[-1]
@@ -163,12 +165,11 @@ class Conversation:
         looking: str = "",
         group_id: str = "",
     ) -> tuple[Message, str]:
-        """Write a prompt durably before anything else happens with it.
+        """Write a prompt durably, before anything else is done with it.
 
-        ``attached`` and ``looking``: what went along from the editor, for clients and for a retry.
-        ``group_id``: the turn that it belongs to, if it does not begin one.
-        Returns the message as it was stored and, if the log could not be written, a sentence for
-        the user.
+        ``attached`` and ``looking``: context from the editor that went with it, for clients and for
+        a retry. ``group_id``: the turn that it belongs to, if it does not begin one. Returns the
+        message as it was stored and, if the log could not be written, a sentence for the user.
         """
         meta: dict[str, Any] = {"looking": looking} if looking else {}
         if attached:
@@ -184,7 +185,7 @@ class Conversation:
         attached: Sequence[p.Attachment] | None = None,
         group_id: str = "",
     ) -> Message:
-        """Write a prompt anew, with another text or in another turn, as it was otherwise."""
+        """Write a prompt again with another text or in another turn, otherwise unchanged."""
         content = message.content
         if text:
             content = (*(b for b in content if not isinstance(b, Text)), Text(text))
@@ -212,11 +213,11 @@ class Conversation:
         thinking_seconds: float = 0.0,
         embedded: bool = False,
     ) -> tuple[Message, str]:
-        """Write a reply durably, whole or as far as it came. Returns as ``add_user`` does.
+        """Write a reply durably, complete or partial. Returns what ``add_user`` does.
 
-        A STATE block is taken out of a complete reply and written down beside it,
-        as an event. ``cut`` says that the reply ended at the
-        output limit: its block may lack its end, so the one before stays in force.
+        A STATE block is taken out of a complete reply and written down beside it, as an event.
+        ``cut`` says that the reply ended at the output limit: its block may be incomplete, so the
+        previous one stays in force.
         """
         state = unfinished = None
         if self.keeps_state():
@@ -263,8 +264,8 @@ class Conversation:
         files_modified: Sequence[str] = (),
         edit_results: Sequence[Mapping[str, Any]] = (),
     ) -> tuple[Message, str]:
-        """Write down what a call gave, whole. One record per result, so that the hint behind a cut
-        result names the very record that holds it. Returns as ``add_user`` does.
+        """Write the whole result of a call, one record for each, so that the hint after a truncated
+        result can name it. Returns what ``add_user`` does.
         """
         message = self.store.make(
             "tool",
@@ -279,9 +280,7 @@ class Conversation:
         return await self._append(message)
 
     async def add_note(self, group_id: str, text: str) -> tuple[Message, str]:
-        """Write down something that the model has to know, by neither side. Returns as
-        ``add_user`` does.
-        """
+        """Write a system note for the model. Returns what ``add_user`` does."""
         message = self.store.make("system", (Text(text),), group_id=group_id)
         return await self._append(message)
 
@@ -294,7 +293,7 @@ class Conversation:
         self._described[group_id] = (context_line, sent)
 
     def described(self, group_id: str) -> tuple[str, Sequence[p.SentGroup]]:
-        """What ``describe`` was told of a turn in this run."""
+        """The values of ``describe`` for a turn of this run."""
         return self._described.get(group_id, ("", ()))
 
     async def prepare_retry(self, group_id: str) -> Message:
@@ -323,9 +322,9 @@ class Conversation:
         return (await self._acted(self.store.record, action))[1]
 
     async def revise(self, make: Callable[[Timeline], Action]) -> tuple[LogEvent | None, str]:
-        """Append the event that follows from the present state, whatever other windows do at this
-        moment. ``make`` is called in a thread. Returns the event as it was written, or None and a
-        sentence for the user.
+        """Append the event that ``make`` derives from the current state; no other window can change
+        the state in between. ``make`` is called in a thread. Returns the written event, or None and
+        a sentence for the user.
         """
         return await self._acted(self.store.revise, make)
 
@@ -336,8 +335,8 @@ class Conversation:
             return None, f"{error.message} {error.advice}"
 
     async def reflect(self, action: Action) -> str:
-        """Append how a turn went, behind what of it is in memory only; it waits there as messages
-        do. Returns as ``act`` does.
+        """Append a turn's reflection after its unsaved entries; if it cannot be written, it stays
+        in memory like them. Returns what ``act`` does.
         """
         try:
             event = await asyncio.to_thread(self.store.event, action)
@@ -346,7 +345,7 @@ class Conversation:
         return (await self._write(event))[1]
 
     async def restore_newest(self) -> Timeline | None:
-        """Take up the session that was used last."""
+        """Continue the session that was used last."""
         return await asyncio.to_thread(self.store.restore_newest)
 
     async def open(self, session_id: str = "") -> Timeline:
@@ -365,7 +364,7 @@ class Conversation:
         return (stored[-1] if stored else message), problem
 
     async def _write(self, *entries: Message | LogEvent) -> tuple[list[Message], str]:
-        """Append entries with all that could not be written before."""
+        """Append entries, with those that could not be written before."""
         waiting = [*self._unsaved, *entries]
         try:
             stored = await asyncio.to_thread(self.store.append_all, waiting, durable=True)
@@ -376,7 +375,9 @@ class Conversation:
         return stored, ""
 
     def _with_unsaved(self, saved: Sequence[Message]) -> list[Message]:
-        """Whole groups stay together: a reply in memory follows its prompt in the log."""
+        """The messages with unsaved ones, by whole groups: an unsaved reply follows its prompt in
+        the log.
+        """
         known = {message.id for message in saved}
         unsaved = (m for m in self._unsaved if isinstance(m, Message) and m.id not in known)
         messages = [*saved, *unsaved]
@@ -421,7 +422,7 @@ class Conversation:
 
 
 def attached_of(meta: Mapping[str, Any]) -> list[p.Attachment]:
-    """What went along with a prompt. A record that is damaged has none."""
+    """Attachments of a prompt; none if the record is damaged."""
     try:
         return [p.Attachment(**one) for one in meta.get("attached", ())]
     except TypeError:

@@ -1,4 +1,4 @@
-"""What a turn took, as clients see it."""
+"""Tokens and cost of a turn, for clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def finished(
     requests: list[dict[str, Any]],
     cache: p.CacheReport | None,
 ) -> p.TurnFinished:
-    """The end of a turn with what it took, by the same figures that its reflection keeps."""
+    """The event that ends a turn, with the same figures as its reflection."""
     found = turn_usage({"requests": requests})
     if message is not None:
         show_usage(message, found)
@@ -25,7 +25,7 @@ def finished(
 
 
 def show_usage(message: p.ChatMessage, found: TurnUsage | None) -> None:
-    """Show the turn's figures with this message; None where there are none."""
+    """The event that shows the turn's figures with this message; None if there are none."""
     message.usage, message.last = total(found), last(found)
     outcome = "" if found is None else found.outcome
     message.cache_outcome = p.known(p.CacheOutcome, outcome, None)
@@ -37,12 +37,12 @@ def total(found: TurnUsage | None) -> p.UsageInfo | None:
 
 
 def last(found: TurnUsage | None) -> p.UsageInfo | None:
-    """The last of several requests; None of one, which is the sum already."""
+    """The last of several requests; None if there is only one, which is the sum already."""
     return None if found is None or found.total.requests == 1 else _info(found.last)
 
 
 def cut_off(found: p.CacheReport, *, reported: bool) -> p.UsageInfo:
-    """A request whose reply did not come to its end: it is paid for all the same."""
+    """Figures of a request whose reply was cut off: it is paid for all the same."""
     return p.UsageInfo(
         input_tokens=found.input_tokens,
         output_tokens=found.output_tokens,

@@ -1,4 +1,4 @@
-"""What went along with a prompt beside the conversation: entries of its plan, and their groups."""
+"""The context that went with a prompt beside the conversation: plan entries, and groups by kind."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ _KINDS: dict[str, p.SentKind] = {
     "card": "card",
     "recall": "recalled",
 }
-"""By the beginning of the keys, in the order in which clients show them."""
+"""Kinds by key prefix, in the order in which clients show them."""
 _LONGEST = 200
 
 
 def sent_entries(plan: ContextPlan) -> list[p.SentEntry]:
-    """All that stood beside the conversation, in the plan's order."""
+    """The plan's entries beside the conversation, in order."""
     found = (_entry(entry) for entry in plan.included)
     return [one for one in found if one is not None]
 
 
 def sent_groups(plan: ContextPlan, attached: Iterable[p.Attachment]) -> list[p.SentGroup]:
-    """The same by kind, without what is shown at the prompt anyway: what the user attached."""
+    """Those entries by kind, without the user's attachments, which are shown at the
+    prompt anyway.
+    """
     shown = {name for one in attached if not one.text for name in (one.path, one.uri)}
     kinds: dict[p.SentKind, list[str]] = {kind: [] for kind in _KINDS.values()}
     for one in sent_entries(plan):
@@ -46,7 +48,7 @@ def groups_of(recorded: Sequence[tuple[str, int, str]]) -> list[p.SentGroup]:
 
 
 def _alone(kind: p.SentKind, labels: Sequence[str]) -> bool:
-    """Whether the name of the only one says something: memos and earlier turns have ids."""
+    """The name of a single item; empty for memos and earlier turns, which only have ids."""
     return len(labels) == 1 and kind not in ("memo", "recalled")
 
 

@@ -1,4 +1,4 @@
-"""How an edit meets the file: checked against the text as it is now, applied through the editor."""
+"""Checking edits against their files' current texts, and applying them through the editor."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SETTLE_SECONDS = 2.0
 
 @frozen
 class Fit:
-    """What an edit makes of the file as it is now."""
+    """The result of an edit on the file's current text."""
 
     proposal: Proposal
     content: FileText | None
     """None for a file that does not exist yet."""
     dirty: bool
-    """The editor has changes of the user that are not saved."""
+    """True if the editor has unsaved changes of the file."""
 
 
 class EditApplier:
@@ -59,7 +59,7 @@ class EditApplier:
         self._snapshots = snapshots
 
     def fit(self, edit: Edit) -> Fit | str:
-        """What an edit makes of the file as it is now, or why it no longer fits. Blocking."""
+        """The result of an edit on the file's current text, or why it no longer fits. Blocking."""
         if edit.info.create:
             return self._fit_new(edit)
         loader, path = self._loader, edit.info.path
@@ -98,7 +98,8 @@ class EditApplier:
     ) -> str:
         """Apply hunks through the editor. Returns why that was not possible; empty if it was.
 
-        ``intend`` is told the hashes of the text before and after, just before the editor is.
+        ``intend`` is called with the hashes of the text before and after, just before the editor is
+        asked.
         """
         found = await asyncio.to_thread(self.fit, edit)
         if isinstance(found, str):
@@ -127,7 +128,7 @@ class EditApplier:
         edit.applied(indexes, before_hash, after_hash, exact=exact)
         if not exact:
             edit.info.reason = NOT_EXACT
-        # What is not what was agreed to stays in the editor, where it can be undone.
+        # A result other than the agreed one is not saved: it stays in the editor and can be undone.
         edit.saved = exact and not found.dirty and await self._save(edit)
         await self._snapshots.changed(change, edit.info.path, expected)
         if edit.info.state == "applied" and exact:
@@ -151,7 +152,7 @@ class EditApplier:
         return found if isinstance(found, Buffer) else None
 
     def _change(self, edit: Edit, hunks: Sequence[Hunk], content: FileText | None) -> FileChange:
-        """The hunks as the editor's document has them: its line ends, its version."""
+        """The hunks as a change of the editor's document, with its line ends and version."""
         buffer = self._opened(edit)
         facts = content.facts if content is not None else FileFacts()
         if buffer is not None:
@@ -165,7 +166,7 @@ class EditApplier:
         return FileChange(uri, tuple(made), version, edit.info.create, sha256(text))
 
     async def _settled(self, edit: Edit, after: str) -> bool:
-        """True once the file says what the edit made of it. The editor reports its own changes."""
+        """True once the file has the expected text; the editor reports its change with a delay."""
         deadline = asyncio.get_running_loop().time() + SETTLE_SECONDS
         while True:
             current = await asyncio.to_thread(self._loader.current, edit.place)

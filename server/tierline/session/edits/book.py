@@ -30,24 +30,24 @@ class EditBook:
         self._loader = loader
         self.edits: dict[str, Edit] = {}
         self._seen: dict[str, Any] = {}
-        """Choices about hunks as this process knows them from the log, by edit."""
+        """Choices about hunks that this process has read from the log, by edit."""
         self._keeping = 0
-        """Writes on their way: until they are done, the log lags behind this process."""
+        """Number of running writes: until they are done, the log lags behind this process."""
 
     def present(self) -> list[Edit]:
-        """Those whose turns are there: the edits of an undone turn come back with it."""
+        """The edits of visible turns: those of an undone turn return with it."""
         shown = {message.id for message in self._conversation.visible()}
         return [edit for edit in self.edits.values() if edit.info.message_id in shown]
 
     async def add(self, edit: Edit) -> None:
-        """A new edit."""
+        """Add a new edit."""
         self.edits[edit.info.id] = edit
         while len(self.edits) > MOST_KEPT:
             del self.edits[next(iter(self.edits))]
         await self.keep(edit, editlog.proposed(edit))
 
     async def keep(self, edit: Edit, data: Mapping[str, Any]) -> None:
-        """Write down what an edit is, or has become. Without a log it lives in this run only."""
+        """Store an edit or its new state in the log. Without a log it exists in this run only."""
         action = actions.edit(edit.info.id, data)
         self._keeping += 1
         try:
@@ -60,7 +60,7 @@ class EditBook:
             log.warning("Edit %s is not in the log: %s", edit.info.id, problem)
 
     async def load(self) -> None:
-        """Take up the edits of the conversation that is current now, as the log has them."""
+        """Load the edits of the current conversation from the log."""
         kept = self._conversation.timeline().edits
         self.edits.clear()
         for data in itertools.islice(kept.values(), max(0, len(kept) - MOST_KEPT), None):
@@ -74,7 +74,7 @@ class EditBook:
                 await self.keep(edit, editlog.outcome(edit))
 
     def hear(self) -> list[Edit]:
-        """Take in what other windows have decided or chosen. Returns the edits concerned."""
+        """Read other windows' decisions and choices from the log. Returns the edits concerned."""
         decided: list[Edit] = []
         if self._keeping:
             return decided
@@ -83,7 +83,7 @@ class EditBook:
             if edit is None or not edit.undecided():
                 continue
             if data.get("state") == "open":
-                # Only what is new: a file that changed has taken the choices of this process away.
+                # Only new choices: those of this process were dropped when the file changed.
                 new, seen = data.get("choices"), self._seen.get(identifier)
                 self._seen[identifier] = new
                 if new != seen and editlog.choose(edit, data):
@@ -96,7 +96,9 @@ class EditBook:
         return decided
 
     def _recalled(self, data: Mapping[str, Any]) -> Edit | None:
-        """An edit from the log; one that was being applied is looked up in its file. Blocking."""
+        """An edit from the log; the file shows whether one that was being applied was completed.
+        Blocking.
+        """
         loader = self._loader
         place = loader.roots.resolve(str(data.get("path", "")))
         if isinstance(place, Refusal) or refused(place.key):

@@ -1,4 +1,4 @@
-"""One proposed edit: what it is, and every change of its state."""
+"""One proposed edit and its state transitions."""
 
 from __future__ import annotations
 
@@ -24,43 +24,47 @@ TORN = (
 
 @define
 class Edit:
-    """An edit and what has become of it."""
+    """An edit and its state."""
 
     info: p.EditInfo
     place: Resolved
     proposal: Proposal | None
-    """What it makes of the text that it was checked against; None while that text is not at hand,
-    because the edit comes from an earlier run and the file has changed."""
+    """Its result on the text that it was checked against; None if that text is unknown, because the
+    edit comes from an earlier run and the file has changed.
+    """
     blocks: tuple[Block, ...]
     content: str = ""
     """The whole text of a new file."""
     base: str = ""
     result: str = ""
-    """SHA-256 of the text that it was checked against, and of what all of it makes of that."""
+    """``base`` and ``result``: SHA-256 of the text that it was checked against, and of that text
+    with the whole edit applied.
+    """
     waiting: asyncio.Future[None] | None = None
     told: bool = False
-    """The model knows the present state."""
+    """The model knows the current state."""
     mentioned: bool = False
     """The model knows that it is still open."""
     exact: bool = False
-    """The file said what was expected after it."""
+    """The file had exactly the expected text afterwards."""
     saved: bool = False
     before: str = ""
     after: str = ""
-    """SHA-256 of the whole text around the change, as it was applied."""
+    """SHA-256 of the whole text before and after the change, as it was applied."""
     kept: str = ""
-    """SHA-256 of the bytes that the file had before it was applied, if they are kept."""
+    """SHA-256 of the file's bytes before it was applied, if they are kept."""
     identity: tuple[int, int] | None = None
-    """Device and inode of the file that was looked at; None for a new one, or after a restart."""
+    """Device and inode of the file that it was checked against; None for a new file, or after a
+    restart.
+    """
     shown: tuple[str, str] = ("", "")
     """Hashes of the file as the context shows it, before and after an edit applied as proposed."""
     versions: tuple[str, str] = ("", "")
-    """The names of its versions then; of an edit that this process applied."""
+    """Names of the file's versions before and after, if this process applied the edit."""
 
     def same_file(self) -> bool:
-        """False if another file that has a second name elsewhere (a hard link) took the place: the
-        change would be made there, too. Editors put new files in the place of old ones as well, but
-        those have one name.
+        """False if the file was replaced by one that also has another name (a hard link): the
+        change would appear there, too. Editors replace files as well, but theirs have one name.
         """
         try:
             now = os.lstat(self.place.path)
@@ -68,10 +72,10 @@ class Edit:
             return True
         return self.identity in (None, (now.st_dev, now.st_ino)) or now.st_nlink == 1
 
-    # --- what becomes of it ----------------------------------------------------------------------
+    # --- transitions ----------------------------------------------------------------------
 
     def rejected(self, reason: str) -> None:
-        """The user said no."""
+        """The user rejected it."""
         self.info.state, self.info.reason = "rejected", " ".join(reason.split())[:1000]
 
     def failed(self, reason: str) -> None:
@@ -79,7 +83,9 @@ class Edit:
         self.info.state, self.info.reason = "failed", reason
 
     def torn(self) -> None:
-        """The process ended while it was being applied, and the file is neither old nor new."""
+        """The process ended while it was being applied, and the file has neither the old nor the
+        new text.
+        """
         self.failed(TORN.format(path=self.info.path))
 
     def applied(self, indexes: Sequence[int], before: str, after: str, *, exact: bool) -> None:
@@ -89,13 +95,13 @@ class Edit:
         self.before, self.after = before, after
 
     def found_applied(self, indexes: Sequence[int], *, exact: bool = True) -> None:
-        """The file says that these hunks were applied by a process that ended."""
+        """The file shows that these hunks were applied by a process that has ended."""
         whole = len(indexes) == len(self.info.hunks)
         self.info.state = "applied" if whole else "partly"
         self.info.accepted, self.exact = list(indexes), exact
 
     def undone(self) -> None:
-        """The user took it back in the editor."""
+        """The user undid it in the editor."""
         self.info.state, self.told = "undone", False
         self.info.review = ""
 
@@ -118,22 +124,22 @@ class Edit:
         self.info.accepted, self.told = other.info.accepted, other.told
 
     def tell(self) -> None:
-        """The model is told the present state."""
+        """The model was told the current state."""
         self.told = self.info.state != "open"
         self.mentioned = True
 
     @property
     def unknown(self) -> bool:
-        """True if the model has yet to hear of the present state."""
+        """True if the model was not told the current state yet."""
         return not self.told and not (self.info.state == "open" and self.mentioned)
 
     def undecided(self) -> bool:
-        """True until the user has said something."""
+        """True until the user has decided."""
         return self.info.state == "open"
 
     def show(self, proposal: Proposal) -> bool:
-        """Say what the edit makes of the file as it is now. False if that is something else than
-        the user has been shown so far.
+        """Set the edit's result on the file's current text. False if it differs from what the user
+        was shown.
         """
         hunks = _shown(proposal)
         same = [(h.before, h.after) for h in hunks] == [
@@ -154,7 +160,7 @@ class Edit:
         proposal: Proposal,
         blocks: tuple[Block, ...],
     ) -> Edit:
-        """An edit that nobody has decided yet; without blocks it makes a file."""
+        """A new, undecided edit; without blocks it creates a file."""
         added, removed = _lines(proposal)
         info = p.EditInfo(
             id=uuid.uuid4().hex[:12],

@@ -1,4 +1,4 @@
-"""The words about a proposed edit: for the model, for the user, for the log."""
+"""Texts about a proposed edit: for the model, for the user, for the log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _SENSITIVE = re.compile(
     r"|\.envrc$|\.gitattributes$|\.gitmodules$|\.pre-commit-config\.ya?ml$|[^/]*\.code-workspace$)",
     re.IGNORECASE,
 )
-"""Files that make tools run something: always shown first, even if edits are applied at once."""
+"""Files that can make tools run programs: their edits are always shown first, even if edits are
+applied at once.
+"""
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 """Call ids that are sent as they are to every provider (``context.strict``)."""
 _QUESTION_LINES = 25
@@ -34,7 +36,7 @@ MOST_NAME = 255
 
 
 def refused(key: str) -> str:
-    """Why no edit of this file is taken, by its name; empty if edits are."""
+    """Why edits of a file with this name are refused; empty if they are not."""
     if not key:
         return "that is a folder."
     if any(reserved(part) for part in key.split("/")):
@@ -43,8 +45,8 @@ def refused(key: str) -> str:
 
 
 def unfit(key: str) -> str:
-    """Why no file is made under this name; empty if one may be. What the user is shown must be the
-    name, on one line, and file systems hold 255 bytes of a component.
+    """Why no file may be created with this name; empty if one may. The user must see the exact name
+    on one line, and file systems allow 255 bytes for a component.
     """
     if visible_text(key) != key or "\t" in key or "\n" in key:
         return "the name of a new file may not have line ends or invisible characters in it."
@@ -64,8 +66,8 @@ def sensitive(key: str) -> bool:
 
 
 def placeholders(text: str, blocks: Sequence[Block]) -> str:
-    """Why blocks that quote a credential's placeholder cannot be used: the file has the credential,
-    which the model has not seen, and the placeholder must not take its place.
+    """Why blocks with a credential's placeholder cannot be used; empty if they have none. The
+    placeholder must not replace the credential, which the model has not seen.
     """
     for block in blocks:
         for found in _PLACEHOLDER.findall(block.search + "\n" + block.replace):
@@ -94,7 +96,9 @@ def unencodable(proposal: Proposal, facts: FileFacts) -> str:
 
 
 def output(edit: Edit) -> Output:
-    """The result of the call. No update repeats it where all was applied as proposed."""
+    """The result of the call. If everything was applied as proposed, it stands for the update of
+    the file.
+    """
     info = edit.info
     record = {
         "id": info.id,
@@ -113,7 +117,7 @@ def output(edit: Edit) -> Output:
 
 
 def outcome(edit: Edit) -> str:
-    """What became of an edit, for the model."""
+    """The outcome of an edit, for the model."""
     info = edit.info
     if info.state == "applied":
         as_proposed = " as proposed" if edit.exact else "; the editor changed the text further"
@@ -143,8 +147,8 @@ def news(edit: Edit) -> str:
 
 
 def for_tiers(edit: Edit) -> AppliedEdit | None:
-    """The edit as the stability policy takes it, if it was applied as proposed and its call's id is
-    sent as it is.
+    """The edit for the stability policy, if it was applied as proposed and its call's id is sent
+    unchanged; else None.
     """
     before, after = edit.shown
     info = edit.info
@@ -160,7 +164,7 @@ def for_tiers(edit: Edit) -> AppliedEdit | None:
 
 
 def question(edit: Edit) -> str:
-    """The change in a message, for editors without a preview of ours."""
+    """The change as a message, for editors without our preview."""
     info = edit.info
     what = "create" if info.create else "change"
     old = edit.proposal.before.splitlines() if edit.proposal is not None else []

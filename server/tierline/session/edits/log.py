@@ -1,9 +1,9 @@
-"""Proposed edits in the history's log: what is written of them, and what a later run reads there.
+"""Proposed edits in the history's log: writing them, and reading them in a later run.
 
 The first event of an edit holds what the model proposed and the hash of the text that it was
-checked against; later ones say what became of it. Credentials are replaced before anything is
-written. An edit with a placeholder in it must never be applied, so a digest of the proposal tells
-whether it came back as it was.
+checked against; later ones hold its changes of state. Credentials are replaced before anything is
+written. An edit with a placeholder must never be applied, so a digest of the proposal tells whether
+it was read back unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tierline.session.edits.edit import Edit
 from tierline.workspace.paths import Resolved
 
 MOST_CHARACTERS = 1_000_000
-"""Of a proposal that is written down; a larger one cannot be decided in a later run."""
+"""Characters of a proposal that is stored; a larger one cannot be decided in a later run."""
 ALTERED = (
     "It held a credential, which is not written to disk, so it did not survive the restart. Ask "
     "for the edit again."
@@ -53,7 +53,7 @@ def proposed(edit: Edit) -> dict[str, Any]:
 
 
 def outcome(edit: Edit) -> dict[str, Any]:
-    """What has become of an edit."""
+    """An event with the state of an edit."""
     info = edit.info
     return {
         "state": info.state,
@@ -74,16 +74,16 @@ def outcome(edit: Edit) -> dict[str, Any]:
 
 
 def applying(hunks: Sequence[int], before: str, after: str) -> dict[str, Any]:
-    """Written before the editor is asked to apply hunks: the hashes tell whether it has done so,
-    should this process not live to hear it.
+    """An event that is written before the editor is asked to apply hunks: if this process ends
+    before the answer, the hashes tell whether they were applied.
     """
     return {"applying": list(hunks), "before": before, "after": after}
 
 
 def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
-    """An edit as the log has it, not checked against the file; None if the log makes no sense.
+    """An edit from the log, not checked against the file; None if the log's data are invalid.
 
-    An edit that cannot be decided any more is expired, with the reason.
+    An edit that can no longer be decided is expired, with the reason.
     """
     names = ("edit", "turn", "message", "call", "path")
     words = [data.get(name) for name in names]
@@ -139,7 +139,7 @@ def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
 
 
 def choose(edit: Edit, data: Mapping[str, Any]) -> bool:
-    """Take over the choices that the log has for an edit's hunks. True if one is another now."""
+    """Apply the log's choices to an edit's hunks. True if one changed."""
     return len(_list(data.get("choices"))) == len(edit.info.hunks) and _choose(
         edit.info.hunks, data
     )

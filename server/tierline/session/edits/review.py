@@ -1,9 +1,8 @@
-"""Edits that were applied first and are looked at afterwards: kept or undone, by part, file, turn
-or all at once.
+"""Reviewing edits after they were applied: keep or undo them by part, file, turn or all at once.
 
-A part is undone in the file as it is now: what the edit made of it, what is there, and what it
-would be without the part are merged. Where the user has changed the same lines since, nothing is
-done, and that is said.
+A part is undone by a three-way merge of the edit's result, the current text, and the edit's result
+without the part. If the user has changed the same lines since, nothing is done and the user is
+told.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class EditReview:
         lock: asyncio.Lock,
         show: Callable[[Edit], None],
     ) -> None:
-        """``lock`` is held while files are changed; ``show`` tells the clients of an edit."""
+        """``lock`` is held while files are changed; ``show`` publishes an edit to the clients."""
         self._preferences = preferences
         self._loader = loader
         self._workbench = workbench
@@ -79,7 +78,7 @@ class EditReview:
         if not self._preferences.settings.tools.workspace_trusted:
             raise TierlineError("conflict", words.UNTRUSTED, "Trust the workspace first.")
         chosen = self._chosen(params)
-        if not params.id:  # what the user has looked at and kept stays
+        if not params.id:  # edits that the user has kept stay
             chosen = [edit for edit in chosen if edit.info.review == "open"]
         await self._workbench.refresh([edit.info.uri for edit in chosen])
         async with self._lock:
@@ -169,7 +168,7 @@ class EditReview:
 def replaced(text: str, hunks: Sequence[p.EditHunk]) -> str:
     """A text with the whole lines of hunks replaced."""
     starts = [0]
-    for line in text.split("\n"):  # as hunks count: form feeds and the like end no line
+    for line in text.split("\n"):  # as in hunks: form feeds and the like do not end lines
         starts.append(starts[-1] + len(line) + 1)
     for hunk in sorted(hunks, key=lambda one: -one.line):
         start = min(starts[min(hunk.line, len(starts)) - 1], len(text))

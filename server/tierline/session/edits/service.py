@@ -2,9 +2,9 @@
 
 An edit is checked against the text as it is now (unsaved changes included) when it is proposed, and
 again when it is applied. It changes the document through the editor (``workspace/applyEdit``), so
-undo, encodings and line ends are the editor's own. What becomes of it is the result of the call; a
-decision that comes later is told at the beginning of the next turn. The history's log keeps it all,
-so what is open survives a restart and waits for its conversation.
+undo, encodings and line ends are the editor's own. Its outcome is the result of the call; a later
+decision is reported to the model at the beginning of the next turn. Everything is in the history's
+log, so open edits survive a restart and reappear with their conversation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
 
 LISTEN_SECONDS = 1.0
-"""How often the log is asked for other windows' decisions while an edit is open."""
+"""Interval at which the log is read for other windows' decisions while an edit is open."""
 APPLY, PARTS, REJECT = "Apply", "Choose parts in the file", "Reject"
 
 PROPOSE_EDIT = ToolSpec(
@@ -110,7 +110,7 @@ class EditService:
     # --- requests --------------------------------------------------------------------------------
 
     def infos(self) -> list[p.EditInfo]:
-        """The edits whose turns are there: those of an undone turn come back with it."""
+        """The edits of visible turns: those of an undone turn return with it."""
         return [edit.info for edit in self._book.present()]
 
     async def listed(self, _params: p.NoParams) -> p.EditListResult:
@@ -123,7 +123,7 @@ class EditService:
 
         Raises:
             TierlineError: ``bad_request``: there is no such file here; ``conflict``: it may not be
-                changed, or where the code goes cannot be told.
+                changed, or the place for the code cannot be found.
         """
         path = params.path or self._loader.key(params.uri)
         call = Call("", PROPOSE_EDIT.name, {"path": path}, message_id=params.message_id)
@@ -183,8 +183,8 @@ class EditService:
         return edit.info
 
     async def choose(self, params: p.EditChooseParams) -> p.EditInfo:
-        """Decide about one hunk. With the last one the edit is decided: what was taken is applied
-        in one step, or the edit is rejected if nothing was.
+        """Decide about one hunk. With the last one the edit is decided: the accepted hunks are
+        applied in one step, or the edit is rejected if there are none.
         """
         edit = self._open(params.id)
         hunk = next((h for h in edit.info.hunks if h.index == params.hunk), None)
@@ -205,7 +205,7 @@ class EditService:
             raise
 
     async def preview(self, params: p.EditParams) -> p.EditPreview:
-        """Both texts; against the file as it is now, if that is still possible."""
+        """The texts before and after; based on the file's current text if the edit still fits."""
         edit = self._find(params.id)
         found: Fit | str = ""
         if edit.info.state == "open":
@@ -225,7 +225,7 @@ class EditService:
         )
 
     async def refresh(self) -> None:
-        """Hear of decisions in other windows, and say of open edits whether they still fit."""
+        """Read other windows' decisions, and check whether open edits still fit."""
         self._hear()
         for edit in [e for e in self._book.present() if e.undecided()]:
             found = await asyncio.to_thread(self._applier.fit, edit)
@@ -263,8 +263,8 @@ class EditService:
         return found
 
     async def load(self) -> None:
-        """Take up the edits of the conversation that is current now. What was agreed to for another
-        one does not count here.
+        """Load the edits of the current conversation. Consents given in another one do not apply
+        here.
         """
         self._preferences.edits_now = False
         await self._book.load()
@@ -392,7 +392,7 @@ class EditService:
             await self._book.keep(edit, editlog.outcome(edit))
         return problem
 
-    # --- what becomes of it ----------------------------------------------------------------------
+    # --- outcomes ----------------------------------------------------------------------
 
     def applied(self) -> tuple[AppliedEdit, ...]:
         """Edits that were applied exactly as proposed, for the stability policy."""
@@ -401,7 +401,7 @@ class EditService:
         )
 
     async def news(self) -> str:
-        """What the model does not know yet: decisions after its turn, edits that were undone."""
+        """News for the model: decisions after its turn, edits that were undone."""
         self._hear()
         for edit in await asyncio.to_thread(self._undone):
             edit.undone()
@@ -416,7 +416,7 @@ class EditService:
         return "\n".join(parts)
 
     def _undone(self) -> list[Edit]:
-        """Reads files: for a thread."""
+        """Edits that the user undid in the editor. Blocking: reads files."""
         found = []
         for edit in self._book.present():
             if edit.info.state not in ("applied", "partly") or not edit.exact:
@@ -454,7 +454,7 @@ class EditService:
         self._released(edit)
 
     def _released(self, edit: Edit) -> None:
-        """Let the call go on that waits for the decision, and tell the clients."""
+        """Resume the call that waits for the decision, and tell the clients."""
         if edit.waiting is not None and not edit.waiting.done():
             edit.waiting.set_result(None)
         self._show(edit)

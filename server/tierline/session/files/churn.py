@@ -1,4 +1,4 @@
-"""What git's history says of the files in the context: read beside everything else, and kept."""
+"""Churn of the files in the context from git's history, read in the background and cached."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class _Folder:
     state: Any = None
     history: list[frozenset[str]] = field(factory=list)
     known: dict[str, float | None] = field(factory=dict)
-    """Path below the folder to its probability; None for what git does not keep."""
+    """Path below the folder to its probability; None if git does not track it."""
 
 
 class ChurnService:
-    """Answers at once with what is known by now; what is not is found out for the next request."""
+    """Answers at once with the known values; missing ones are computed for the next request."""
 
     def __init__(self, roots: Roots, context: FileContext) -> None:
         self._roots = roots
@@ -55,12 +55,12 @@ class ChurnService:
         return found
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Cancel running work."""
         if self._task is not None:
             self._task.cancel()
 
     async def settled(self) -> None:
-        """Wait for what is being found out."""
+        """Wait for running work."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -85,7 +85,7 @@ class ChurnService:
                 log.info("No history of %s: %s", root.name, error)
 
     def _look(self, real: str, paths: Sequence[str]) -> None:
-        """Ask git what is not known yet. Blocking."""
+        """Ask git for missing values. Blocking."""
         folder = self._folders.get(real)
         if folder is None:
             found = repository(real)

@@ -1,4 +1,6 @@
-"""Instruction files as a service: which there are, which are sent, and the user's switches."""
+"""The service for instruction files: listing them, choosing those that are sent, and the user's
+switches.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,13 @@ log = logging.getLogger(__name__)
 FILE = "instructions.json"
 _MOST_BYTES = 100_000
 _PRIORITY = 88
-"""They leave after every file that is not pinned."""
+"""Priority: above every file that is not pinned."""
 _NOTE = "instructions of the {whose} for you: follow them unless the user says otherwise"
 RESTRICTED = "Files of a workspace in Restricted Mode are not followed."
 
 
 class InstructionService:
-    """Looks anew for every request; texts that have not changed are not read again."""
+    """Searches for every request; unchanged texts are not read again."""
 
     def __init__(
         self,
@@ -56,14 +58,14 @@ class InstructionService:
     # --- requests --------------------------------------------------------------------------------
 
     async def listed(self, _params: p.NoParams) -> p.InstructionsResult:
-        """All instruction files, those that are not sent too, with the reason."""
+        """All instruction files; those that are not sent with the reason."""
         return await asyncio.to_thread(self._listed)
 
     async def switch(self, params: p.InstructionSwitchParams) -> p.InstructionsResult:
         """Use a file, or leave it out from now on. The choice is kept with the workspace.
 
         Raises:
-            TierlineError: ``not_found``; ``storage``.
+            TierlineError: ``not_found``: there is no such file; ``storage``: it could not be saved.
         """
         known = await self.listed(p.NoParams())
         if params.key not in [one.key for one in known.files]:
@@ -86,8 +88,8 @@ class InstructionService:
     # --- for a request ---------------------------------------------------------------------------
 
     def items(self, active: str, counter: TokenCounter) -> tuple[Item, ...]:
-        """Those that are sent, as items; blocking. ``active``: key of the file that the user looks
-        at, empty if there is none.
+        """The files that are sent, as items; blocking. ``active``: key of the file that the user
+        looks at, empty if there is none.
         """
         files = [*self._files.paths(), *([active] if active else [])]
         made = []
@@ -171,7 +173,7 @@ class InstructionService:
 
 
 def rendered(one: Instruction) -> str:
-    """A file as it stands in the prompt. Its name is its key, which later changes speak of."""
+    """A file in its form in the prompt, under its key, which later updates refer to."""
     whose = "user" if one.kind == "user" else "project"
     scope = f", for files of {one.folder}" if one.folder else ""
     scope += f", for files like {', '.join(one.globs)}" if one.globs else ""

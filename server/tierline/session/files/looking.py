@@ -1,4 +1,4 @@
-"""The editor's active file goes along with the prompt: the file in its tier, the place as words."""
+"""The editor's active file goes with the prompt: the file in its tier, the place as a text."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ LONGEST_LABEL = 200
 
 @frozen
 class Looking:
-    """What goes along because the user looks at it."""
+    """The context from the editor's active file."""
 
     text: str = ""
-    """For the end of the prompt."""
+    """Text for the end of the prompt."""
     attached: tuple[p.Attachment, ...] = ()
-    """For the conversation."""
+    """Attachments for the conversation."""
     notices: tuple[str, ...] = ()
 
 
 async def look(files: FileService, place: p.EditorPlace, selection: str) -> Looking:
-    """Take in what the user looks at. A file that may not be sent is left out, and said."""
+    """Collect the context from the editor's active file. A file that may not be sent is left out,
+    with a notice.
+    """
     await files.settled()
     loaded = await asyncio.to_thread(files.loader.load, place.uri, confirm=_confirmed(files, place))
     if isinstance(loaded, Refusal):
@@ -62,7 +64,7 @@ async def look(files: FileService, place: p.EditorPlace, selection: str) -> Look
 
 
 def selected(text: str) -> Looking:
-    """A selection of which the client does not say where it stands."""
+    """The text for a selection without a place."""
     place = Place("selection", selected=True)
     attached = _attachment(place.path, "", place, text, whole=False)
     return Looking(describe(place, (), text), (attached,))
@@ -71,7 +73,9 @@ def selected(text: str) -> Looking:
 async def _elsewhere(
     files: FileService, place: p.EditorPlace, selection: str, refusal: Refusal
 ) -> Looking:
-    """A document that is not of the workspace, or may not be sent: only what was selected goes."""
+    """A document outside the workspace, or one that may not be sent: only the selection goes with
+    the prompt.
+    """
     name = files.key(place.uri)
     if not selection:
         told = (f"{refusal.name} is open, but is not sent. {refusal.sentence}",)
@@ -101,7 +105,7 @@ def _attachment(path: str, uri: str, place: Place, text: str, *, whole: bool) ->
 
 
 def symbols_of(loaded: Loaded) -> Sequence[Symbol]:
-    """The definitions of a file; none where its language is not known."""
+    """The definitions of a file; none if its language is unknown."""
     syntax = syntax_of(loaded.key)
     if syntax is None:
         return ()

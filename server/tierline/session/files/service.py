@@ -36,8 +36,8 @@ Request: TypeAlias = Callable[["FileService", P], Coroutine[Any, Any, p.FilesRes
 
 
 def _in_order(request: Request[P]) -> Request[P]:
-    """Requests that change the list are carried out in the order in which they came: pinning reads
-    a file first, and a quick unpin behind it must not be overtaken.
+    """Run requests that change the list in the order of arrival: pinning reads a file first, and an
+    unpin right after it must not overtake it.
     """
 
     @wraps(request)
@@ -69,7 +69,7 @@ class FileService:
         self.context = context
         self._stale: set[str] = set()
         self._counted: dict[str, str] = {}
-        """Texts whose tokens are known, by key."""
+        """Hashes of texts whose tokens are counted, by key."""
         self.order = asyncio.Lock()
         self._shared = SharedList(conversation, lambda now: now.files, actions.files, _key_of)
 
@@ -80,7 +80,7 @@ class FileService:
 
     @property
     def most_tokens(self) -> int:
-        """Tokens of a file that are sent; a larger one is cut."""
+        """Most tokens that are sent of a file; a larger one is cut."""
         return self._sizes.most
 
     # --- requests --------------------------------------------------------------------------------
@@ -92,12 +92,12 @@ class FileService:
 
     @_in_order
     async def pin(self, params: p.FileParams) -> p.FilesResult:
-        """Pin a file (adding it first if need be): the budget sheds it last."""
+        """Pin a file, adding it if it is not listed: it is shed last."""
         return await self._add(params, pin=Pin.STICKY)
 
     @_in_order
     async def unpin(self, params: p.FileParams) -> p.FilesResult:
-        """Take the pin away; the file stays in the context."""
+        """Remove the pin; the file stays in the context."""
         entry = self._listed(_reference(params))
         self.context.set_pin(entry.key, Pin.NONE)
         return await self._changed()
@@ -117,7 +117,7 @@ class FileService:
         return await self._changed()
 
     async def listed(self, _params: p.NoParams) -> p.FilesResult:
-        """The context as it is now, read afresh where something changed."""
+        """The listed files, read again where they changed."""
         async with behind_openings(self._conversation):
             await self.refresh()
             await asyncio.to_thread(self._sizes.measure, self.paths())
@@ -138,8 +138,8 @@ class FileService:
         return _cut((await self._changed()).files, new) if files else []
 
     async def open_in_editor(self, loaded: Loaded) -> None:
-        """List the file that is active in the editor. Of such files only a few stay: the one that
-        was listed first leaves.
+        """List the file that is active in the editor. Only a few of such files stay: the oldest
+        leaves.
         """
         self._put(loaded, OPEN)
         opened = [e.key for e in self.context.entries() if e.origin == OPEN and e.pin is Pin.NONE]
@@ -154,8 +154,8 @@ class FileService:
             entry = self.context.get(self.key(reading))
             confirm = entry is not None and entry.confirmed
             loaded = await asyncio.to_thread(self._loader.load, reading, confirm=confirm)
-            # Only what is written is refused by name, not what else it could mean; and on
-            # Windows no name has the colon of a line number.
+            # Only the path as written is refused by name, not its other readings; and on Windows no
+            # name can have the colon of a line number.
             if isinstance(loaded, Loaded) or not (
                 loaded.reason in (Reason.NOT_FOUND, Reason.INVALID_PATH)
                 or (reading != path and not loaded.confirmable)
@@ -176,7 +176,7 @@ class FileService:
             return None
         path = unquote(urlsplit(uri).path)
         if found.reason is not Reason.SECRET and (kind := secret_kind(path)):
-            found = refuse(path, Reason.SECRET, kind)  # it lies elsewhere, or was never saved
+            found = refuse(path, Reason.SECRET, kind)  # it is elsewhere or was never saved
         return found if found.reason is Reason.SECRET else None
 
     # --- reading ---------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class FileService:
         return self.context.get_files()
 
     def uris(self) -> list[str]:
-        """Their URIs."""
+        """URIs of all listed files."""
         return [self._loader.uri(key) for key in self.paths()]
 
     def key(self, reference: str) -> str:
@@ -200,8 +200,8 @@ class FileService:
         return self._info(entry) if entry is not None else None
 
     async def shown(self) -> list[p.FileInfo]:
-        """All listed files. What has not been counted is counted in a thread; the first of all
-        reads the vocabulary.
+        """All listed files. Missing counts are made in a thread; the very first one reads the
+        vocabulary.
         """
         entries = self.context.entries()
         new = [e for e in entries if self._counted.get(e.key) is not e.text]
@@ -219,15 +219,15 @@ class FileService:
         return bool(keys)
 
     async def settled(self) -> None:
-        """Wait for the changes to the list that were asked for before: whoever adds a file and asks
-        at once sees the file.
+        """Wait for earlier requests that change the list, so that a client that adds a file and
+        lists at once sees it.
         """
         async with self.order:
             await self._follow()
 
     async def refresh(self, *, everything: bool = False) -> bool:
-        """Read again what may have changed, after the changes that were asked for before. True if a
-        text, a state or a token count did. Not for callers that hold ``order``.
+        """Read files again that may have changed, after earlier requests that change the list. True
+        if a text, a state or a token count changed. Not for callers that hold ``order``.
         """
         await self.settled()
         stale = [e for e in self.context.entries() if everything or e.key in self._stale]
@@ -244,7 +244,7 @@ class FileService:
         return bool(changes)
 
     def planned(self, plan: ContextPlan) -> None:
-        """Take over which files a plan had to leave out."""
+        """Mark the files that a plan had to leave out."""
         self.context.unshed()
         for entry in plan.excluded:
             if entry.path and entry.code == Code.SHED:
@@ -263,20 +263,20 @@ class FileService:
                 await self._changed()
 
     async def roots_changed(self, new_key: Callable[[str], str | None]) -> None:
-        """Folders joined or left the workspace: keys follow, what is outside now says so."""
+        """Folders joined or left the workspace: update keys; files that are now outside say so."""
         keys = {key: new_key(key) for key in self.context.get_files()}
         self.context.rekey({old: new for old, new in keys.items() if new and new != old})
         await self.refresh(everything=True)
         await self._changed()
 
     def restore(self, snapshot: Sequence[object]) -> None:
-        """Take up selection and pins of an earlier run; blocking, for start-up only."""
+        """Restore selection and pins of an earlier run; blocking, for start-up only."""
         self._shared.took(snapshot)
         self.context.restore(snapshot, self._loader.restore_text)
 
     async def take_up(self, snapshot: Sequence[object]) -> None:
-        """Make another session's selection and pins the present ones, all at once: texts are read
-        beside the loop, where requests go on. For callers that hold ``order``.
+        """Replace selection and pins by another session's, at once; texts are read in a thread. For
+        callers that hold ``order``.
         """
         await self._hold(snapshot)
         self._shared.took(snapshot)
@@ -293,7 +293,9 @@ class FileService:
         self.context.restore(snapshot, lambda key, _confirmed: texts[key])
 
     async def carry(self) -> None:
-        """Note in a session that has just begun what is listed. For callers that hold ``order``."""
+        """Store the current list in a session that has just begun. For callers that
+        hold ``order``.
+        """
         if self.paths():
             await self._conversation.act(actions.files(self.context.snapshot()))
 
@@ -335,8 +337,8 @@ class FileService:
         return entry
 
     async def _follow(self) -> None:
-        """Take up what another window has made of the session's list, so that neither a change of
-        ours undoes it nor two windows count differently.
+        """Adopt another window's changes of the session's list, so that ours do not undo them and
+        both windows count the same.
         """
         news = self._shared.news()
         if news is None:

@@ -13,7 +13,7 @@ from tierline.session.state.preferences import Preferences
 
 
 class FileSizes:
-    """Counts with the model in force."""
+    """Counts with the counter of the current model."""
 
     def __init__(
         self,
@@ -27,12 +27,12 @@ class FileSizes:
 
     @property
     def most(self) -> int:
-        """Tokens of a file that are sent; a larger one is cut."""
+        """Most tokens that are sent of a file; a larger one is cut."""
         return self._preferences.settings.context.max_file_tokens
 
     def tokens(self, entry: FileEntry) -> tuple[int, str]:
-        """Tokens of a file as it would be sent, 0 while it cannot be; and a sentence if it is cut.
-        One that was left out has its full size.
+        """Tokens of a file as it would be sent (0 if it cannot be; the full size if it was shed),
+        and a sentence if it is cut.
         """
         if entry.state not in (FileState.OK, FileState.SHED):
             return 0, ""
@@ -40,22 +40,22 @@ class FileSizes:
         counter = self._models.counter()
         whole = counter.count(render_file(entry.key, entry.text))
         limit = self.most
-        # Where not even the cut can fit, the file is left out, and the plan says so.
+        # If not even the cut fits, the file is left out, and the plan says so.
         if entry.state is FileState.SHED or not limit < whole or limit > facts.max_input_tokens:
             return whole, ""
         sent = self._context.cut_tokens(entry, counter, limit)
         return sent, cut_sentence(sent, whole, limit)
 
     def measure(self, keys: Iterable[str]) -> None:
-        """Cut what of these files is to be cut, so that ``tokens`` is exact before the first plan.
-        Blocking; a cut is kept, so that the plan need not make it again.
+        """Cut those of these files that are too long, so that ``tokens`` is exact before the first
+        plan. Blocking; cuts are cached for the plan.
         """
         facts = self._models.facts()
         limit = self.most
         found = [entry for entry in map(self._context.get, keys) if entry is not None]
         found = [entry for entry in found if entry.state is FileState.OK]
         if not found or limit > facts.max_input_tokens:
-            return  # and no vocabulary is loaded
+            return  # without loading a vocabulary
         counter = self._models.counter()
         for entry in found:
             self._context.rendered(entry, counter, limit)

@@ -32,11 +32,11 @@ from tierline.workspace.urls.links import links
 
 KEY_PREFIX = "url:"
 _PRIORITY = 60
-"""As a file that is not pinned: the user asked for both."""
+"""Priority: that of a file that is not pinned, as the user asked for both."""
 MAX_LINKS = 5
 """Pasted links that one question is asked about."""
 ANSWER_SECONDS = 120.0
-"""A prompt waits so long for the answer, then goes without the pages."""
+"""Longest wait of a prompt for the answer; then it goes without the pages."""
 
 
 class UrlService:
@@ -61,7 +61,7 @@ class UrlService:
         self._cache = PageCache(str(home / FOLDER))
         self._pages: dict[str, CachedPage] = {}
         self._made: dict[str, tuple[tuple[object, ...], Item]] = {}
-        """Items by address, with all that they depend on."""
+        """Cached items by address, with the values that they depend on."""
         self._lost: tuple[str, ...] = ()
         self._declined: set[str] = set()
         self._lock = asyncio.Lock()
@@ -73,7 +73,7 @@ class UrlService:
         """Read a page, or take it from the cache, and put it into the context.
 
         Raises:
-            TierlineError: ``url_…``: the address or the page is not taken, with the reason.
+            TierlineError: ``url_…``: the address or the page is refused, with the reason.
         """
         url = _canonical(params.url)
         await self.settled()
@@ -102,7 +102,7 @@ class UrlService:
         return p.UrlsResult(self.infos())
 
     async def show(self, params: p.UrlParams) -> p.UrlText:
-        """A page as the model is given it: of the context, or kept from earlier."""
+        """A page as the model gets it: from the context or the cache."""
         url = self._find(params.url) or _canonical(params.url)
         page = self._pages.get(url) or await asyncio.to_thread(self._cache.get, url)
         if page is None:
@@ -112,7 +112,7 @@ class UrlService:
     # --- for the session -------------------------------------------------------------------------
 
     def restore(self, addresses: Sequence[str]) -> None:
-        """Take up the pages of an earlier run from the cache; blocking. Nothing is read anew."""
+        """Restore the pages of an earlier run from the cache; blocking. Nothing is fetched."""
         self._hold(addresses)
         self._shared.took(addresses)
 
@@ -122,24 +122,24 @@ class UrlService:
         self._lost = tuple(url for url, page in found.items() if page is None)
 
     async def settled(self) -> None:
-        """Take up what another window has made of the session's pages."""
+        """Adopt another window's changes of the session's pages."""
         news = self._shared.news()
         if news is not None:
             await asyncio.to_thread(self.restore, news)
             self._bus.publish(p.UrlsChanged(self.infos()))
 
     async def carry(self) -> None:
-        """Note in a session that has just begun which pages are listed."""
+        """Store the current pages in a session that has just begun."""
         if self._pages:
             await self._conversation.act(actions.urls(self._pages))
 
     def lost(self) -> list[str]:
-        """What to say about pages that could not be taken up again."""
+        """A sentence about pages that could not be restored."""
         names = ", ".join(self._lost)
         return [f"Pages that are no longer kept; add them again: {names}."] if names else []
 
     def items(self, counter: TokenCounter) -> tuple[Item, ...]:
-        """The pages as items. The same page, the same bytes, and counted once."""
+        """The pages as items, cached: the same page gives the same bytes."""
         pages = list(self._pages.values())
         return tuple(self._item(page, counter) for page in pages)
 
@@ -273,7 +273,7 @@ class UrlService:
         return url
 
     async def _changed(self, url: str) -> p.UrlsResult:
-        await asyncio.to_thread(lambda: self.items(self._counter()))  # long texts take a while
+        await asyncio.to_thread(lambda: self.items(self._counter()))  # long texts take time
         ours = list(self._pages)
         listed, problem = await self._shared.write(ours)
         if listed != ours:
@@ -304,7 +304,7 @@ class UrlService:
 
 
 def rendered(page: CachedPage) -> str:
-    """A page as it stands in the prompt: fenced like a file, so that its text stays data."""
+    """A page in its form in the prompt: fenced like a file, so that its text stays data."""
     return render_file(page.url, page.text, f"web page, read {page.fetched[:10]}")
 
 

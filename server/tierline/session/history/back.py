@@ -1,8 +1,8 @@
 """Going back to a prompt: the conversation as a branch, the files as they were; and forward again.
 
-What is there when it begins is kept first, so that each move can be taken back byte for byte. The
-journal says what is about to happen before it happens; a process that is killed in between leaves
-files that the next start puts back, or a move that was complete.
+The current files are kept first, so that each move can be undone byte for byte. The journal records
+each move before it happens; if the process is killed in between, the next start puts the files back
+or finds the move complete.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _UNSAVED = "It has unsaved changes of yours, and was not there then. Save or clo
 
 @frozen
 class _Moment:
-    """Where is gone to."""
+    """The target of a move."""
 
     start: int
-    """Its place in the journal."""
+    """Its index in the journal."""
     group_id: str = ""
     prompt: str = ""
     branch: str = ""
     of: str = ""
-    """Id of the move that is taken back."""
+    """Id of the move that is undone."""
 
 
 @frozen
@@ -125,7 +125,7 @@ class BackService:
             return await self._go(planned, self._chosen(planned, params.choices))
 
     async def recover(self) -> None:
-        """At the start: a move that was cut off is taken back, or was complete."""
+        """At start-up: undo a move that was cut off, or note that it was complete."""
         if not self._snapshots.enabled or not self._store.begun():
             return
         for text in await asyncio.to_thread(self._recover):
@@ -186,7 +186,9 @@ class BackService:
         return found
 
     def _now(self, path: str, pairs: Sequence[tuple[FileContent, FileContent]]) -> FileContent:
-        """What the file holds. A deleted file that the editor still shows as we know it is gone."""
+        """The file's current content. A deleted file counts as missing even if the editor still
+        shows its known text.
+        """
         now = present(self._loader, path)
         known = {side.data for pair in pairs for side in pair}
         if now.unsaved and now.data in known:
@@ -240,7 +242,7 @@ class BackService:
         made = [] if moment.of else [actions.fork_before(now, moment.group_id)]
         branch = str(made[0].data["branch"]) if made else moment.branch
         if moment.of:
-            actions.switch(now, branch)  # refuses a branch that is not there
+            actions.switch(now, branch)  # refuses an unknown branch
         targets = [(way, t) for way in planned.ways if (t := _target(way, chosen[way.path]))]
         identifier = uuid.uuid4().hex[:12]
         if self._snapshots.enabled:
@@ -269,7 +271,7 @@ class BackService:
             raise TierlineError("storage", problem, "The files are as they were before.")
         try:
             await self._end(identifier, True, done)
-        except TierlineError as error:  # the next start finds out that it was complete
+        except TierlineError as error:  # the next start finds it complete
             problems.append(error.message)
         self._bus.publish(p.StateChanged(reason="back"))
         self._bus.context_changed(files=True)
@@ -300,7 +302,7 @@ class BackService:
     async def _end(
         self, identifier: str, complete: bool, done: Sequence[tuple[WayBack, FileContent]]
     ) -> None:
-        """What came of each file, as it is now: the editor may have formatted it."""
+        """Record the outcome for each file as it is now: the editor may have formatted it."""
         if not self._snapshots.enabled:
             return
         files, contents = [], []
@@ -322,7 +324,7 @@ class BackService:
             ) from error
 
     def _recover(self) -> list[str]:
-        """Blocking; only the disk is looked at, as the editor has not told of its documents yet."""
+        """Blocking; only the disk is read, as the editor has not sent its documents yet."""
         said: list[str] = []
         with self._store.moving() as free:
             for move in moments.unfinished(self._store.entries()) if free else ():
@@ -348,7 +350,9 @@ class BackService:
         return said
 
     def _put_back(self, file: Mapping[str, Any]) -> bool:
-        """A file as it was before a move that was cut off. False if it is neither, and left."""
+        """Put back a file as it was before a move that was cut off. False if it has neither text,
+        and is left alone.
+        """
         step = moments.Step(file.get("before", {}), file.get("after", {}))
         contents = moments.contents([step], self._store.load)
         before, after = recorded(step.before, contents), recorded(step.after, contents)
@@ -360,7 +364,7 @@ class BackService:
 
 
 def _choices(way: WayBack) -> tuple[list[p.Take], str]:
-    """What can be taken, the harmless first; and why nothing can."""
+    """The choices for a file, the harmless ones first; and why there are none."""
     if way.then.why:
         return ["mine"], f"It cannot be brought back: {way.then.why}."
     if way.now.why:
@@ -376,7 +380,7 @@ def _choices(way: WayBack) -> tuple[list[p.Take], str]:
 
 
 def _target(way: WayBack, take: p.Take) -> FileContent | None:
-    """What the file is to hold; None to leave it."""
+    """The content that the file shall get; None to leave it."""
     return {"old": way.then, "merge": way.merged, "mine": None}[take]
 
 

@@ -1,4 +1,4 @@
-"""The words about going back and forward."""
+"""Texts about going back and forward."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def told(
 
 
 def cut_off(complete: bool, left: Sequence[str]) -> str:
-    """What became of a move whose process was ended. ``left``: files that are neither."""
+    """The outcome of a move whose process was killed. ``left``: files with neither text."""
     if complete:
         return "Tierline ended just after it had gone to another moment: files and chat are there."
     more = f" Changed since, and left as they are: {', '.join(left)}." if left else ""

@@ -43,7 +43,9 @@ class NewSessionService:
         self._history = history
         self._workbench = workbench
         self._remembered: Literal["", "keep", "drop"] = ""
-        """What a client without settings of ours answered for good; lives as long as the server."""
+        """A permanent answer from a client without our settings; kept as long as the
+        server runs.
+        """
 
     async def new(self, params: p.NewSessionParams) -> p.State:
         """Begin a new session. Without ``files`` the setting decides, or the user is asked."""
@@ -76,7 +78,7 @@ class NewSessionService:
         if not offered.ask or QUESTIONS not in self._workbench.features:
             return "keep"
         actions = (KEEP, DROP, KEEP_ALWAYS, DROP_ALWAYS)
-        # Where the question is closed, nothing is lost.
+        # If the question is closed, files and pages are kept.
         chosen = await self._workbench.ask(offered.sentence, actions)
         answer: Literal["keep", "drop"] = "drop" if chosen in (DROP, DROP_ALWAYS) else "keep"
         if chosen in (KEEP_ALWAYS, DROP_ALWAYS):
@@ -91,7 +93,9 @@ class NewSessionService:
 
 
 def _entries(files: Iterable[p.FileInfo], pages: Iterable[p.UrlInfo]) -> list[p.KeptEntry]:
-    """One entry for each folder, each file that came by itself, and each page; largest first."""
+    """One entry for each folder, each file that was added by itself, and each page;
+    largest first.
+    """
     found: dict[str, p.KeptEntry] = {}
     for file in files:
         name = file.folder or file.path

@@ -1,4 +1,4 @@
-"""Taking conversations along: exports for people and programs, imports of other tools' formats."""
+"""Exchanging conversations: exports for people and programs, imports of other tools' formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tierline.session.history.service import HistoryService
 from tierline.session.requests.plans import PlanService
 
 MOST_BYTES = 50_000_000
-"""A larger file is not read."""
+"""Bytes; a larger file is not read."""
 
 _STYLE = """
 body{max-width:46rem;margin:2rem auto;padding:0 1rem;font:16px/1.55 system-ui,sans-serif;
@@ -46,7 +46,7 @@ class Exchange:
         self._store = conversation.store
 
     async def export(self, params: p.ExportParams) -> p.ExportResult:
-        """A session as a text, with what went along with each prompt and what the replies took."""
+        """A session as a text, with each prompt's context and each reply's usage."""
         read = await self._history.read(p.SessionParams(params.session_id))
         title = await asyncio.to_thread(self._title, read.session_id) or "Conversation"
         kind = params.format
@@ -117,7 +117,7 @@ class Exchange:
 
 
 Went: TypeAlias = Mapping[str, Sequence[p.SentEntry]]
-"""What went along with the prompts, by turn."""
+"""Context that went with the prompts, by turn."""
 
 
 def _json(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
@@ -150,7 +150,7 @@ def _html(title: str, messages: Sequence[p.ChatMessage], went: Went) -> str:
     """One file without scripts; nothing in it is loaded from anywhere."""
     from markdown_it import MarkdownIt
 
-    # Raw HTML stays text, and pictures, which would be fetched, become it.
+    # Raw HTML is shown as text, and so are pictures, which would be fetched.
     made = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     body = []
     for message in messages:
@@ -182,7 +182,7 @@ def _went(message: p.ChatMessage, went: Went) -> Sequence[p.SentEntry]:
 
 
 def _facts(message: p.ChatMessage, sent: Sequence[p.SentEntry]) -> list[str]:
-    """What was sent with it, what was called, and what it cost."""
+    """A message's context, calls and cost."""
     lines = []
     if message.context_line:
         lines.append(f"Sent: {message.context_line}")

@@ -1,4 +1,4 @@
-"""The history as a service: sessions, search, undo and its kin, branches."""
+"""The history service: sessions, search, undo and the like, branches."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from tierline.store.query_worker import VIEWS
 
 _PREVIEW = 100
 _MOST_SESSIONS = 1000
-"""In one answer, unless more are asked for: a hundred thousand would take seconds."""
+"""Sessions in one answer by default: a hundred thousand would take seconds."""
 _PIECES, _PIECE_SECONDS = 600, 0.1
 _PLANS = 1000
-"""More than are kept."""
+"""Plans that are searched: more than are kept."""
 
 
 class HistoryService:
@@ -59,7 +59,7 @@ class HistoryService:
         turns: TurnRunner,
         state: Callable[[p.NoParams], Awaitable[p.State]],
     ) -> None:
-        """``state`` is what clients show, for the answers."""
+        """``state`` returns the state for clients, for the answers."""
         self._bus = bus
         self._preferences = preferences
         self._queue = queue
@@ -77,7 +77,7 @@ class HistoryService:
         self._deepening: asyncio.Task[None] | None = None
 
     def close(self) -> None:
-        """Leave the index as far as it has come."""
+        """Stop completing the index."""
         if self._deepening is not None:
             self._deepening.cancel()
 
@@ -115,7 +115,7 @@ class HistoryService:
 
     @in_order
     async def recover(self, params: p.RecoverParams) -> p.RecoverResult:
-        """Take over what is good of another log file in the folder; it is not changed."""
+        """Import the intact records of another log file in the folder; the file is not changed."""
         known = {report.path.name: report.path for report in self._store.other_files()}
         if params.file not in known:
             raise TierlineError(
@@ -165,7 +165,7 @@ class HistoryService:
         return p.Ok()
 
     async def search(self, params: p.SearchParams) -> p.SearchHits:
-        """Search all sessions; what is only in memory is found too."""
+        """Search all sessions, unsaved messages included."""
         result = await asyncio.to_thread(
             self._store.search,
             params.query,
@@ -179,7 +179,7 @@ class HistoryService:
             p.SearchHit(h.id, h.session_id, h.group_id, h.role, h.timestamp, h.snippet)
             for h in result.hits
         ]
-        self._complete_soon()  # who searches once searches again
+        self._complete_soon()  # further searches are likely
         return p.SearchHits(hits=hits, partial=result.partial)
 
     async def status(self, _params: p.NoParams) -> p.HistoryStatus:
@@ -351,12 +351,12 @@ class HistoryService:
     # --- helpers ---------------------------------------------------------------------------------
 
     def _complete_soon(self) -> None:
-        """Complete the index in a thread, and make parts of words quick to find."""
+        """Complete the index in a thread, with the vocabulary for parts of words."""
         if self._deepening is None or self._deepening.done():
             self._deepening = asyncio.create_task(self._complete())
 
     async def _complete(self) -> None:
-        """With pauses, in which others come to the index; what is left then waits for the next."""
+        """Work with pauses, in which others can use the index; the rest waits for the next call."""
         for _ in range(_PIECES):
             if await asyncio.to_thread(self._store.maintain, _PIECE_SECONDS):
                 return
@@ -364,7 +364,7 @@ class HistoryService:
 
     async def _open(self, session_id: str, reason: str, *, keep: bool = True) -> p.State:
         self._idle()
-        # A change of the list that takes long belongs to the session that it was asked for in.
+        # A slow change of the list belongs to the session in which it was requested.
         async with self._files.order:
             opened = await self._conversation.open(session_id)
             if session_id or not keep:

@@ -1,7 +1,7 @@
 """The Global Anchor: the STATE block that the model keeps, and how it gets into the context.
 
-The block is taken from each reply (``Conversation.add_assistant``), is an item
-of every later request, and can be derived anew from the window (``rebuild``).
+The block is taken from each reply (``Conversation.add_assistant``), is an item of every later
+request, and can be derived anew from the conversation (``rebuild``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SCRATCHPAD_KEY = "state:scratchpad"
 REBUILD_TOKENS = 600
 """Longest answer to ``rebuild``."""
 _CHARACTERS_PER_TOKEN = 3
-"""Cautious: what is cut by it surely fits."""
+"""A low estimate, so that a text cut by it fits."""
 
 
 class Anchor:
@@ -79,8 +79,8 @@ class Anchor:
 
         Raises:
             TierlineError: ``not_found`` without a conversation, ``conflict`` during a reply,
-                ``no_state`` if the answer holds no block, or the provider's own error. What was in
-                force stays.
+                ``no_state`` if the answer has no block, or the provider's own error. The old block
+                stays in force.
         """
         self._queue.require_quiet()
         window = self._window()
@@ -140,9 +140,9 @@ def note_items(
 ) -> list[Item]:
     """History guidelines, Global Anchor and scratchpad as items of a request.
 
-    ``tools``: names of what the model can call. ``volatile`` puts the two notes behind everything
-    that is cached, for policies that would rewrite the conversation whenever one of them changes;
-    the log-structured policy appends a change like that of a file, when that is cheaper.
+    ``tools``: names of what the model can call. ``volatile`` puts the two notes in the tail, for
+    policies that would rewrite the conversation whenever one of them changes; the log-structured
+    policy appends a change like that of a file, when that is cheaper.
     """
     items: list[Item] = []
     if words := guidelines(state=enabled, tools=tools):

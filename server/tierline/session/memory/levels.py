@@ -1,7 +1,7 @@
 """Memory levels as a service: the conversation as the ``levels`` strategy sends it, and figures.
 
-The memory is a function of the log, so it is never written down; what belongs to the log is the
-user's command to compress, an event.
+The memory is a function of the log, so it is not stored. The user's command to compress is an event
+in the log.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ LevelName = Literal["permanent", "session", "working", "volatile"]
 
 @frozen
 class MemoryView:
-    """What one request takes from the memory."""
+    """The memory's part in one request."""
 
     messages: tuple[Message, ...] | None
     """The conversation as levels; None if it is sent as it is."""
     recalled: tuple[Recalled, ...]
     room: int
-    """Tokens for what is recalled."""
+    """Tokens for retrieved pieces."""
 
     def items(self, count: Callable[[Any], int]) -> tuple[Item, ...]:
-        """What was recalled, as items of the prompt's tail, as far as there is room."""
+        """The retrieved pieces as items of the tail, as far as there is room."""
         items: list[Item] = []
         left = self.room
         for place, piece in enumerate(self.recalled):
@@ -103,12 +103,14 @@ class MemoryService:
         self._turns = TurnCache()
         self._search = GroupSearch()
         self.retrieved: tuple[str, ...] = ()
-        """Names of what went with the last prompt."""
+        """Names of the pieces that went with the last prompt."""
 
     async def view(
         self, messages: Sequence[Message], turn: Turn | None, max_input_tokens: int
     ) -> MemoryView:
-        """The conversation as levels. Only a turn retrieves: a preview has no prompt."""
+        """The conversation as levels. Pieces are retrieved only for a turn: a preview has no
+        prompt.
+        """
         found = await asyncio.to_thread(
             self._work, list(messages), turn.searched if turn else "", max_input_tokens
         )
@@ -119,8 +121,8 @@ class MemoryService:
     async def recalled(
         self, visible: Sequence[Message], sent: Sequence[Message], turn: Turn
     ) -> MemoryView | None:
-        """What a prompt refers to of the turns that a summary stands for. ``sent`` is the
-        conversation as it is sent. None if no turn is summarised.
+        """Pieces of summarised turns that a prompt refers to. ``sent`` is the conversation as it is
+        sent. None if no turn is summarised.
         """
         shown = {message.group_id for message in sent if not message.meta.get("summary")}
         if all(m.group_id in shown for m in visible if m.role != "system"):
@@ -135,7 +137,7 @@ class MemoryService:
         return self._shown(await self._now())
 
     async def untold(self) -> list[tuple[LevelSummary, tuple[Message, ...]]]:
-        """The summaries of finished tasks that are extracts, each with what it stands for."""
+        """The summaries of finished tasks that are still extracts, each with its turns."""
         memory = await self._now()
         return [
             (summary, tuple(m for g in summary.groups for m in memory.turns[g].messages))
@@ -275,7 +277,7 @@ class MemoryService:
 
 
 def budgets_of(settings: MemoryConfig) -> Budgets:
-    """The settings as the memory takes them."""
+    """The memory's budgets from the settings."""
     return Budgets(
         permanent=settings.permanent_tokens,
         session=settings.session_tokens,
@@ -288,13 +290,13 @@ def budgets_of(settings: MemoryConfig) -> Budgets:
 
 
 def _before_the_prompt(messages: Sequence[Message]) -> list[Message]:
-    """The turns before the newest: a prompt is most like itself, and ranks are relative."""
+    """The turns before the newest, whose own prompt would rank first."""
     newest = messages[-1].group_id if messages else ""
     return [message for message in messages if message.group_id != newest]
 
 
 def _last_result(messages: Sequence[Message]) -> str:
-    """The newest tool output, if the turn that runs has any: errors in it may repeat."""
+    """The newest tool output of the running turn: its errors may be repetitions."""
     for message in reversed(messages):
         results = [b for b in message.content if isinstance(b, ToolResult)]
         if results:

@@ -1,4 +1,6 @@
-"""Memos as a service: for the editor, for the model's tools, and for what goes with a prompt."""
+"""The memo service: for the editor, for the model's tools, and for the memos that go
+with a prompt.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ from tierline.store.memos import FILE, MemoStore, user_folder
 log = logging.getLogger(__name__)
 
 _ANSWER_CHARACTERS = 12_000
-"""Of the memos that one ``retrieve_memos`` call returns."""
+"""Characters of the memos that one ``retrieve_memos`` call returns."""
 
 
 @frozen
 class ToolAnswer:
-    """What the model is told after a memo tool, and whether the call failed."""
+    """The result of a memo tool for the model, and whether the call failed."""
 
     text: str
     error: bool = False
@@ -95,7 +97,7 @@ class MemoService:
         return _info(evolve(memo, content=content, tags=checked.tags, changed=when))
 
     async def delete(self, params: p.MemoParams) -> p.MemoListResult:
-        """Take a memo away; its records stay in the log."""
+        """Delete a memo; its records stay in the log."""
         memo = await self._find(params.id)
         await self._append(memo.scope, {"kind": "delete", "id": memo.id})
         return await self.listed(p.MemoListParams())
@@ -144,8 +146,8 @@ class MemoService:
         return await self._pool("")
 
     def relevant(self, prompt: str) -> list[Ranked]:
-        """The memos that go with a prompt: at most five, none for fillers. Blocking, never fails:
-        memos help, a turn does not depend on them.
+        """The memos that go with a prompt: at most five, none for fillers. Blocking. Never raises:
+        a turn does not depend on memos.
         """
         try:
             pool = [memo for store in self._stores.values() for memo in store.all()]
@@ -205,8 +207,8 @@ class MemoService:
 
 
 def memo_items(found: Sequence[Ranked], count: Callable[[str], int]) -> tuple[Item, ...]:
-    """Memos as items of a prompt's tail, the best first. The first one carries the words that say
-    what memos are, so it goes last if there is no room.
+    """Memos as items of a prompt's tail, the best first. The first one has the note about memos, so
+    it is the last to leave if there is no room.
     """
     items: list[Item] = []
     for number, ranked in enumerate(found, start=1):

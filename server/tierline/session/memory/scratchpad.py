@@ -25,7 +25,7 @@ class ScratchpadService:
 
     @property
     def text(self) -> str:
-        """The scratchpad as it is now."""
+        """The current scratchpad."""
         return self._conversation.timeline().scratchpad
 
     async def get(self, _params: p.NoParams) -> p.Scratchpad:
@@ -75,7 +75,7 @@ class ScratchpadService:
 
         def text(now: str) -> str:
             nonlocal outcome
-            outcome = manage(now, arguments)  # another window may have written a moment ago
+            outcome = manage(now, arguments)  # another window may have just written
             return outcome.text
 
         try:
@@ -85,7 +85,7 @@ class ScratchpadService:
         return outcome.answer, outcome.error
 
     async def _store(self, text: Callable[[str], str]) -> p.Scratchpad:
-        """Write what ``text`` makes of the scratchpad. What it raises is raised."""
+        """Store the result of ``text`` on the current scratchpad. Passes on what it raises."""
         if text(self.text) != self.text:
             _, problem = await self._conversation.revise(
                 lambda now: actions.scratchpad(text(now.scratchpad))

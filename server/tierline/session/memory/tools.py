@@ -1,4 +1,4 @@
-"""The tools for what the model remembers: its history, its scratchpad, its memos."""
+"""The model's tools for history, scratchpad and memos."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a prompt names with ``@``: found, measured, asked about, and taken along."""
+"""What a prompt mentions with ``@``: found, measured, confirmed, and added."""

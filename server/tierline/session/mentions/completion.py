@@ -1,4 +1,4 @@
-"""What a prompt can name: kinds, files and folders, symbols, commits, pages, sessions, memos."""
+"""Completing mentions: kinds, files and folders, symbols, commits, pages, sessions, memos."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ _KINDS: tuple[tuple[str, p.MentionKind, str], ...] = (
 
 
 class CompletionService:
-    """Lists what begins with, or holds, what was typed. Sizes come with ``mention/resolve``."""
+    """Lists names that begin with or contain the typed letters. Sizes come with
+    ``mention/resolve``.
+    """
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class CompletionService:
         self._paths = Paths(files.loader)
 
     async def complete(self, params: p.MentionCompleteParams) -> p.MentionCompleteResult:
-        """What the letters behind an ``@`` can become."""
+        """Completions of the letters after an ``@``."""
         query = params.query.strip().strip("\"'")
         most = max(1, min(params.limit, MOST))
         kind, colon, rest = query.partition(":")
@@ -163,7 +165,7 @@ class CompletionService:
         ]
 
     async def _found(self, letters: str, most: int) -> list[str]:
-        """Paths that hold the letters in their order: those whose name begins with them first."""
+        """Paths that contain the letters in order: those whose name begins with them first."""
         return await self._paths.best(letters, most, frozenset(self._files.paths()))
 
 

@@ -1,4 +1,4 @@
-"""A mention with what it was found to mean."""
+"""A resolved mention."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from tierline.context.refusals import Refusal
 from tierline.workspace.loader import Loaded
 
 LARGE_TOKENS = 8_000
-"""What adds more than this is asked about, like a folder."""
+"""The user is asked about a mention of more tokens than this, as about a folder."""
 MOST_CHARACTERS = 60_000
-"""Of one text that a mention brings; what goes beyond is left out, which it says."""
+"""Characters of one text that a mention adds; the rest is left out, with a note."""
 
 
 @define
 class ResolvedMention:
-    """What one mention means, and what it would bring."""
+    """What one mention means, and what it would add."""
 
     info: p.MentionInfo
     loaded: list[Loaded] = field(factory=list)
-    """Files that it brings."""
+    """Files that it adds."""
     reference: str = ""
-    """What a folder or a refused file is added by."""
+    """The reference by which a folder or a refused file is added."""
     refusal: Refusal | None = None
     attached: p.Attachment | None = None
-    """What stays at the message; its text is what is sent."""
+    """The attachment of the message; its text is sent."""
     url: str = ""
-    """A web page that it brings."""
+    """Address of a web page that it adds."""
     notices: list[str] = field(factory=list)
 
     @property
     def sentence(self) -> str:
-        """What the user is asked."""
+        """The question to the user."""
         return self.info.why
 
     def measured(self, tokens: int) -> ResolvedMention:
-        """The same with its size; one that is large is to be asked about."""
+        """The mention with its size; the user is asked about a large one."""
         self.info.tokens = tokens
         if tokens > LARGE_TOKENS and self.info.state == "ok":
             self.info.state = "ask"
@@ -45,7 +45,7 @@ class ResolvedMention:
 
 
 def lacking(text: str, kind: p.MentionKind, why: str, *, refused: bool = False) -> ResolvedMention:
-    """A mention that brings nothing, and why."""
+    """A mention that adds nothing, and why."""
     state: p.MentionState = "refused" if refused else "unknown"
     return ResolvedMention(
         p.MentionInfo(text, kind, text.lstrip("@"), tokens=0, state=state, why=why)

@@ -1,4 +1,4 @@
-"""What each kind of mention brings: files, symbols, what the editor gives, git, pages, sessions."""
+"""Resolving each kind of mention: files, symbols, the editor's contents, git, pages, sessions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Kinds:
     async def find(
         self, kind: SpecialKind, argument: str, text: str, given: Sequence[p.EditorContent]
     ) -> ResolvedMention:
-        """What a mention of a special kind brings. ``text``: as it is written."""
+        """Resolve a mention of a special kind. ``text``: the mention as written."""
         match kind:
             case "symbol":
                 missing = lacking(text, kind, f"No symbol is called {argument}.")
@@ -114,7 +114,7 @@ class Kinds:
         return ResolvedMention(info, reference=reference, attached=attached, notices=notices[:0])
 
     def refused(self, text: str, path: str, refusal: Refusal) -> ResolvedMention:
-        """A file that is not sent, or not without being asked."""
+        """A file that is not sent, or only after the user confirms."""
         state: p.MentionState = "ask" if refusal.confirmable else "refused"
         why = f"{text}: {refusal.sentence}"
         info = p.MentionInfo(text, "file", refusal.name, tokens=None, state=state, why=why)
@@ -158,10 +158,10 @@ class Kinds:
             made.info.why = f"{text} is in {where}; others of this name: {names}."
         return made
 
-    # --- what the editor gives -------------------------------------------------------------------
+    # --- contents of the editor -------------------------------------------------------------------
 
     async def content(self, held: p.EditorContent, text: str = "") -> ResolvedMention:
-        """What the editor gave, for a mention or without one (``text`` is empty)."""
+        """Contents that the editor sent, for a mention or without one (``text`` is empty)."""
         match held.kind:
             case "problems":
                 return await self._problems(held, text)
@@ -201,7 +201,7 @@ class Kinds:
             loaded = await asyncio.to_thread(self._files.loader.load, uri)
             if isinstance(loaded, Loaded):
                 names[uri], lines[uri] = loaded.key, loaded.content.text.split("\n")
-            elif loaded.reason is not Reason.SECRET:  # its problems may quote what it holds
+            elif loaded.reason is not Reason.SECRET:  # its problems may quote its text
                 names[uri] = loaded.name or PurePosixPath(unquote(urlsplit(uri).path)).name
         count = sum(one.uri in names for one in held.problems)
         where = self._files.key(held.uri) if held.uri else ""
@@ -320,7 +320,7 @@ class Kinds:
         first_line: int = 0,
         last_line: int = 0,
     ) -> ResolvedMention:
-        """A text that goes along, without credentials, with its size."""
+        """A text to attach, without credentials, with its size."""
         clean, notices = await redacted(clip(sent, MOST_CHARACTERS + 1_000))
         attached = p.Attachment(
             kind=kind,
@@ -334,7 +334,7 @@ class Kinds:
         info = p.MentionInfo(text, kind, attached.label)
         found = ResolvedMention(info, attached=attached, notices=notices)
         tokens = await self._count(clean)
-        if not text:  # it was given with its size in view
+        if not text:  # the user saw its size
             info.tokens = tokens
             return found
         return found.measured(tokens)

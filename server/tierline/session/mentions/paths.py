@@ -1,4 +1,4 @@
-"""The paths that a mention can name: listed beside the requests, and found by their letters."""
+"""The paths that a mention can name: listed in the background, searched by their letters."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from tierline.workspace.survey import readable
 MOST_PATHS = 400_000
 LIST_SECONDS = 120.0
 _KEPT_SECONDS = 5.0
-"""A listing serves so long: letters come faster than files."""
+"""Lifetime of a listing: letters are typed faster than files are made."""
 _QUICK_SECONDS = 0.3
-"""A listing that takes no longer is waited for; another one goes on beside the requests."""
+"""A listing that takes no longer is waited for; a longer one continues in the background."""
 _SHARE = 20
-"""A slow listing is made again after so many times the time that it takes."""
+"""A slow listing is repeated only after this many times its duration."""
 _FIRST_SECONDS, _WAIT_SECONDS = 1.0, 0.06
-"""How long the very first request waits for a listing, and later ones; then they get what there
-is."""
+"""How long the very first request, and later ones, wait for a listing; then they get the paths
+found so far.
+"""
 _REST_AFTER, _REST_SECONDS = 200, 0.001
-"""After so many files the listing lets the requests go first."""
+"""Number of files after which the listing pauses for requests, and the pause in seconds."""
 _AT_ONCE = 2_000
 """Paths that are sorted or joined in one go."""
 _LETTERS_SECONDS = 0.03
-"""How long paths are looked at that only hold the letters somewhere."""
+"""Longest search for paths that contain the letters only somewhere."""
 
 
 class _Lines:
-    """Lines that are looked through by their letters: many times faster in one text, and a third of
-    the memory.
+    """Lines that are searched as one text: many times faster than one by one, in a third of the
+    memory.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -58,7 +59,7 @@ class _Lines:
             yield self._text[start : after - 1]
 
     def holding(self, sought: str) -> Iterator[int]:
-        """Numbers of the lines that hold a text, in their order; with a line break before it those
+        """Numbers of the lines that contain a text, in order; with a line break before it, those
         that begin with it.
         """
         place = self._text.find(sought)
@@ -75,7 +76,7 @@ class PathList:
 
     def __init__(self, paths: Iterable[str]) -> None:
         rest = iter(paths)
-        # One sort of all of them would keep Python's lock, and so the requests, for as long.
+        # A single sort of all paths would hold Python's lock and delay requests.
         parts = iter(lambda: sorted(islice(rest, _AT_ONCE), key=_order), [])
         self._paths = _Lines(merge(*parts, key=_order))
         self._whole = _Lines(path.casefold() for path in self._paths)
@@ -85,8 +86,8 @@ class PathList:
         return len(self._paths)
 
     def best(self, letters: str, most: int, listed: frozenset[str] = frozenset()) -> list[str]:
-        """Those that hold the letters in their order: names that begin with them first, then
-        paths that do, names and paths that hold them together, and all others.
+        """Paths that contain the letters in order: names that begin with them first, then paths
+        that do, names and paths that contain them as one text, and all others.
         """
         wanted = letters.casefold()
         if not wanted:
@@ -125,32 +126,32 @@ class PathList:
 
 
 class Paths:
-    """The files of the workspace and their folders. What is listed is what may be shown."""
+    """The files of the workspace and their folders. Only files that may be shown are listed."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
         self._known = PathList(())
         self._found: list[str] = []
-        """What the listing under way has found so far."""
+        """Paths that the running listing has found so far."""
         self._took = 0.0
         self._at = -_KEPT_SECONDS
         self._first = True
         self._task: asyncio.Task[None] | None = None
 
     async def best(self, letters: str, most: int, listed: frozenset[str]) -> list[str]:
-        """What the letters can become; what has been listed so far, if there is much."""
+        """Completions of the letters, among the paths listed so far."""
         await self._fresh()
         known = self._known
-        if len(self._found) > 2 * len(known):  # the first listing goes on; each time sorts all
+        if len(self._found) > 2 * len(known):  # the first listing is running; each update sorts all
             known = self._known = await asyncio.to_thread(PathList, tuple(self._found))
         found = await asyncio.to_thread(known.best, letters, most, listed)
         if not found and letters and time.monotonic() - self._at > _KEPT_SECONDS:
-            self._begin()  # it may be new
+            self._begin()  # the file may be new
         return found
 
     @property
     def complete(self) -> bool:
-        """False while the first listing goes on."""
+        """False while the first listing runs."""
         return not self._first
 
     async def _fresh(self) -> None:

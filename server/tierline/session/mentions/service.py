@@ -1,5 +1,5 @@
-"""Mentions as a service: one pass over a prompt says what it names, how large that is, and what
-has to be asked about; then all of it is taken along.
+"""The mention service: one pass over a prompt finds its mentions, their sizes, and what to ask the
+user about; then all of them are added.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ADVICE = "Change the prompt, or send it again and say that it is meant so."
 
 @frozen
 class Taken:
-    """What went along with a prompt because it was named or given."""
+    """Context that was added to a prompt because it was mentioned or attached."""
 
     attached: tuple[p.Attachment, ...] = ()
     notices: tuple[str, ...] = ()
