@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -29,6 +30,10 @@ _MOST_KEPT = 100_000
 """Rules, of all files together, that are kept in memory."""
 _MOST_FOLDERS = 10_000
 """Folders whose verdict is cached."""
+Levels: TypeAlias = list[tuple[int, IgnoreFile]]
+"""Files of rules with the depth of their folder."""
+Known: TypeAlias = dict[tuple[str, ...], Levels]
+"""The files of rules for what lies in the folder that was looked at last."""
 
 
 class IgnoreRules:
@@ -54,8 +59,9 @@ class IgnoreRules:
         self._folders: OrderedDict[str, tuple[int, Rule | None]] = OrderedDict()
         self._in_index: tuple[Signature | None, frozenset[str]] = (None, frozenset())
 
-    def ignored(self, path: str, *, folder: bool = False) -> str:
-        """The rule that excludes a real path, as ``file: pattern``; empty if none does.
+    def ignored(self, path: str, *, folder: bool = False, known: Known | None = None) -> str:
+        """The rule that excludes a real path, as ``file: pattern``; empty if none does. ``known``
+        keeps the files of rules from one path to the next of the same folder.
 
         A path in an excluded folder is excluded, whatever later rules say; of the rules for one
         level, the last one in the deepest folder decides (gitignore(5)). ``.gitignore`` does not
@@ -65,7 +71,7 @@ class IgnoreRules:
         if relative == "." or relative.startswith("../"):
             return ""
         parts = as_bytes(relative).split("/")
-        levels = self._levels(parts)
+        levels = self._levels(parts) if known is None else self._known_levels(parts, known)
         for depth in range(1, len(parts) + 1):
             if reserved(parts[depth - 1]) == "git":
                 return "git: .git"
@@ -89,11 +95,18 @@ class IgnoreRules:
             self._in_index = (now, frozenset(names))
         return self._in_index[1]
 
-    def _levels(self, parts: list[str]) -> list[tuple[int, IgnoreFile]]:
+    def _known_levels(self, parts: list[str], known: Known) -> Levels:
+        place = self._top, *parts[:-1]
+        if place not in known:
+            known.clear()
+            known[place] = self._levels(parts)
+        return known[place]
+
+    def _levels(self, parts: list[str]) -> Levels:
         """The ignore files that apply to a path or a folder above it, with the depth of their
         folder, by falling precedence.
         """
-        found: list[tuple[int, IgnoreFile]] = []
+        found: Levels = []
         directory = self._top
         for above, part in enumerate(parts):
             files = (self._file(os.path.join(directory, name)) for name in IGNORE_FILES)
@@ -104,9 +117,7 @@ class IgnoreRules:
         found += ((0, file) for name in users if (file := self._file(name)) is not None)
         return found
 
-    def _excluding(
-        self, parts: list[str], folder: bool, levels: list[tuple[int, IgnoreFile]]
-    ) -> Rule | None:
+    def _excluding(self, parts: list[str], folder: bool, levels: Levels) -> Rule | None:
         """The deciding rule for this very path, if it excludes."""
         whole = "/".join(parts)
         if folder:

@@ -19,7 +19,7 @@ from tierline.workspace import notebooks, secrets
 from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
 from tierline.workspace.decoding import binary_kind, decode
 from tierline.workspace.folders import walk
-from tierline.workspace.ignore import IgnoreRules
+from tierline.workspace.ignore import IgnoreRules, Known
 from tierline.workspace.images import image_type
 from tierline.workspace.loaded import FileChanges, FolderLoad, Loaded, skip_notices
 from tierline.workspace.paths import Resolved, Roots
@@ -137,9 +137,11 @@ class Loader:
             return ""
         return self.buffers.open_keys(self.roots).get(key) or self.roots.uri_of(key)
 
-    def refusal(self, place: Resolved) -> Refusal | None:
-        """Why the model may not be shown this file, by its name and place; None if it may."""
-        leave = self._leave(place, "refuse", False)
+    def refusal(self, place: Resolved, known: Known | None = None) -> Refusal | None:
+        """Why the model may not be shown this file, by its name and place; None if it may. Who asks
+        for many files of a folder hands the same ``known`` to each question.
+        """
+        leave = self._leave(place, "refuse", False, known)
         return leave if isinstance(leave, Refusal) else None
 
     def excluded(self, folder: str) -> bool:
@@ -252,14 +254,16 @@ class Loader:
 
     # --- the steps -------------------------------------------------------------------------------
 
-    def _leave(self, place: Resolved, ignored: _Ignored, secret_ok: bool) -> _Leave | Refusal:
+    def _leave(
+        self, place: Resolved, ignored: _Ignored, secret_ok: bool, known: Known | None = None
+    ) -> _Leave | Refusal:
         """Whether the file may be read at all, by its name and place."""
         if not place.key:
             return refuse(place.root.name, Reason.NOT_A_FILE, "a folder")
         kind = secret_kind(place.key) or secret_kind(place.alias)
         if kind and not secret_ok:
             return refuse(place.key, Reason.SECRET, kind)
-        rule = self._rule(place.path) if ignored != "listed" else ""
+        rule = self._rule(place.path, known=known) if ignored != "listed" else ""
         if rule and ignored == "refuse":
             return refuse(place.key, Reason.IGNORED, rule)
         return _Leave(kind, rule)
@@ -385,14 +389,14 @@ class Loader:
         facts = evolve(content.facts, view=content.facts.view or "redacted")
         return evolve(clean, facts=facts), tuple(f"{name}: {notice}" for notice in notices)
 
-    def _rule(self, path: str, folder: bool = False) -> str:
+    def _rule(self, path: str, folder: bool = False, known: Known | None = None) -> str:
         root = self.roots.inside(path)
         if root is None:
             return ""
         rules = self._ignore.get(root.real)
         if rules is None:
             rules = self._ignore[root.real] = IgnoreRules(root.real, user_file=self._git_excludes)
-        return rules.ignored(path, folder=folder)
+        return rules.ignored(path, folder=folder, known=known)
 
 
 def _rendered(key: str, raw: FileText) -> FileText:

@@ -165,6 +165,13 @@ class Roots:
             return self._place(flavour.normal(path), reference)
         return self._relative(path, reference, base)
 
+    def found(self, path: str) -> Resolved | Refusal:
+        """The same for what a walk through a real folder came to: only a link leads elsewhere."""
+        alike = self.flavour is NATIVE and not self.flavour.windows  # no junctions, one spelling
+        if not alike or len(path) > _MAX_PATH or os.path.islink(path):
+            return self.resolve(path)
+        return self._at(path, path, path)
+
     def path_of(self, key: str) -> str | None:
         """The absolute path that a key stands for, links unresolved; None if its root is gone."""
         root, relative = _split(self._roots, key)
@@ -228,6 +235,9 @@ class Roots:
         real = self._real(path)
         if isinstance(real, Reason):
             return refuse(reference, real)
+        return self._at(real, path, reference)
+
+    def _at(self, real: str, path: str, reference: str) -> Resolved | Refusal:
         root = self.inside(real)
         if root is None:
             return refuse(reference, Reason.OUTSIDE_WORKSPACE)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.workspace.folders import walk
+from tierline.workspace.ignore import Known
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Resolved
 
@@ -37,11 +38,12 @@ def readable(
 
 def _below(loader: Loader, folders: list[str], until: float) -> Iterator[Resolved]:
     seen: set[str] = set()
+    known: Known = {}
     for folder in folders:
         for path in walk(folder, loader.excluded, lambda _refusal: None, until=until):
-            place = loader.roots.resolve(path)
+            place = loader.roots.found(path)
             if not isinstance(place, Resolved) or not place.key or place.key in seen:
                 continue
             seen.add(place.key)
-            if loader.refusal(place) is None:
+            if loader.refusal(place, known) is None:
                 yield place
