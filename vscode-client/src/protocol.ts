@@ -1308,7 +1308,7 @@ export interface MentionCompleteParams {
 /** What it can become, the likeliest first. */
 export interface MentionCompleteResult {
   items: MentionInfo[];
-  /** There are more: ask again when more was typed. */
+  /** There are more, or some are not known yet: ask again in a moment, or when more was typed. */
   incomplete: boolean;
 }
 

@@ -63,7 +63,7 @@ class MentionCompleteResult:
 
     items: list[MentionInfo]
     incomplete: bool = False
-    """There are more: ask again when more was typed."""
+    """There are more, or some are not known yet: ask again in a moment, or when more was typed."""
 
 
 @define
