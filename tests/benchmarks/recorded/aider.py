@@ -286,6 +286,7 @@ def read(
     text: str, person: str, contents: Contents = unknown, name: str = "", typed: str = ""
 ) -> list[Recording]:
     """The sessions of a history that have a turn, oldest first. ``typed``: the input history."""
+    text = text.replace("\ufeff", "")  # of files, in listings and blocks: no tool shows it
     times = _times(typed)
     found: list[Recording] = []
     draft: _Draft | None = None

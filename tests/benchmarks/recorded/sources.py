@@ -55,7 +55,7 @@ def dated(copies: Path) -> Contents:
 
 def _text(raw: bytes) -> str | None:
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
     return text if len(text) <= _LONGEST and "\0" not in text else None

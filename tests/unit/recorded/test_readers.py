@@ -623,6 +623,12 @@ def test_a_text_that_others_changed_is_not_rebuilt_from_its_beginning() -> None:
     assert edited(text, [edits[1]]) == "nothing()\nfour()\n"
 
 
+def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
+    (session,) = aider.read(AIDER.replace("    return str", "\ufeff    return str"), "s")
+    (first, *_) = session.turns
+    assert first.rounds[0].edits[0].search == "    return str(total)\n"
+
+
 def test_an_edit_that_changes_nothing_is_none() -> None:
     drafting = Drafting("one", "somebody", "aider")
 
