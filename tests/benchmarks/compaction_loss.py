@@ -3,9 +3,9 @@ answered by looking into the request that is sent. The summaries measured here a
 model's words lose is measured only where one can be asked: ``-- --ask MODEL`` adds a row for
 summaries of the levels that this model of Anthropic's writes (the key is ANTHROPIC_API_KEY).
 
-Recorded sessions of one person (``--sessions DIR``, see tests/benchmarks/recorded/README.md) are
-joined until the history is long enough to be compacted, and lived through with the whole server,
-whose trigger is set low enough for that. Then names, decisions, values and errors of what was
+Recorded sessions (``--sessions DIR``, see tests/benchmarks/recorded/README.md) are joined, person
+by person, until the history is long enough to be compacted, and lived through with the whole
+server, whose trigger is set low enough for that. Then names, decisions, values and errors of what was
 compacted are asked about, each as a prompt that is taken back afterwards. Once with what Tierline
 recalls for the prompt, once without it.
 """
@@ -79,11 +79,11 @@ def main(arguments: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def joined(folder: Path, most: int) -> list[Recording]:
-    """Sessions of a person in a row, as one that never ended."""
+    """Sessions in a row, person by person, as one that never ended."""
     found: list[Recording] = []
+    turns: list[Turn] = []
+    files: dict[str, str] = {}
     for person in sorted(one for one in folder.iterdir() if one.is_dir()):
-        turns: list[Turn] = []
-        files: dict[str, str] = {}
         for one in everything(person):
             known = {path: text for path, text in one.files.items() if path not in files}
             files |= known
