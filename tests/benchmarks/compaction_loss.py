@@ -6,8 +6,8 @@ summaries of the levels that this model of Anthropic's writes (the key is ANTHRO
 Recorded sessions (``--sessions DIR``, see tests/benchmarks/recorded/README.md) are joined, person
 by person, until the history is long enough to be compacted, and lived through with the whole
 server, whose trigger is set low enough for that. Then names, decisions, values and errors of what
-was compacted are asked about, each as a prompt that is taken back afterwards. Once with what Tierline
-recalls for the prompt, once without it.
+was compacted are asked about, each as a prompt that is taken back afterwards. Once with what
+Tierline recalls for the prompt, once without it.
 """
 
 from __future__ import annotations
