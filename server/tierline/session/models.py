@@ -1,4 +1,4 @@
-"""Which language model answers: the choice, the keys, the consent, and the facts of the model."""
+"""The language model in force: its choice, keys, consent and facts."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ from tierline.session.state.queue import TurnQueue
 from tierline.session.state.recall import Recall
 
 MOST_BODY_BYTES = 32_000_000
-"""Anthropic takes so much, and others that much or more; a refusal teaches less."""
+"""Bytes; Anthropic accepts this much, others as much or more. A refusal lowers it."""
 _SMALLER_BODY = 0.6
 
 
 class ModelService:
-    """Chooses lazily: nothing is connected or loaded before the first prompt."""
+    """Nothing is connected or loaded before the first prompt."""
 
     def __init__(
         self,
@@ -82,18 +82,18 @@ class ModelService:
         self._found: tuple[LocalServer, ...] | None = None
         self._provider: Provider | None = None
         self._other: tuple[Choice, Provider] | None = None
-        """A provider for another model than the chat's (compaction)."""
+        """The provider for a model other than the chat's (compaction)."""
         self._made_for: Choice | None = None
         self.why_no_tools: Callable[[], str] = str
-        """Why the model is offered no tools, for the user; the toolbox knows."""
+        """Why the model is offered no tools, for the user; set by the toolbox."""
         self._held: Choice | None = None
         self.catalogue = Catalogue(counters.table, self._settings, self._secrets)
         self._asked: set[tuple[str, str]] = set()
-        """Servers, and the models there, that were asked what they say of themselves."""
+        """Servers and models whose own facts were asked for."""
         self._asking: asyncio.Task[None] | None = None
         self._counting: asyncio.Task[None] | None = None
         self._told: set[str] = set()
-        """Unknown models that the user has been told of."""
+        """Unknown models about which the user was told."""
         self.recall = Recall()
 
     async def start(self) -> None:
@@ -161,7 +161,7 @@ class ModelService:
             )
 
     async def select(self, params: p.ProviderSelectParams) -> p.ProviderInfo:
-        """Choose for this session; an empty name returns to the settings' choice."""
+        """Choose a model for this session; an empty name returns to the settings' choice."""
         if self._queue.current is not None:
             raise TierlineError("conflict", "A reply is still streaming.", "Stop it first.")
         if params.consent:
@@ -173,7 +173,7 @@ class ModelService:
         try:
             self._choose(self._settings())
         except ProviderError as error:
-            if self._override is not None:  # going back to the settings is always possible
+            if self._override is not None:  # returning to the settings is always possible
                 self._override = None
                 raise TierlineError("no_provider", error.message, error.advice) from error
         return await self._changed()
@@ -196,10 +196,10 @@ class ModelService:
         return await self._changed()
 
     async def effort(self, params: p.EffortParams) -> p.EffortResult:
-        """How much the model is to think; counts from the next request on.
+        """Set the effort, from the next request on.
 
         Raises:
-            TierlineError: ``invalid_params`` if this model cannot be told so.
+            TierlineError: ``invalid_params`` if this model does not have the effort.
         """
         facts = self.facts()
         known = choices(facts)
@@ -219,7 +219,7 @@ class ModelService:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep to the present choice: what is set meanwhile counts from the next turn on."""
+        """Keep the current choice during a turn: changes take effect with the next turn."""
         self._held = self._choice_or_none()
         try:
             yield
@@ -267,7 +267,7 @@ class ModelService:
 
     @property
     def maker(self) -> Maker:
-        """Who answers: what its thinking is tagged with."""
+        """The model that answers, as its thinking is tagged."""
         choice = self._choice_or_none()
         if choice is None:
             return Maker()
@@ -275,7 +275,7 @@ class ModelService:
         return Maker(choice.kind if host in OWN_HOSTS else host, choice.model)
 
     def thinking(self, facts: ModelFacts, wanted: Effort | None = None) -> Thinking:
-        """How a model is asked to think: as the user set it, unless another effort is wanted."""
+        """How a model is asked to think: by the user's effort, unless ``wanted`` names another."""
         maker = self.maker
         if not self.recall.speaks(maker):
             return Thinking()
@@ -283,7 +283,7 @@ class ModelService:
         return thinking(facts, wanted or self._preferences.effort, drop=drop)
 
     def choice(self) -> Choice | None:
-        """What would be used now."""
+        """The choice in force."""
         return self._choice_or_none()
 
     def facts(self) -> ModelFacts:
@@ -291,8 +291,8 @@ class ModelService:
         return self._facts_of(self._choice_or_none())
 
     def facts_if(self, params: p.ProviderSelectParams) -> tuple[ModelFacts, bool]:
-        """What would be known of the model if this were selected, and whether it is the one in
-        force. Where it cannot be used, the one in force stays.
+        """The facts of the model if this were selected, and whether it is already in force. If it
+        cannot be used, those of the model in force.
         """
         now = self._choice_or_none()
         kept, self._override = self._override, params
@@ -340,8 +340,8 @@ class ModelService:
         return learnt or MOST_BODY_BYTES
 
     def answered(self) -> None:
-        """The model has answered: ask its server, once, what it says of itself. A model is loaded
-        by then, so its window is the one in force. Returns at once.
+        """Called when the model has answered: ask its server once for its own facts. The model is
+        loaded by then, so its reported window is in force. Returns at once.
         """
         choice = self._choice_or_none()
         if choice is None or choice.embeds or not choice.base_url:
@@ -359,8 +359,8 @@ class ModelService:
         self._asking = asyncio.ensure_future(ask())
 
     def uncounted(self, request: RenderedRequest, learn: Callable[[int], object]) -> None:
-        """A reply came without figures: ask the service that got this request what it counts.
-        Returns at once; ``learn`` gets the figure if there is one.
+        """Called after a reply without figures: ask the service for its count of the request.
+        Returns at once; ``learn`` is called with the figure if there is one.
         """
         provider, busy = self._provider, self._counting is not None and not self._counting.done()
         wanted = self._preferences.settings.provider.count_tokens
@@ -374,8 +374,8 @@ class ModelService:
         self._counting = asyncio.ensure_future(ask())
 
     def overflowed(self, found: Overflow, request: RenderedRequest) -> str:
-        """A request was too large for the model in force: remember its limit. Returns what was
-        learnt, for the user; empty if that is nothing new.
+        """Called when a request was too large for the model in force: remember its limit. Returns a
+        sentence for the user, empty if the limit was known.
         """
         choice = self._choice_or_none()
         if choice is None:
@@ -400,7 +400,7 @@ class ModelService:
         return why
 
     def unknown(self) -> str:
-        """What to say, once for each model, of one that nobody described; else empty."""
+        """A sentence about an unknown model, once for each; else empty."""
         facts = self.facts()
         if facts.limit_source != "default" or facts.name in self._told:
             return ""
@@ -445,7 +445,7 @@ class ModelService:
             return False
 
     def waiting_text(self) -> str:
-        """What to show until the first token arrives."""
+        """The text to show until the first token arrives."""
         if self.embedded:
             return "The embedded model reads the context…"
         return "Waiting for the model…"
@@ -493,13 +493,13 @@ class ModelService:
         return make(evolve(choice, endpoint=endpoint), self._editor)
 
     def _window(self, choice: Choice | None) -> int | None:
-        """The window that the server itself told, or that a refusal taught."""
+        """The window that the server reports, or that was learnt from a refusal."""
         if choice is None:
             return None
         return self._profiles.of(choice.base_url, choice.model).window or choice.window
 
     def _kind(self, override: p.ProviderSelectParams) -> str:
-        """The wire format that a choice means; a server found on this machine speaks OpenAI's."""
+        """The wire format of a choice; a server found on this machine uses OpenAI's."""
         if override.name == "auto" or spec(override.name) is not None:
             return override.name
         return COMPATIBLE.name if override.name else self._preferences.settings.provider.name
@@ -519,12 +519,12 @@ class ModelService:
             return None
 
     async def _probe(self) -> None:
-        """Look for servers on loopback; a connection to this machine, no prompt goes out."""
+        """Look for servers on the loopback interface. No prompt is sent."""
         self._found = tuple(await probe_loopback())
         await self._ask_editor()
 
     async def _ask_editor(self) -> None:
-        """Which models the editor offers now; they come and go with its extensions."""
+        """Ask which models the editor offers now; they change with its extensions."""
         if self._editor is not None and self._editor.available:
             self._offered = tuple(await self._editor.models())
 
@@ -569,7 +569,7 @@ def _shown(
 
 
 def problems(settings: Settings) -> list[str]:
-    """Settings that cannot work together, in words."""
+    """Sentences about settings that contradict each other."""
     found = []
     context = settings.context
     if 0 < context.max_input_tokens <= context.max_output_tokens:

@@ -1,4 +1,4 @@
-"""What servers take, put together: the table, what a server says of itself, what was learnt."""
+"""Profiles of servers from three sources: the table, the server's own facts, learnt refusals."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tierline.providers.profile import Profile, started
 from tierline.store.profiles import ProfileStore
 
 MOST_MARKS = 4
-"""Gateways pass on what Anthropic takes."""
+"""Breakpoints of a request through a gateway: as many as Anthropic accepts."""
 
 
 class ServerProfiles(ProfileStore):
-    """The profiles that adapters ask for. What was learnt has the last word, but for a window that
-    the server now says to be smaller.
+    """The profiles for adapters. Learnt values take precedence, except over a smaller window that
+    the server now reports.
     """
 
     def of(self, base_url: str, model: str) -> Profile:
@@ -28,7 +28,7 @@ class ServerProfiles(ProfileStore):
 
 
 def profiled(facts: ModelFacts, profile: Profile) -> ModelFacts:
-    """The facts of a model as its server was found to be."""
+    """The facts of a model, corrected by its server's profile."""
     if profile.marks and not facts.explicit_markers:
         facts = evolve(facts, caching="explicit", max_marks=MOST_MARKS, ttls=("5m",))
     if not profile.pictures:

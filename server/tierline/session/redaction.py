@@ -1,4 +1,4 @@
-"""Credential shapes are replaced in whatever is sent or kept."""
+"""Replacing credential shapes in everything that is sent or stored."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def redact(text: str) -> tuple[str, list[str]]:
 
 
 async def redacted(text: str) -> tuple[str, list[str]]:
-    """As ``redact``; a long text does not keep others waiting."""
+    """Like ``redact``, in a thread for a long text."""
     return await in_thread_when_long(text, redact, text)

@@ -83,11 +83,11 @@ from tierline.workspace.paths import Roots
 log = logging.getLogger(__name__)
 
 BUDGET_DELAY_SECONDS = 0.15
-"""Edits come in bursts: the budget is counted once they pause for this long."""
+"""Edits come in bursts: the budget is counted after a pause of this length."""
 
 
 class Session:
-    """Everything between the protocol edge and the parts. Lives on the event loop's thread."""
+    """Wires the parts and answers for the protocol edge. Used from the event loop's thread."""
 
     def __init__(  # noqa: PLR0915 (one list, top to bottom)
         self,
@@ -103,7 +103,9 @@ class Session:
         workbench: Workbench | None = None,
         read_only: bool = False,
     ) -> None:
-        """``read_only``: nothing is written, no unfinished reply taken up, nothing indexed."""
+        """``read_only``: nothing is written, no interrupted reply is recovered, nothing
+        is indexed.
+        """
         self._unseen = Unseen()
         self.roots = Roots.from_uris(folders)
         self._kept = self._home(trusted=config.trusted(editor_settings), make=not read_only)
@@ -391,7 +393,9 @@ class Session:
     # --- life ------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Take up the newest session with its files and pins. Never fails: problems are notices."""
+        """Restore the newest session with its files and pins. Never raises: problems become
+        notices.
+        """
         self._loop = asyncio.get_running_loop()
         self.counters.warn = lambda text: self._later("counting", text)
         if not self.read_only:
@@ -422,7 +426,7 @@ class Session:
             self.notice("warning", text, "settings")
 
     async def close(self) -> None:
-        """Stop what runs, keep what there is, release everything."""
+        """Stop running work, store its state, release all resources."""
         if self._budget_task is not None:
             self._budget_task.cancel()
         self.keep_alive.stop()
@@ -444,12 +448,12 @@ class Session:
         self._unseen.close()
 
     def abandon(self) -> None:
-        """There was no time for ``close``: what would outlive this process is ended by force."""
+        """Without time for ``close``: kill child processes that would outlive this one."""
         self.shell.abandon()
         git.end_all()
 
     def configure(self, editor_settings: Mapping[str, Any]) -> None:
-        """New settings from the editor; what a running turn uses does not change under it."""
+        """Apply new settings from the editor; a running turn keeps the old ones."""
         before = self.settings
         where = self._settings_in(editor_settings)
         self.preferences.settings, found = config.load(where, editor_settings)
@@ -476,7 +480,7 @@ class Session:
         return (await self.composer.preview()).budget
 
     async def state(self, _params: p.NoParams) -> p.State:
-        """Everything that a client shows."""
+        """The whole state for a client."""
         await self.edits.refresh()
         budget = (await self.composer.preview()).budget
         files = await self.files.shown()
@@ -535,7 +539,7 @@ class Session:
     # --- for the parts ---------------------------------------------------------------------------
 
     def database(self, name: str) -> Path:
-        """Where a SQLite file of the workspace is; whoever only looks gets a copy."""
+        """Path of a SQLite file of the workspace; a read-only session gets a copy."""
         path = self.home / f"{name}.sqlite3"
         return self._unseen.place(path) if self.read_only else path
 
@@ -570,11 +574,11 @@ class Session:
         return self.conversation.window
 
     def notice(self, level: p.NoticeLevel, text: str, code: str = "") -> None:
-        """Tell the user."""
+        """Send a notice to the user."""
         self.bus.notice(level, text, code)
 
     def budget_soon(self, *, files: bool = False) -> None:
-        """Publish the budget (and the files) once things are quiet."""
+        """Publish the budget, and the files if asked, after a quiet moment."""
         self.bus.context_changed(files=files)
 
     def _budget_soon(self, files: bool) -> None:
@@ -582,7 +586,7 @@ class Session:
             self._budget_task = asyncio.ensure_future(self._publish_budget(files))
 
     async def after_turn(self, group_id: str) -> None:
-        """What follows a reply: the turn's leases end, the budget is published."""
+        """Called after a turn: ends its leases and publishes the budget."""
         self.files.context.end_scope(f"turn:{group_id}")
         await self.retrieval.finished(group_id)
         self.budget_soon(files=True)
@@ -606,7 +610,7 @@ class Session:
         self.bus.publish(p.BudgetChanged(composed.budget))
 
     def spawn(self, work: Any) -> None:
-        """Run something beside everything else."""
+        """Run ``work`` in a background task."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -619,7 +623,9 @@ class Session:
         return ownership.prepare(chosen) if make else chosen
 
     def _settings_in(self, editor_settings: Mapping[str, Any]) -> Path:
-        """Whose settings file counts; in Restricted Mode the workspace's is only told of."""
+        """The workspace folder whose settings file counts; in Restricted Mode the file is only
+        mentioned.
+        """
         root = self.roots.primary
         if root is not None and not config.trusted(editor_settings):
             return Path(root)

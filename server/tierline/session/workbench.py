@@ -1,4 +1,4 @@
-"""What the session asks of the editor: apply a change, ask the user, save."""
+"""The session's port to the editor: applying changes, asking the user, saving."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONSENT = "consent"
 EDITS = "edits"
 """Client feature: shows proposed edits itself and answers with ``tierline/edit/…``."""
 ASK = "ask"
-"""Client feature: asks the user for words on its command ``tierline.ask``."""
+"""Client feature: asks the user for the question of its command ``tierline.ask``."""
 SAVE = "save"
 """Client feature: saves documents when asked with ``tierline/editor/save``."""
 
@@ -46,16 +46,16 @@ class TerminalCommand:
     command: Sequence[str] | str
     folder: str
     seconds: float
-    """After so many it is stopped."""
+    """Time after which it is stopped."""
     most_characters: int
-    """Of output."""
+    """Characters of output that are kept."""
     call: str
     """The call of the model that it belongs to."""
 
 
 @frozen
 class Annotation:
-    """What the editor says about a change: its label, and a line more."""
+    """The texts that the editor shows about a change: its label and a description."""
 
     label: str
     description: str = ""
@@ -81,12 +81,12 @@ class Workbench(Protocol):
 
     @property
     def provides(self) -> frozenset[str]:
-        """What the client can give for a mention (``protocol.GivenKind``)."""
+        """Kinds of content that the client can send for a mention (``protocol.GivenKind``)."""
         ...
 
     @property
     def units(self) -> Units:
-        """What characters of a position are counted in."""
+        """The unit of characters in positions."""
         ...
 
     async def apply(self, change: FileChange, annotation: Annotation) -> Applied:
@@ -102,7 +102,7 @@ class Workbench(Protocol):
         ...
 
     async def tell(self, text: str) -> None:
-        """Tell the user something that has happened, in passing."""
+        """Show the user an unobtrusive message."""
         ...
 
     async def reveal(self, uri: str, line: int) -> None:
@@ -110,7 +110,7 @@ class Workbench(Protocol):
         ...
 
     async def refresh(self, uris: Sequence[str]) -> None:
-        """Bring the texts of documents up to date, where the client only tells when asked."""
+        """Update the texts of documents, for clients that send them only on request."""
         ...
 
     async def run(self, command: TerminalCommand, /) -> Ended | None:
@@ -118,13 +118,13 @@ class Workbench(Protocol):
         ...
 
     async def provide(self, wanted: p.EditorProvideParams, /) -> p.EditorContent | None:
-        """What a mention needs of the editor; None if it does not give it."""
+        """Content from the editor for a mention; None if it does not provide it."""
         ...
 
 
 @frozen
 class NoWorkbench:
-    """Nobody is there: nothing is applied, every question is answered with no."""
+    """A port without a client: nothing is applied, every question is answered with no."""
 
     features: frozenset[str] = field(factory=frozenset)
     provides: frozenset[str] = field(factory=frozenset)

@@ -43,7 +43,7 @@ class MentionService:
     # --- requests --------------------------------------------------------------------------------
 
     async def resolve(self, params: p.MentionResolveParams) -> p.MentionResolveResult:
-        """What a prompt names and what goes along with it, with sizes. Nothing is changed."""
+        """A prompt's mentions and attachments, with sizes. Nothing is changed."""
         named, given = await self.find(params.text, params.given)
         all_of_it = [*named, *given]
         return p.MentionResolveResult(
@@ -57,8 +57,8 @@ class MentionService:
     async def find(
         self, text: str, given: Sequence[p.EditorContent] = (), *, selected: bool = False
     ) -> tuple[list[ResolvedMention], list[ResolvedMention]]:
-        """What a prompt names, and what goes along without being named. ``selected``: the prompt
-        brings the selection anyway.
+        """A prompt's mentions, and attachments without a mention. ``selected``: the prompt contains
+        the selection anyway.
         """
         found: dict[str, ResolvedMention | None] = {}
         for mention in await in_thread_when_long(text, mentions, text):
@@ -69,10 +69,10 @@ class MentionService:
         return [one for one in found.values() if one is not None], besides
 
     async def take(self, params: p.ChatSendParams, text: str) -> Taken:
-        """Take along what a prompt names, or ask first. Asked, nothing is changed.
+        """Add what a prompt mentions. If something must be confirmed first, nothing is changed.
 
         Raises:
-            TierlineError: ``unclear_mention``.
+            TierlineError: ``unclear_mention``: the user must confirm or correct a mention.
         """
         named, given = await self.find(text, params.given, selected=bool(params.selection.strip()))
         agreed = {one.lstrip("@") for one in params.agreed}
@@ -103,7 +103,7 @@ class MentionService:
     async def _one(
         self, mention: Mention, written: str, given: Sequence[p.EditorContent], selected: bool
     ) -> ResolvedMention | None:
-        """What one mention means; None for what is no mention."""
+        """What one mention means; None if it is not a mention."""
         if meant := special(mention.path):
             kind, argument = meant
             if kind == "selection" and selected:
@@ -112,7 +112,7 @@ class MentionService:
         return await self._named(mention.path, written)
 
     async def _named(self, path: str, written: str) -> ResolvedMention | None:
-        """A file, a folder or a symbol; None for prose."""
+        """The file, folder or symbol that is named; None for prose."""
         loaded = await self._files.read_mention(path)
         reference = path.rstrip("/") or path
         found: ResolvedMention | None
@@ -129,7 +129,7 @@ class MentionService:
         return found
 
     async def _pages(self, wanted: Iterable[ResolvedMention], *, strict: bool) -> list[str]:
-        """Read the pages first: what cannot be read is said while nothing was changed yet."""
+        """Fetch the pages first, so that a failure is reported before anything was changed."""
         notices: list[str] = []
         for one in wanted:
             if not one.url:

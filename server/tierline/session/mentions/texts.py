@@ -1,4 +1,4 @@
-"""Problems, terminals and other sessions as the model is given them: named, fenced, bounded."""
+"""Problems, terminals and other sessions as texts for the model: named, fenced, bounded."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _CONTROL = re.compile(
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|\Z)")
-"""A line that the terminal wrote over: a progress bar."""
+"""A line that the terminal overwrote, such as a progress bar."""
 
 
 def problems(
     found: Sequence[p.Problem], names: Mapping[str, str], lines: Mapping[str, Sequence[str]]
 ) -> str:
-    """Diagnostics, one under the other, each with the line that it is about. ``names``: the
-    documents' names by URI; one that is not among them is left out. ``lines``: their text by URI.
+    """Diagnostics, each with its line of code. ``names``: the documents' names by URI; diagnostics
+    of others are left out. ``lines``: the documents' lines by URI.
     """
     rows: list[str] = []
     known = [one for one in found if one.uri in names]
@@ -57,7 +57,7 @@ def terminal(text: str, label: str) -> str:
 
 
 def session(title: str, messages: Iterable[Message]) -> str:
-    """The end of another conversation: what was asked and answered, without tools."""
+    """The end of another conversation: prompts and replies, without tools."""
     said = []
     for message in messages:
         text = text_of(message.content).strip()
@@ -71,6 +71,6 @@ def session(title: str, messages: Iterable[Message]) -> str:
 
 
 def bounded(text: str) -> tuple[str, bool]:
-    """At most ``MOST_CHARACTERS`` of a text, and whether that is not all."""
+    """At most ``MOST_CHARACTERS`` of a text, and whether it was cut."""
     shown = clip(text, MOST_CHARACTERS)
     return shown, len(shown) < len(text)

@@ -1,4 +1,4 @@
-"""The words behind an ``@`` that name something else than a file."""
+"""The words after an ``@`` that name something other than a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITH_ARGUMENT: tuple[SpecialKind, ...] = (
 
 def special(path: str) -> tuple[SpecialKind, str] | None:
     """Kind and argument of ``problems``, ``git:staged``, ``https://…``; None for the name of a
-    file. A file that is called ``problems`` is meant by ``./problems``.
+    file. ``./problems`` names a file called ``problems``.
     """
     if path.startswith(("https://", "http://")):
         return "web", path

@@ -1,1 +1,1 @@
-"""From everything that could be sent to one request that fits, and its plan."""
+"""From all candidates to one request that fits, and its plan."""

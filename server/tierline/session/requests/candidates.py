@@ -1,4 +1,4 @@
-"""What may go into a request: everything that it depends on, and the candidates made of it."""
+"""The candidates of a request, and the snapshot that they are made from."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Snapshot:
     instructions: tuple[Item, ...] = ()
     """AGENTS.md and its like."""
     maker: Maker = field(factory=Maker)
-    """Who reads the request, and is given back its own thinking."""
+    """The model that reads the request and gets its own thinking back."""
     reasoned: bool = False
     """The service refuses calls without the thinking that led to them."""
     refused: frozenset[str] = frozenset()
-    """Prefixes of thinking that the service did not take."""
+    """Prefixes of thinking that the service has refused."""
     thinking: Thinking = field(factory=Thinking)
     group_id: str = ""
     tail: tuple[PromptBlock, ...] = ()
@@ -65,7 +65,7 @@ class Snapshot:
     selection: str = "full"
     window: int = 0
     query: str = ""
-    """What a ranked selection searches for."""
+    """Query of a ranked selection."""
     search: GroupSearch | None = None
     meaning: Meaning | None = None
     cache: CacheConfig = field(factory=CacheConfig)
@@ -75,24 +75,25 @@ class Snapshot:
     dirty: tuple[str, ...] = ()
     """Keys of files whose buffers are not saved."""
     churn: Mapping[str, float] = field(factory=dict)
-    """What git's history says of files: probability of a change by the next request, by key."""
+    """Probability that a file changes by the next request, by key, from git's history."""
     notes: tuple[Item, ...] = ()
     """History guidelines, Global Anchor, scratchpad."""
     automatic: Automatic = field(factory=Automatic)
     """Module map, held cards, touchpoints."""
     memory: MemoryView | None = None
-    """What the ``levels`` selection makes of the conversation, or what is recalled of the part that
-    a summary stands for."""
+    """The conversation as the ``levels`` selection sends it, or pieces recalled from the summarised
+    part.
+    """
     tools: tuple[ToolSpec, ...] = ()
-    """What the model may call, in canonical order."""
+    """Tools that the model may call, in canonical order."""
     edits: tuple[AppliedEdit, ...] = ()
-    """Edits of the model's that were applied as it proposed them."""
+    """The model's edits that were applied exactly as proposed."""
 
 
 @define
 class KnownItems:
-    """The items of the last request. Nearly all of the next one's are equal to them; met as the
-    same objects, they bring along what has been worked out from them (``Item.memo``).
+    """The items of the last request. Nearly all of the next one's are equal; reusing the objects
+    keeps the values cached in them (``Item.memo``).
     """
 
     atoms: KnownForms = field(factory=KnownForms)
@@ -100,7 +101,7 @@ class KnownItems:
     _fits: tuple[object, ...] = ()
 
     def fit(self, counter: TokenCounter) -> None:
-        """Forget everything if another counter has counted it, or this one has learnt."""
+        """Forget everything if the counter is another one or was calibrated since."""
         now = (counter.model, counter.ratio, counter.accuracy)
         if now != self._fits:
             self.atoms.clear()
@@ -108,7 +109,7 @@ class KnownItems:
             self._fits = now
 
     def same(self, items: Iterable[Item]) -> list[Item]:
-        """The items, each as the object that it was if it is equal to it."""
+        """The items, each replaced by the known object if that is equal."""
         found = []
         for item in items:
             old = self._items.get(item.key)
@@ -118,18 +119,20 @@ class KnownItems:
         return found
 
     def keep(self, items: Iterable[Item]) -> None:
-        """Forget what is no longer among the candidates."""
+        """Forget items that are no longer candidates."""
         self._items = {i.key: i for i in items if i.section is not Section.HISTORY}
 
 
 @frozen
 class Candidates:
-    """Everything that may go into a request."""
+    """The candidates of a request."""
 
     items: tuple[Item, ...]
-    """What was sent before in the form in which it was sent, and what is new."""
+    """Sent items in the form in which they were sent, and new ones."""
     anew: Mapping[str, Item | None] = field(factory=dict)
-    """By key, for items that a rewrite would change: what would stand for them; None: nothing."""
+    """For items that a rewrite would change, by key: the rewritten item, or None if it
+    would leave.
+    """
 
     def rewritten(self) -> tuple[Item, ...]:
         """The candidates if everything is written anew."""
@@ -138,8 +141,8 @@ class Candidates:
 
 
 def gather(snapshot: Snapshot, counter: TokenCounter, known: KnownItems) -> Candidates:
-    """Everything that may go into the request. What has not changed since the last one is met as
-    the same object.
+    """Everything that may go into the request. Items that have not changed since the last request
+    are the same objects.
     """
     known.fit(counter)
     head = Item.of_text(
@@ -183,7 +186,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: KnownItems) -> Cand
     recalled = snapshot.memory.items(counter.count) if snapshot.memory is not None else ()
     definitions = tools_items(snapshot.tools, counter)
     documents = (*snapshot.instructions, *snapshot.notes, *snapshot.urls, *snapshot.files)
-    # What the prompt refers to comes before what may be of use: the mode takes only so much.
+    # What the prompt refers to comes first, since the mode limits automatic context.
     found = (*recalled, *snapshot.automatic.items, *snapshot.memos)
     conversation = write(
         messages,
@@ -199,7 +202,7 @@ def gather(snapshot: Snapshot, counter: TokenCounter, known: KnownItems) -> Cand
 
 
 def signals_of(snapshot: Snapshot) -> dict[str, Signals]:
-    """What is known of items: their place in the reference graph, unsaved buffers, churn."""
+    """Signals of items: rank in the reference graph, unsaved buffers, churn."""
     signals = dict(snapshot.automatic.signals)
     for key in snapshot.dirty:
         signals[key] = evolve(signals.get(key, Signals()), dirty=True)
@@ -209,17 +212,17 @@ def signals_of(snapshot: Snapshot) -> dict[str, Signals]:
 
 
 def selection_of(strategy: str, window: int) -> str:
-    """A window that was set means that it is wanted."""
+    """The selection: ``window`` if a window is set, although the strategy is ``full``."""
     return "window" if strategy == "full" and window > 0 else strategy
 
 
 NAMED = "prompt:named:"
-"""Beginning of the keys of what goes along because the prompt names it."""
+"""Key prefix of items that the prompt mentions."""
 
 
 def tail_of(turn: Turn | None) -> tuple[PromptBlock, ...]:
-    """What is for this prompt only goes last: what it names, what the user looks at. A text that
-    is part of the latter is not sent twice.
+    """Items for this prompt alone, which go last: its mentions, and what the user looks at. A text
+    that is part of the latter is not sent twice.
     """
     if turn is None:
         return ()

@@ -61,12 +61,12 @@ PICTURES_SHARE = 0.8
 """Share of the largest body that pictures may take; the rest is for text."""
 _BODY_CUTS = 2
 _BODY_SHARE = 0.9
-"""Of the tokens that the allowed bytes would have: some have more bytes than others."""
+"""Safety factor on the tokens that fit into the allowed bytes: some have more bytes than others."""
 
 
 @frozen
 class Composed:
-    """One request, ready to be sent, and what was decided about it."""
+    """One request, ready to be sent, with its plan and arrangement."""
 
     plan: ContextPlan
     prompt: Prompt
@@ -87,7 +87,7 @@ class Composed:
 
 @frozen
 class _Read:
-    """What of a snapshot takes a thread."""
+    """The parts of a snapshot that are read in a thread."""
 
     instructions: tuple[Item, ...]
     files: tuple[Item, ...]
@@ -120,25 +120,29 @@ class Composer:
         self._last_plan = last_plan
         self.store = store
         self.compaction_failed: Callable[[], bool] = lambda: False
-        """Whether the last compaction of this conversation failed; compaction knows."""
+        """Whether the last compaction of this conversation failed; set by the
+        compaction service.
+        """
         self._ledger = UsageLedger()
         self._sent = SentState(home / "sent")
         self._known = KnownItems()
         self._lock = asyncio.Lock()
         self._search = GroupSearch()
         self._replies: dict[Line, str] = {}
-        """What the service called its newest reply in each line."""
+        """The service's id of its newest reply, by line."""
         self._gone = self._told_gone = 0
-        """Pictures that left the newest request, and how many the user was told of."""
+        """Number of pictures left out of the newest request, and the number that the
+        user was told.
+        """
 
     # --- for the session -------------------------------------------------------------------------
 
     async def compose(self, turn: Turn, *, most: int = 0) -> Composed:
-        """The request that answers a turn's prompt. ``most``: the tokens that it may have after one
+        """The request that answers a turn's prompt. ``most``: tokens that it may have, after one
         was refused for its size.
 
         Raises:
-            FixedPartTooLarge: what cannot be left out does not fit into the window.
+            FixedPartTooLarge: the items that cannot be left out do not fit into the window.
             TierlineError: no provider can be reached; ``not_sendable`` if the first request lacks
                 a file that it must hold, or is larger in bytes than the service takes.
         """
@@ -155,8 +159,8 @@ class Composer:
         return composed
 
     async def _within_bytes(self, turn: Turn, composed: Composed, provider: Provider) -> Composed:
-        """The request with fewer tokens where its body is larger than the service takes; as it is
-        where nothing more can leave.
+        """The request, with fewer tokens if its body is larger than the service accepts; unchanged
+        if nothing more can leave.
         """
         for _ in range(_BODY_CUTS):
             share = self._models.most_bytes / max(len(composed.request.payload), 1)
@@ -170,7 +174,7 @@ class Composer:
         return composed
 
     def _lightened(self, composed: Composed) -> Composed:
-        """The request with a word on pictures that left it, if that is new.
+        """The request, with a notice about pictures that were left out, if that is new.
 
         Raises:
             TierlineError: ``not_sendable``: it is larger in bytes than the service takes.
@@ -193,9 +197,8 @@ class Composer:
         return evolve(composed, notices=(*composed.notices, text))
 
     async def preview(self, prompt: str = "", *, everything: bool = False) -> Composed:
-        """The next request as it would be sent now, without a prompt or with this one, which is
-        written down nowhere. Files that may have changed are read again; all of them if
-        ``everything``.
+        """The next request as it would be sent now, without a prompt or with this one, which is not
+        stored. Files that may have changed are read again; all of them if ``everything``.
         """
         await self._sources.files.refresh(everything=everything)
         await self._sources.urls.settled()
@@ -208,7 +211,9 @@ class Composer:
         return await self._build(await self._snapshot(turn, pending=pending), None)
 
     async def sending(self, composed: Composed, turn_id: str) -> None:
-        """The request is on its way: keep its plan and prompt, so that it can be rendered again."""
+        """Store the plan and prompt of a request that is being sent, so that it can be rendered
+        again.
+        """
         try:
             await asyncio.to_thread(
                 self.store.save,
@@ -224,13 +229,13 @@ class Composer:
             log.warning("The plan was not kept: %s", error)
 
     def settle(self, composed: Composed, usage: Usage, reply: str) -> p.UsageInfo:
-        """Take in the provider's figures; estimates stand in for those that it does not give."""
+        """Record the provider's figures; estimates replace missing ones."""
         if usage.reply_id:
             self._replies[composed.line] = usage.reply_id
         counters = self._counters
         facts = self._models.facts()
         counter = counters.counter(facts)
-        if usage.input_tokens:  # shown as it is, also where nothing can be learnt from it
+        if usage.input_tokens:  # shown even if the counter cannot learn from it
             counters.observe(facts, composed.plan.tokens, usage.input_tokens)
         elif counter.learns and not counter.calibration.calibrated:
             learn = partial(counters.observe, facts, composed.plan.tokens)
@@ -251,16 +256,18 @@ class Composer:
         return info
 
     async def accepted(self, composed: Composed) -> None:
-        """The provider has begun to answer: from now on its cache holds this request."""
+        """Note that the provider has begun to answer, so that its cache holds this request."""
         await asyncio.to_thread(self._sent.keep, composed.line, composed.arrangement.next)
 
     async def kept_alive(self, composed: Composed, at: float) -> None:
-        """A keep-alive request used the cache of this one: it lives on from then."""
+        """Note that a keep-alive request used this request's cache entry, which restarts its
+        lifetime.
+        """
         sent = self._sent.get(composed.line)
         await asyncio.to_thread(self._sent.keep, composed.line, evolve(sent, kept=at))
 
     def limits(self, facts: ModelFacts, counter: TokenCounter) -> Limits:
-        """What a request to this model may hold, as the settings have it."""
+        """The limits of a request to this model, by the settings."""
         settings = self._preferences.settings
         return Limits.of(
             facts,
@@ -277,7 +284,7 @@ class Composer:
         )
 
     async def purge_history(self) -> None:
-        """Compaction has rewritten the conversation: the stability policy forgets it."""
+        """Make the stability policy forget the conversation, after a compaction."""
         line = self._line()
         kept = self._sent.get(line)
         facts = self._models.facts()
@@ -373,8 +380,8 @@ class Composer:
         )
 
     def _read(self, turn: Turn | None, counter: TokenCounter) -> _Read:
-        """All that is read or counted for a snapshot. In one go: each change of threads is a wait
-        for the processor, twice, where the machine is busy.
+        """Everything that is read or counted for a snapshot, in one go: on a busy machine each
+        change of threads waits for the processor twice.
         """
         most = self._preferences.settings.context.max_file_tokens
         active = self._sources.files.key(turn.active_uri) if turn and turn.active_uri else ""
@@ -387,8 +394,8 @@ class Composer:
         )
 
     def _memos(self, turn: Turn | None, count: Callable[[str], int]) -> tuple[Item, ...]:
-        """Memos and capsules that fit the prompt, for this request alone: in the tail they break no
-        prefix.
+        """Memos and capsules that fit the prompt, for this request alone: in the tail they do not
+        change the prefix.
         """
         if turn is None or self._preferences.mode == "off":
             return ()
@@ -410,8 +417,8 @@ class Composer:
     async def _in_thread(
         self, snapshot: Snapshot, counter: TokenCounter, provider: Provider | None
     ) -> Composed:
-        """One at a time, even if cancelled: the thread of a cancelled one goes on, and some of
-        those would leave no thread for anything else.
+        """One at a time, even after a cancellation: the thread of a cancelled one still runs, and
+        several would use up all threads.
         """
         await self._lock.acquire()
         working = asyncio.ensure_future(asyncio.to_thread(self._work, snapshot, counter, provider))
@@ -474,7 +481,7 @@ class Composer:
 
 
 def _has_all(made: ContextPlan, keys: frozenset[str]) -> None:
-    """Raise if a file is not in a plan that must be."""
+    """Raise if a required file is not in the plan."""
     held = {entry.key for entry in made.included}
     if lacking := {key for key in keys if f"file:{key}" not in held}:
         reasons = [entry.reason for entry in made.excluded if entry.path in lacking]

@@ -1,8 +1,8 @@
-"""From candidates to one request that fits: what is in it, in which order, in which exact form.
+"""From candidates to one request that fits: its items, their order, their exact form.
 
-How much the form costs (roles, headings, updates in the log, what the strict form adds) is known
-only once it is made, and what may be in depends on that. So plan and form are made in turns until
-they agree.
+The tokens of the form (roles, headings, updates in the log, additions of the strict form) are known
+only once it is made, and the plan depends on them. So plan and form are made alternately until they
+agree.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from tierline.session.requests.tiering import policy
 from tierline.session.tools.toolbox import tools_hash
 
 _FOR_ROOM = frozenset({Code.SHED, Code.TOO_LARGE, Code.LOW_PRIORITY, Code.TRUNCATED})
-"""Why something leaves that would be in if there was room."""
+"""Codes of items that leave for lack of room."""
 
 
 @frozen
 class Layout:
-    """A request in neutral form. ``plan.tokens`` is never less than ``prompt`` has."""
+    """A request in neutral form. ``plan.tokens`` is at least the tokens of ``prompt``."""
 
     plan: ContextPlan
     prompt: Prompt
     arrangement: Arrangement
     notices: tuple[str, ...]
-    """What the user should be told."""
+    """Notices for the user."""
 
 
 @frozen
 class _Form:
     items: tuple[Item, ...]
-    """What is in, in the form in which it is sent."""
+    """The included items, in the form in which they are sent."""
     arrangement: Arrangement
     prompt: Prompt
     frame: int
-    """What the form costs beside the items, in tokens."""
+    """Tokens of the form beside the items."""
     notices: tuple[str, ...]
 
 
 def lay_out(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout:
     """The request made of these candidates.
 
-    If it does not fit as a continuation of what was sent, it is first made anew, without what that
-    carries along; only then does more leave.
+    If it does not fit as a continuation of sent bytes, everything is first written anew, without
+    outdated text; only then are items left out.
 
     Raises:
         FixedPartTooLarge: what cannot be left out does not fit into the window.
@@ -68,7 +68,7 @@ def lay_out(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Lay
 
 
 def _continued(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout | None:
-    """The request as a continuation; None if something that was sent would have to leave for it."""
+    """The request as a continuation of sent bytes; None if a sent item would have to leave."""
     try:
         decided = _plan(found.items, snapshot, REQUEST_OVERHEAD)
         if _pressed(decided, snapshot.sent):
@@ -83,7 +83,7 @@ def _continued(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> 
 
 
 def _anew(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layout:
-    """The request with everything written anew, as small as it can be."""
+    """The request with everything written anew, as small as possible."""
     candidates, frame = found.rewritten(), REQUEST_OVERHEAD
     while True:
         decided = _plan(candidates, snapshot, frame)
@@ -98,7 +98,7 @@ def _anew(found: Candidates, snapshot: Snapshot, counter: TokenCounter) -> Layou
 
 
 def _pressed(decided: ContextPlan, sent: CacheState) -> bool:
-    """True if something leaves that was sent, because there is no room."""
+    """True if a sent item leaves because there is no room."""
     return any(
         entry.code in _FOR_ROOM and (entry.key in sent.seen or entry.key in sent.talk)
         for entry in decided.excluded
@@ -119,7 +119,7 @@ def _layout(decided: ContextPlan, form: _Form) -> Layout:
 
 
 def _with_figures(decided: ContextPlan, exact: ContextPlan) -> ContextPlan:
-    """A decision with the figures of the form that was made of it."""
+    """The plan with the exact figures of its form."""
     return evolve(
         decided,
         included=exact.included,
@@ -151,8 +151,8 @@ def _form(
     counter: TokenCounter,
     found: Candidates | None = None,
 ) -> _Form:
-    """The order of bytes and the prompt: as a continuation of what was sent where ``found`` says
-    what a rewrite would change, else with everything written anew.
+    """The arrangement and the prompt: as a continuation of sent bytes if ``found`` is given (it has
+    the rewritten items), else with everything written anew.
     """
     sent = snapshot.sent
     arranged = policy(snapshot.cache, counter.count).arrange(

@@ -48,7 +48,7 @@ class PlanService:
         return _stored_info(await self._find(params.plan_id))
 
     async def listed(self, params: p.PlanListParams) -> p.PlanListResult:
-        """Newest first."""
+        """Stored plans, newest first."""
         found = await asyncio.to_thread(self.store.summaries, max(1, params.limit))
         return p.PlanListResult(
             plans=[
@@ -67,9 +67,9 @@ class PlanService:
         )
 
     async def explain(self, params: p.PlanExplainParams) -> p.PlanExplainResult:
-        """Why an item is in or out, in a sentence: of the plan that is named by any part of its id,
-        else of the newest request that was sent, else of the next one. A bare path means the file,
-        a symbol its card.
+        """Why an item is in or out, in a sentence: in the plan with this part of an id, else in the
+        newest request that was sent, else in the next one. A bare path means the file, a symbol its
+        card.
         """
         stored = await self._find(params.plan_id) if params.plan_id else await self._newest()
         plan = stored.plan if stored is not None else (await self._composer.preview()).plan
@@ -96,7 +96,7 @@ class PlanService:
         return await asyncio.to_thread(self.store.get, ids[0]) if ids else None
 
     def _key(self, given: str, plan: ContextPlan) -> str:
-        """The key of an item that was named as a person names it."""
+        """The key of an item by a name that the user gave."""
         keys = [entry.key for entry in (*plan.included, *plan.excluded)]
         file = f"file:{self._files.key(given)}"
         found = [given, self._urls.key(given) or "", file, card_key(*parse_key(given))]
@@ -104,7 +104,7 @@ class PlanService:
         return next((key for key in found if key in keys), self._urls.key(given) or file)
 
     async def _candidate(self, given: str, stored: StoredPlan) -> tuple[str, str] | None:
-        """A card that was found for a prompt and left out: its key and the reason."""
+        """A card that was retrieved for a prompt and left out: its key and the reason."""
         candidates = await asyncio.to_thread(self._retrieved, stored.turn_id)
         for key, reason in candidates:
             if key in (given, card_key(*parse_key(given))) or _names(key, given):
@@ -118,7 +118,7 @@ class PlanService:
         return p.PlanDiffResult(lines=list(difference.lines), first_break=difference.first_break)
 
     async def sent(self, params: p.PlanSentParams) -> p.PlanSentResult:
-        """What went along with a prompt beside the conversation, and the text of one of it.
+        """The context that went with a prompt beside the conversation, and the text of one entry.
 
         Raises:
             TierlineError: ``not_found``: the request is no longer kept, or had no such entry.
@@ -135,7 +135,7 @@ class PlanService:
         for block in (*prompt.system, *(b for m in prompt.messages for b in m.blocks)):
             texts.setdefault(block.key, []).append(_text(block.block))
         for one in entries:
-            if one.kind in ("memo", "recalled"):  # their ids say nothing to a person
+            if one.kind in ("memo", "recalled"):  # their ids mean nothing to the user
                 one.label = _words("\n".join(texts.get(one.key, ()))) or one.label
         text = "\n".join(texts.get(params.key, ()))
         if params.key and not text:
@@ -145,9 +145,7 @@ class PlanService:
         return p.PlanSentResult(plan_id, entries, text)
 
     def went_along(self, turn_id: str) -> tuple[str, list[p.SentEntry]]:
-        """The plan of a turn's first request and what it took along; nothing if it is not kept.
-        Blocking.
-        """
+        """The plan of a turn's first request and its context; empty if it is not kept. Blocking."""
         ids = self.store.of_turn(turn_id)
         stored = self.store.get(ids[0]) if ids else None
         if stored is None:
@@ -164,7 +162,7 @@ class PlanService:
         return p.PromptTextResult(text=readable(composed.prompt), plan_id=composed.plan.plan_id)
 
     async def _find(self, part: str) -> StoredPlan:
-        """The plan with this id, or with this in its id."""
+        """The plan with this id, or with this part of an id."""
         ids = await asyncio.to_thread(self.store.matching, part)
         if len(ids) > 1:
             raise TierlineError(
@@ -190,7 +188,7 @@ def _words(text: str) -> str:
 
 
 def _names(key: str, given: str) -> bool:
-    """Whether a person may call a card so: by its symbol, its last name, or a part of the path."""
+    """Whether a name fits a card: its symbol, the symbol's last part, or a part of the path."""
     path, symbol = parse_key(key)
     where, _, name = given.removeprefix(CARD_PREFIX).rpartition("#")
     if symbol and name and (symbol == name or symbol.endswith(f".{name}")):

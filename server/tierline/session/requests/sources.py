@@ -1,4 +1,4 @@
-"""Where what may go into a request comes from."""
+"""The sources of a request's candidates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tierline.session.tools.toolbox import ToolService
 
 @frozen
 class Sources:
-    """Each is asked once for every request."""
+    """The services that are asked, each once for every request."""
 
     files: FileService
     instructions: InstructionService

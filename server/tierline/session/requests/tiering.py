@@ -1,4 +1,4 @@
-"""The stability policy in force, and what it must remember between requests and across restarts."""
+"""The stability policy in force, and its state between requests and across restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tierline.disk.folder import make
 log = logging.getLogger(__name__)
 
 MOST_FILES, MOST_BYTES = 16, 64 * 1024 * 1024
-"""Records on the disk; the oldest leave."""
+"""Records on disk and their total bytes; the oldest are deleted."""
 MOST_KEPT = 4
 """Records in memory."""
 _END = ".json"
@@ -41,7 +41,7 @@ def policy(settings: CacheConfig, count: Callable[[str], int]) -> StabilityPolic
 
 @frozen
 class Line:
-    """One conversation with one model. A provider's cache holds each apart from the others."""
+    """One conversation with one model, which has a cache of its own at the provider."""
 
     session: str
     branch: str = ""
@@ -49,28 +49,27 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Its file: those of a session begin alike."""
+        """Its file name: those of a session have the same prefix."""
         rest = "\0".join((self.branch, self.reader.service, self.reader.model))
         return f"{_start(self.session)}{sha256(rest)[:16]}{_END}"
 
 
 class SentState:
-    """What was sent last in each line, so that whoever comes back to a session, a branch or a model
-    goes on where the provider's cache ends. Losing a record costs a cold cache.
+    """The last request of each line, so that returning to a session, a branch or a model continues
+    where the provider's cache ends. Losing a record costs a cold cache.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._kept: dict[Line, CacheState] = {}
-        """Own records, the newest last."""
+        """Records of this process, the newest last."""
         self._begun: dict[Line, CacheState] = {}
-        """For lines that have none of their own yet."""
+        """Initial states of lines without a record."""
 
     def get(self, line: Line) -> CacheState:
-        """What was sent in a line. One that has sent nothing begins with the session's newest: a
-        branch shares its beginning, and another model gets the same bytes. A fresh state if there
-        is none.
+        """The state of a line. A new line begins with the session's newest state: a branch shares
+        its beginning, and another model gets the same bytes. A fresh state if there is none.
         """
         with self._lock:
             found = self._kept.get(line) or self._begun.get(line)
@@ -86,7 +85,7 @@ class SentState:
         return begun
 
     def keep(self, line: Line, sent: CacheState) -> None:
-        """The provider accepted a request: this is what its cache holds now. Blocking."""
+        """Store the state after a request that the provider accepted. Blocking."""
         self._remember(line, sent)
         value = {
             "session": line.session,
@@ -112,7 +111,7 @@ class SentState:
                 self._kept.pop(next(iter(self._kept)))
 
     def _newest(self, line: Line) -> CacheState:
-        """The session's newest record, as one of another line."""
+        """The session's newest record, made the initial state of another line."""
         with self._lock:
             known = {other: s for other, s in self._kept.items() if other.session == line.session}
         names = [name for name in self._names() if name.startswith(_start(line.session))]
@@ -124,7 +123,7 @@ class SentState:
             if read is None or read[0].session != line.session:
                 return CacheState()
             other, sent = read
-        # A model that goes by the same name elsewhere has another cache.
+        # A model of the same name at another provider has another cache.
         return sent if other.reader == line.reader else evolve(sent, model="")
 
     def _read(self, name: str, line: Line) -> CacheState | None:
@@ -132,7 +131,7 @@ class SentState:
         return found[1] if found is not None and found[0] == line else None
 
     def _parsed(self, name: str) -> tuple[Line, CacheState] | None:
-        """A record on the disk; None if there is none, or if it makes no sense."""
+        """A record on disk; None if it is missing or invalid."""
         try:
             value = json.loads(disk.read_text(self._folder / name, MOST_BYTES))
             service, model = map(str, value["reader"])
@@ -153,7 +152,7 @@ class SentState:
         return (found.st_mtime, found.st_size) if found is not None else (0.0, 0)
 
     def _tidy(self) -> None:
-        """Few records stay, the newest."""
+        """Delete all but the newest records."""
         files = sorted(((*self._status(name), name) for name in self._names()), reverse=True)
         total = 0
         for place, (_, size, name) in enumerate(files):

@@ -1,1 +1,1 @@
-"""What Tierline finds by itself: symbols, cards, capsules, turns by meaning."""
+"""Automatic context: symbols, cards, capsules, turns by meaning."""

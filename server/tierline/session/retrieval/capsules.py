@@ -1,4 +1,4 @@
-"""Capsules as a service: made on request, listed with what is stale, sent while they are fresh."""
+"""The capsule service: makes capsules on request, lists them, and sends fresh ones."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ class CapsuleService:
         return self._shown(rules.fold([record])[key], stale=False)
 
     def items(self, prompt: str, count: Callable[[str], int]) -> tuple[Item, ...]:
-        """Fresh capsules that fit a prompt and whose files are not in the context anyway. Blocking,
-        never fails.
+        """Fresh capsules that fit a prompt and whose files are not in the context. Blocking. Never
+        raises.
         """
         try:
             known = self._all()
@@ -126,9 +126,7 @@ class CapsuleService:
         return tuple(made)
 
     def anchors(self, ranks: Mapping[str, float]) -> str:
-        """The descriptions that stand beside the module map, while their files are as they were.
-        Blocking, never fails.
-        """
+        """The fresh capsules that are shown with the module map. Blocking. Never raises."""
         try:
             known = self._all()
         except StorageError as error:

@@ -14,11 +14,11 @@ from tierline.history.parser import text_of
 from tierline.history.selection import Rank, search_words
 
 _CHARACTERS = 900
-"""Of a turn: its prompt and the beginning of the reply say what it is about."""
+"""Characters of a turn that are embedded: the prompt and the beginning of the reply."""
 
 
 class Meaning:
-    """Ranks turns. Without a model it ranks nothing, and everything goes by words alone."""
+    """Ranks turns by embeddings. Without a model it ranks none."""
 
     def __init__(self, settings: MemoryConfig, cache: Path | None) -> None:
         model = find_model(settings.embedding_model) if settings.embeddings == "auto" else None
@@ -30,12 +30,12 @@ class Meaning:
         return self.embedder.available
 
     def warm(self, messages: Sequence[Message]) -> None:
-        """Embed turns that are not known yet, in the background."""
+        """Embed new turns in the background."""
         if self.available:
             self.embedder.warm({sha256(t): t for t in map(group_text, groups(messages)[:-1]) if t})
 
     def rank(self, query: str, messages: Sequence[Message], *, seconds: float = 0.5) -> list[str]:
-        """Ids of turns close in meaning to the query, the closest first. Fillers mean nothing."""
+        """Ids of turns close in meaning to the query, the closest first. Empty for fillers."""
         if not self.available or not search_words(query):
             return []
         texts: dict[str, str] = {}
@@ -58,6 +58,6 @@ class Meaning:
 
 
 def group_text(group: Group) -> str:
-    """What of a turn is embedded."""
+    """The text of a turn that is embedded."""
     said = [text_of(m.content) for m in group.messages if m.role in ("user", "assistant")]
     return clip("\n".join(part.strip() for part in said if part.strip()), _CHARACTERS)

@@ -1,4 +1,4 @@
-"""Pins as a service: what the user holds, what is leased, what the model suggests."""
+"""The pin service: sticky pins, leases, and pins that the model suggests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = "file:"
 
 
 class PinService:
-    """Files and symbols alike. Only what is done here, by the user, makes anything sticky."""
+    """Pins of files and symbols. Only these requests, by the user, make anything sticky."""
 
     def __init__(
         self,
@@ -36,12 +36,12 @@ class PinService:
         self._last = last
 
     async def listed(self, _params: p.NoParams) -> p.PinsResult:
-        """What is held, and what is suggested."""
+        """Pins, leases and suggestions."""
         await self._retrieval.attach()
         return self.info()
 
     async def suggestions(self, _params: p.NoParams) -> p.PinsResult:
-        """Only what the model suggests."""
+        """The model's suggestions alone."""
         await self._retrieval.attach()
         return p.PinsResult(suggested=self.info().suggested)
 
@@ -69,7 +69,7 @@ class PinService:
         return await self._changed()
 
     async def remove(self, params: p.PinKeyParams) -> p.PinsResult:
-        """Take a pin or a lease away; a file stays in the context."""
+        """Remove a pin or a lease; a file stays in the context."""
         await self._retrieval.attach()
         if params.key.startswith(FILE):
             await self._files.unpin(p.FileParams(path=params.key.removeprefix(FILE)))
@@ -78,7 +78,7 @@ class PinService:
         return await self._changed()
 
     async def accept(self, params: p.PinKeyParams) -> p.PinsResult:
-        """Pin what the model suggests."""
+        """Pin an item that the model suggests."""
         await self._suggested(params.key)
         path, symbol = parse_key(params.key.removeprefix(FILE))
         result = await self.add(p.PinItemParams(path=path, symbol=symbol))
@@ -95,7 +95,7 @@ class PinService:
     # --- for the parts ---------------------------------------------------------------------------
 
     def info(self) -> p.PinsResult:
-        """What is held now: pinned files, then cards, the most active first."""
+        """Held items: pinned files, then cards, the most active first."""
         pins = [
             p.PinInfo(
                 key=f"{FILE}{entry.key}",
@@ -121,7 +121,7 @@ class PinService:
         return p.PinsResult(pins, suggested)
 
     def publish(self) -> None:
-        """Tell the client."""
+        """Publish the pins to the clients."""
         self._bus.publish(p.PinsChanged(self.info()))
         self._bus.context_changed()
 

@@ -1,8 +1,8 @@
-"""Retrieval as a service: what a prompt is about, what is held, and what became of it.
+"""The retrieval service: candidates for a prompt, held cards, and their scores after the turn.
 
 Before a turn's first request ``prepare`` asks the index and makes the turn's ``RetrievalSet``;
-``automatic`` gives the composer the map, the held cards and the touchpoints; after the turn
-``finished`` scores what was used, promotes, ends leases and keeps the set with its reasons.
+``automatic`` returns the map, the held cards and the touchpoints for the composer; after the turn
+``finished`` scores used cards, promotes, ends leases and stores the set with its reasons.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from tierline.store.retrieval import RetrievalStore
 log = logging.getLogger(__name__)
 
 PINNED_LINES = 200
-"""Lines of a symbol that the user pinned."""
+"""Most lines of a symbol that the user pinned."""
 CANDIDATES = 24
 """Files that the index is asked for."""
 BACKGROUND = 2
-"""Earlier prompts of the task that take part in a query."""
+"""Earlier prompts of the task in a query."""
 STORE_SECONDS = 5.0
-"""How long a question waits for a set that is being stored."""
+"""Longest wait of a request for a set that is being stored."""
 
 
 @frozen
 class Automatic:
-    """What enters a request without being asked for."""
+    """Automatic context of a request."""
 
     items: tuple[Item, ...] = ()
     absent: tuple[Absent, ...] = ()
@@ -66,7 +66,7 @@ class Automatic:
 
 @frozen
 class Suggestion:
-    """Something that the model suggests to pin."""
+    """A pin that the model suggests."""
 
     key: str
     """``file:<path>`` or ``card:<path>#<symbol>``."""
@@ -99,10 +99,10 @@ class RetrievalService:
         self.holdings = Holdings()
         self.phase = Phase()
         self.cards: dict[str, Card] = {}
-        """What is known of held cards, by key."""
+        """Held cards by key."""
         self.suggestions: list[Suggestion] = []
         self.on_pins: Callable[[], None] = lambda: None
-        """Called when something else is held or suggested."""
+        """Called when pins, leases or suggestions change."""
         self._for: tuple[str, str] | None = None
         self._turn = ""
         self._current: RetrievalSet | None = None
@@ -116,7 +116,7 @@ class RetrievalService:
         self._peeked: tuple[str, str, tuple[Item, ...]] = ("", "", ())
 
     def close(self) -> None:
-        """Release the store."""
+        """Close the store."""
         self.store.close()
 
     # --- before a request ------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class RetrievalService:
         self.cards |= {c.card.key: c.card for c in found.included}
 
     async def peek(self, turn: Turn) -> None:
-        """What a prompt would bring, for a preview; nothing changes by it."""
+        """The automatic context of a prompt, for a preview; nothing is changed."""
         await self.attach()
         found, items, _ = await self._retrieved(turn, self._preferences.mode)
         self._peeked = (turn.group_id, found.set_id, items)
@@ -216,7 +216,7 @@ class RetrievalService:
     # --- for the composer ------------------------------------------------------------------------
 
     def automatic(self, turn: Turn | None, counter: TokenCounter) -> Automatic:
-        """The module map, what is held, and, for a turn, its touchpoints. Reads files: blocking."""
+        """The module map, held cards and, for a turn, its touchpoints. Reads files: blocking."""
         mode = self._preferences.mode
         held = self._held_items(mode, counter)
         ranks = self._symbols.map.ranks
@@ -236,7 +236,7 @@ class RetrievalService:
         return Automatic((*shown, *held, *touchpoints), tuple(absent), set_id, signals)
 
     def planned(self, turn: Turn, plan: ContextPlan, line: str) -> None:
-        """A request was planned: cards that did not fit are marked so."""
+        """Mark the cards that did not fit into a planned request."""
         if self._current is None or turn.group_id != self._turn:
             return
         self._plan, self._line = plan, line
@@ -278,7 +278,7 @@ class RetrievalService:
         return items, absent
 
     def _held_items(self, mode: ContextMode, counter: TokenCounter) -> list[Item]:
-        """Cards that are pinned or leased, with their current text; they keep their place."""
+        """Pinned and leased cards with their current text; they keep their order."""
         pins = (Pin.STICKY,) if mode is ContextMode.OFF else (Pin.STICKY, Pin.LEASED)
         listed = self._listed()
         touched = {item.key for item in self._touchpoints}
@@ -304,7 +304,7 @@ class RetrievalService:
         return items
 
     def _listed(self) -> frozenset[str]:
-        """Files that are in the context with their text."""
+        """Keys of files in the context whose text is sent."""
         return frozenset(entry.key for entry in self._files.context.entries() if not entry.reason)
 
     def _held_keys(self) -> Iterable[str]:
@@ -313,7 +313,7 @@ class RetrievalService:
     # --- after a turn ----------------------------------------------------------------------------
 
     async def finished(self, turn_id: str) -> None:
-        """Score, promote, end leases, keep the set, take up suggestions."""
+        """After a turn: score, promote, end leases, store the set, read suggestions."""
         found = self._current
         if found is None or turn_id != self._turn:
             return
@@ -351,7 +351,9 @@ class RetrievalService:
             self.on_pins()
 
     async def suggest(self, names: Iterable[str], why: str = "") -> list[str]:
-        """The model suggests pins, by tool or in its reply. Returns the keys that make sense."""
+        """Add pins that the model suggests, by tool or in its reply. Returns the keys of valid
+        ones.
+        """
         keys = await self._take_up(list(names), why)
         if keys:
             await self.save()
@@ -397,7 +399,7 @@ class RetrievalService:
     # --- state -----------------------------------------------------------------------------------
 
     async def attach(self) -> None:
-        """Take up what this branch of this session holds; a fork begins with a copy."""
+        """Load the holdings of this branch of this session; a fork begins with a copy."""
         conversation = self._conversation
         now = (conversation.session_id, conversation.branch)
         if now == self._for:
@@ -426,7 +428,7 @@ class RetrievalService:
         self._turn = ""
 
     async def save(self) -> None:
-        """Remember what is held."""
+        """Store the holdings."""
         if self._for is None:
             await self.attach()
         assert self._for is not None
@@ -443,7 +445,7 @@ class RetrievalService:
     # --- requests --------------------------------------------------------------------------------
 
     async def get(self, params: p.RetrievalParams) -> p.RetrievalInfo:
-        """What was retrieved for a turn, and why."""
+        """The candidates of a turn, with reasons."""
         current = self._current
         meant = current is not None and self._turn and (
             params.turn_id == self._turn or params.set_id == current.set_id
@@ -469,7 +471,7 @@ class RetrievalService:
         return shown(self._files.loader, RetrievalSet.from_json(stored["set"]), stored)
 
     async def _in_store(self) -> bool:
-        """False while the turn runs. A set whose turn has just ended is about to be stored."""
+        """False while the turn runs. Waits for the set of a turn that has just ended."""
         running = self._queue.current
         if not self._stored.is_set() and (running is None or running.finished):
             with contextlib.suppress(TimeoutError):
@@ -477,7 +479,9 @@ class RetrievalService:
         return self._stored.is_set()
 
     def candidates(self, turn_id: str) -> list[tuple[str, str]]:
-        """Keys of the cards that were found for a turn and left out, with why. Reads: blocking."""
+        """Keys of the cards that were retrieved for a turn and left out, with the
+        reason. Blocking.
+        """
         current = self._current
         if current is None or current.group_id != turn_id:
             stored = self.store.find(

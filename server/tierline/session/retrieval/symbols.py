@@ -1,4 +1,4 @@
-"""The symbol index as a service: keeps it in step with the workspace, and its map at hand."""
+"""The symbol service: keeps the index up to date with the workspace, and its map at hand."""
 
 from __future__ import annotations
 
@@ -25,28 +25,29 @@ from tierline.workspace.symbols.client import IndexUnavailable, SymbolClient
 log = logging.getLogger(__name__)
 
 START_DELAY_SECONDS = 0.25
-"""The handshake and the first requests come before the index."""
+"""The index starts only after the handshake and the first requests."""
 CHANGE_DELAY_SECONDS = 0.15
-"""Writes and keystrokes come in bursts: they are handed on this long after the first; a prompt does
-not wait for it."""
+"""Writes and keystrokes come in bursts: they are sent to the index this long after the first, or at
+once before a prompt.
+"""
 LARGEST_BUFFER = 500_000
-"""Characters of an unsaved text that are still handed on; above, what is on disk counts."""
+"""Characters of an unsaved text that is sent to the index; for a longer one the disk counts."""
 TREE_LINES = 40
 TITLE = "Indexing symbols"
 
 
 class Progress(Protocol):
-    """How the client shows that work goes on (``$/progress``)."""
+    """Progress of work in the client (``$/progress``)."""
 
     def report(self, title: str, message: str, percent: int) -> None:
-        """Begin, or go on; 0 to 100."""
+        """Begin or update; ``percent`` is 0 to 100."""
 
     def end(self, message: str) -> None:
-        """The work is over."""
+        """End the progress."""
 
 
 class NoProgress:
-    """For clients that show none."""
+    """For clients that show no progress."""
 
     def report(self, title: str, message: str, percent: int) -> None:
         """See ``Progress``."""
@@ -66,7 +67,7 @@ class MapBlock:
 
 @frozen
 class ModuleMap:
-    """The map as the index last gave it."""
+    """The newest map from the index."""
 
     blocks: tuple[MapBlock, ...] = ()
     """Most central folders first."""
@@ -111,14 +112,14 @@ class SymbolService:
         self._map_for: tuple[int, int, bool] | None = None
         self.map = ModuleMap()
         self.edited: list[str] = []
-        """Keys of files that changed lately, the newest first."""
+        """Keys of recently changed files, the newest first."""
         self.updated: list[Callable[[], None]] = []
-        """Called when the index holds something else."""
+        """Called when the index has changed."""
 
     @property
     def enabled(self) -> bool:
-        """False if the settings, or a workspace without a folder, leave nothing to index, or the
-        session only looks.
+        """False if the settings switch the index off, the workspace has no folder, or the session
+        is read-only.
         """
         return (
             self._preferences.settings.symbols.enabled
@@ -134,7 +135,7 @@ class SymbolService:
     # --- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to index soon, in a process of its own."""
+        """Start the index after a delay, in a process of its own."""
         if self.enabled and self._start is None:
             self._start = asyncio.ensure_future(self._open(START_DELAY_SECONDS))
 
@@ -147,7 +148,7 @@ class SymbolService:
         await self._client.close()
 
     def configured(self) -> None:
-        """The settings may have switched the index on or off."""
+        """Called after new settings, which may switch the index on or off."""
         if self.enabled and self._state == "off":
             self._state = "starting"
             self._client = SymbolClient(self._on_event)
@@ -161,7 +162,7 @@ class SymbolService:
             self._publish()
 
     def roots_changed(self) -> None:
-        """Folders joined or left: keys are others now, the index begins anew."""
+        """Folders joined or left: keys change, so the index is rebuilt."""
         if self._state != "off":
             self._ready.clear()
             self._state = "starting"
@@ -172,7 +173,7 @@ class SymbolService:
         roots = self._loader.roots.all
         folders = [(f"{root.name}/" if len(roots) > 1 else "", root.real) for root in roots]
         try:
-            # Merely opening a folder leaves nothing behind in it; the first prompt makes it ours.
+            # Opening a folder creates nothing in it; the first prompt does.
             database = self._home / "symbols.sqlite3" if self._home.is_dir() else None
             await self._client.open(folders, database)
         except (OSError, IndexUnavailable) as error:
@@ -184,7 +185,9 @@ class SymbolService:
     # --- changes ---------------------------------------------------------------------------------
 
     def documents_changed(self, uris: Iterable[str]) -> None:
-        """Files were edited, saved, made or deleted; an open buffer counts before the disk."""
+        """Files were edited, saved, made or deleted; an open buffer takes precedence
+        over the disk.
+        """
         if self._state == "off":
             return
         for uri in uris:
@@ -207,7 +210,7 @@ class SymbolService:
         await self._tell()
 
     async def _tell(self) -> bool:
-        """Tell the index of all changes so far. True if it holds something else now."""
+        """Send all changes so far to the index. True if its content changed."""
         async with self._telling:
             return await self._tell_now()
 
@@ -226,7 +229,7 @@ class SymbolService:
             )
         except IndexUnavailable as error:
             log.debug("Changes are not indexed yet: %s", error)
-            self._changed.update(keys)  # told once the index is ready
+            self._changed.update(keys)  # sent once the index is ready
             return False
         return bool(answer.get("keys"))
 
@@ -255,7 +258,7 @@ class SymbolService:
         if kind == "ready":
             self._state = "ready"
             self._ready.set()
-            # Whatever was typed meanwhile, or before the session began.
+            # Text that was typed meanwhile, or before the session began.
             self._changed.update(self._loader.buffers.open_keys(self._loader.roots))
             if self._changed:
                 self._hand_on_soon()
@@ -271,8 +274,8 @@ class SymbolService:
     # --- the map ---------------------------------------------------------------------------------
 
     def wanted(self) -> tuple[int, int, bool]:
-        """The map that mode and model allow: tokens, symbols per file, and whether the model can
-        ask for more by itself.
+        """The size of the map for mode and model: tokens, symbols per file, and whether the model
+        has the tools to ask for more.
         """
         limits = LIMITS[self._preferences.mode]
         facts = self._models.facts()
@@ -280,7 +283,7 @@ class SymbolService:
         return limits.map_limit(facts.max_input_tokens), limits.map_symbols, tools
 
     def refresh_soon(self) -> None:
-        """Ask the index for the map again, once at a time."""
+        """Ask the index for the map again; one request at a time."""
         self._again = True
         if self._refresh is None or self._refresh.done():
             self._refresh = asyncio.ensure_future(self._refreshed())
@@ -292,7 +295,7 @@ class SymbolService:
         self._bus.context_changed()
 
     async def settle(self, seconds: float) -> None:
-        """Bring the map up to date with mode and model, waiting at most so long."""
+        """Bring the map up to date with mode and model, waiting at most ``seconds``."""
         if not self.enabled or self._state in ("off", "failed") or seconds <= 0:
             return
         try:
@@ -309,7 +312,7 @@ class SymbolService:
             log.debug("The symbol index is not ready; the prompt goes without")
 
     async def _fetch(self) -> None:
-        # Whether tools fit is counted, and the first count of a model loads its vocabulary.
+        # In a thread: whether tools fit needs a count, and the first one loads a vocabulary.
         tokens, per_file, tools = wanted = await asyncio.to_thread(self.wanted)
         if tokens <= 0:
             self.map, self._map_for = ModuleMap(ranks=self.map.ranks), wanted
@@ -334,7 +337,7 @@ class SymbolService:
     # --- questions -------------------------------------------------------------------------------
 
     async def rank(self, **query: Any) -> Mapping[str, Any] | None:
-        """The files that a prompt is about; None if the index cannot say in time."""
+        """The files that a prompt is about; None if the index does not answer in time."""
         if not self.ready:
             return None
         try:
@@ -387,11 +390,11 @@ class SymbolService:
         return [Symbol.of(row) for row in answer["symbols"]]
 
     async def status(self, _params: p.NoParams) -> p.SymbolsStatus:
-        """Where the index stands."""
+        """Progress and size of the index."""
         return self._info()
 
     async def reindex(self, params: p.ReindexParams) -> p.SymbolsStatus:
-        """Look at every file again; starts an index that has failed."""
+        """Scan every file again; restarts an index that has failed."""
         if self.enabled:
             try:
                 self._client.post("rescan", fresh=params.fresh)

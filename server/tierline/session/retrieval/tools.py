@@ -1,4 +1,4 @@
-"""The tools over the symbol index: bodies on request, and pins that the model suggests."""
+"""The model's tools over the symbol index: requesting bodies, and suggesting pins."""
 
 from __future__ import annotations
 

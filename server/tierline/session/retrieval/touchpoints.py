@@ -17,19 +17,20 @@ from tierline.workspace.loaded import Loaded
 from tierline.workspace.loader import Loader
 
 MIN_SCORE = 0.22
-"""Of the best file's score; what is below has too little to do with the prompt."""
+"""Least share of the best file's score; files below it have too little to do with the prompt."""
 MIN_HOP_SCORE = 0.3
 MEANT = 0.2
-"""What is added for a file whose names hold what the prompt says."""
+"""Bonus for a file whose names contain the prompt's words."""
 MIN_WORDS = 2
-"""Words of the prompt that a file must hold, unless the prompt names it or has fewer."""
+"""Words of the prompt that a file must contain, unless the prompt names it or has fewer."""
 SECOND = 0.6
 """A further symbol of a file needs this share of the best one's score."""
 PER_FILE = 2
 FURTHER = 0.3
-"""What each further symbol of a file loses of the file's score: another file comes first unless it
-is much weaker. Chosen with the commit benchmark's figures of two sources in view, confirmed on a
-third (docs/retrieval.md)."""
+"""Share of the file's score that each further symbol loses, so that another file comes first unless
+it is much weaker. Chosen by the commit benchmark on two repositories, confirmed on a third
+(docs/retrieval.md).
+"""
 
 
 class CardReader:
@@ -39,7 +40,9 @@ class CardReader:
         self._loader = loader
 
     def render(self, card: Card, most: int) -> str | None:
-        """A card with its excerpt; None if its file cannot be sent or its symbol is gone."""
+        """A card with its excerpt; None if its file cannot be sent or its symbol no
+        longer exists.
+        """
         found = self._located(card)
         if found is None:
             return None
@@ -47,7 +50,7 @@ class CardReader:
         return render(placed, lines[placed.line - 1 :], most=most)
 
     def body(self, card: Card, most: int) -> str | None:
-        """A symbol's whole text, up to ``most`` lines; None as above."""
+        """A symbol's whole text, up to ``most`` lines; None as in ``render``."""
         found = self._located(card)
         if found is None:
             return None
@@ -56,7 +59,7 @@ class CardReader:
         return render(placed, lines[placed.line - 1 :], most=most)
 
     def source(self, card: Card, most: int) -> tuple[Card, str] | None:
-        """Where a symbol is now, and its text as it stands there; None as above."""
+        """The current place and text of a symbol; None as in ``render``."""
         found = self._located(card)
         if found is None:
             return None
@@ -74,9 +77,10 @@ class CardReader:
 
 
 def locate(card: Card, lines: list[str]) -> Card | None:
-    """The card where its symbol is now: the nearest line that holds its name. None if none does.
+    """The card at its symbol's current place: the nearest line with its name. None if there is
+    none.
 
-    The index knows what is on disk; the buffer may have moved on.
+    The index knows the text on disk; the buffer may differ.
     """
     if not card.symbol:
         return evolve(card, end=max(1, min(card.end, len(lines))))
@@ -107,7 +111,7 @@ def gather(
 ) -> tuple[list[Candidate], list[Item]]:
     """The candidates of an index's answer, best first, and the items of those that are in.
 
-    ``most_tokens`` is for all of them together. Nothing is in if the prompt is not about code.
+    ``most_tokens`` is for all items together. There are none if the prompt is not about code.
     """
     candidates: list[Candidate] = []
     items: list[Item] = []
@@ -153,7 +157,7 @@ def _cards(
     held: frozenset[str],
     code: bool,
 ) -> Iterator[tuple[Card, float, bool, Exclusion | None]]:
-    """Cards with their scores, file by file; why some are out already."""
+    """Cards with their scores, file by file, and the reason for those that are out already."""
     for file in answer.get("files", ()):
         path, score, hop = str(file["path"]), float(file["score"]), bool(file["hop"])
         score += MEANT * bool(file.get("meant"))

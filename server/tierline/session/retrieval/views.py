@@ -1,4 +1,4 @@
-"""A retrieval set as clients see it."""
+"""Retrieval sets for clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tierline.workspace.loader import Loader
 
 
 def shown(loader: Loader, found: RetrievalSet, stored: Mapping[str, Any]) -> p.RetrievalInfo:
-    """The set with what was kept beside it: the line, sizes, activation, pins, changes."""
+    """A set with the data stored beside it: context line, sizes, activation, pins, changes."""
     activation: Mapping[str, float] = stored.get("activation", {})
     pins: Mapping[str, str] = stored.get("pins", {})
 

@@ -1,7 +1,7 @@
 """Commands that are typed into the chat: ``/undo``, ``/context window 5`` and so on.
 
-One table for every client: an editor sends the line
-to ``tierline/chat/command`` and shows the answer.
+One table for all clients: an editor sends the line to ``tierline/chat/command`` and shows the
+answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Run: TypeAlias = "Callable[[Session, str], Awaitable[p.CommandResult]]"
 
 @frozen
 class Command:
-    """One command: its words, what follows them, what it does."""
+    """One command: its words, its arguments, its function."""
 
     words: str
     arguments: str
@@ -40,7 +40,7 @@ class Command:
 
     @property
     def usage(self) -> str:
-        """The line as it is written: ``/context window <N>``."""
+        """The usage line: ``/context window <N>``."""
         return f"/{self.words} {self.arguments}".rstrip()
 
 
@@ -48,8 +48,8 @@ async def run(session: Session, params: p.CommandParams) -> p.CommandResult:
     """Carry out one line.
 
     Raises:
-        TierlineError: ``invalid_params`` for an unknown command or wrong arguments (with what is
-            right), or whatever the command itself answers.
+        TierlineError: ``invalid_params`` for an unknown command or wrong arguments (with the
+            usage), or the command's own error.
     """
     text = params.text.strip().removeprefix("/")
     words = text.split()
@@ -71,7 +71,7 @@ async def run(session: Session, params: p.CommandParams) -> p.CommandResult:
 
 
 async def listed(session: Session, _params: p.NoParams) -> p.CommandListResult:
-    """Every command, for completion; the user's own and the project's behind those built in."""
+    """All commands, for completion: built-in ones, then the user's and the project's."""
     known = {c.words for c in COMMANDS}
     own = [
         p.CommandInfo(f"/{one.name} {one.hint}".rstrip(), one.description, one.source, True)
@@ -378,7 +378,9 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def _after(text: str, count: int) -> str:
-    """What follows the first words, with its own white space (SQL and notes keep their form)."""
+    """The text after the first ``count`` words, white space included (SQL and notes keep their
+    form).
+    """
     return (*text.split(maxsplit=count), "")[count].strip()
 
 

@@ -105,7 +105,7 @@ async def cost(session: Session, _rest: str) -> p.CommandResult:
 
 
 async def model(session: Session, rest: str) -> p.CommandResult:
-    """The models there are, or another one."""
+    """The available models, or the choice of another one."""
     listed = (await session.models.listed(p.NoParams())).providers
     if not rest:
         lines = [
@@ -126,7 +126,7 @@ async def model(session: Session, rest: str) -> p.CommandResult:
 
 
 async def effort(session: Session, rest: str) -> p.CommandResult:
-    """How much the model thinks, or another effort."""
+    """The effort in force, or the choice of another one."""
     params = p.EffortParams()
     if rest:
         wanted = next((effort for effort in EFFORTS if effort == rest.lower()), None)
@@ -159,7 +159,7 @@ async def compact(session: Session, rest: str) -> p.CommandResult:
 async def _changed(
     change: Callable[[p.FileParams], Awaitable[p.FilesResult]], path: str, usage: str
 ) -> p.CommandResult:
-    """Change the list of files; what may not be in it is said."""
+    """Change the list of files, and report files that are refused."""
     if not path:
         raise _usage(usage)
     found = await change(p.FileParams(path=path))
@@ -188,7 +188,7 @@ def _usage(usage: str) -> TierlineError:
 
 
 async def compacted(session: Session, _rest: str) -> p.CommandResult:
-    """What the newest compaction stands for."""
+    """The summary of the newest compaction, and the messages that it replaced."""
     found = await session.compaction.show(p.CompactionUndoParams())
     head = (
         f"{len(found.messages)} messages ({found.tokens:,} tokens) are no longer sent. "

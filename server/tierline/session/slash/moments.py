@@ -27,13 +27,13 @@ async def forward(session: Session, rest: str) -> p.CommandResult:
 
 
 async def keep(session: Session, rest: str) -> p.CommandResult:
-    """Keep what was applied."""
+    """Keep applied edits."""
     done = await session.edits.review.keep(p.EditReviewParams(path=_key(session, rest)))
     return _reviewed("Keep", "kept", done)
 
 
 async def take_back(session: Session, rest: str) -> p.CommandResult:
-    """Undo what was applied."""
+    """Undo applied edits."""
     done = await session.edits.review.undo(p.EditReviewParams(path=_key(session, rest)))
     return _reviewed("Undo", "looked at", done)
 

@@ -19,12 +19,12 @@ _HERE = "the selected code, or the code at the cursor"
 
 
 async def explain(_session: Session, rest: str) -> p.CommandResult:
-    """What code does."""
+    """The prompt that asks what code does."""
     return _prompt("Explain", WORDS["explain"].format(what=rest or _HERE))
 
 
 async def fix(session: Session, rest: str) -> p.CommandResult:
-    """What is wrong, with the problems that the editor reports."""
+    """The prompt that asks for a fix, with the problems that the editor reports."""
     text = WORDS["fix"].format(what=rest or f"what is wrong in {_HERE}")
     held = await session.workbench.provide(p.EditorProvideParams("problems"))
     if held is not None and held.problems and "@problems" not in rest:
@@ -33,24 +33,24 @@ async def fix(session: Session, rest: str) -> p.CommandResult:
 
 
 async def tests(_session: Session, rest: str) -> p.CommandResult:
-    """Tests of code."""
+    """The prompt that asks for tests of code."""
     return _prompt("Tests", WORDS["tests"].format(what=rest or _HERE))
 
 
 async def document(_session: Session, rest: str) -> p.CommandResult:
-    """Comments of documentation."""
+    """The prompt that asks for documentation comments."""
     return _prompt("Document", WORDS["document"].format(what=rest or _HERE))
 
 
 async def files(session: Session) -> list[PromptFile]:
-    """The prompt files there are now."""
+    """The current prompt files."""
     trusted = session.settings.tools.workspace_trusted
     own = default_user_file().parent
     return await asyncio.to_thread(promptfiles.find, session.loader, own, trusted=trusted)
 
 
 async def run(session: Session, name: str, rest: str) -> p.CommandResult | None:
-    """The prompt that a prompt file makes of what was typed; None if there is no such file.
+    """The prompt of a prompt file with these arguments; None if there is no such file.
 
     Raises:
         TierlineError: ``invalid_params``: it needs a value that was not given.

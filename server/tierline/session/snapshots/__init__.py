@@ -1,1 +1,1 @@
-"""What files said before Tierline changed them, and the way back to an earlier moment."""
+"""Contents of files before Tierline changed them, and going back to an earlier moment."""

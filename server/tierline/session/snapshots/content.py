@@ -1,4 +1,4 @@
-"""What a file holds now: in the editor if it has unsaved changes there, else on the disk."""
+"""A file's current content: from the editor if it has unsaved changes there, else from the disk."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ class FileContent:
     mode: int = 0o644
     """Its permission bits."""
     why: str = ""
-    """Why it is left out: binary, too large, not readable; empty if it is not."""
+    """Why it is not kept (binary, too large, unreadable); empty if it is."""
     unsaved: bool = False
-    """The editor has changes of the user that are not on the disk."""
+    """The editor has unsaved changes."""
 
     @property
     def sha(self) -> str:
-        """Hash of the bytes; empty for a file that is not there."""
+        """Hash of the bytes; empty for a missing file."""
         return "" if self.data is None else hashlib.sha256(self.data).hexdigest()
 
     @property
     def text(self) -> FileText | None:
-        """The bytes as text; None if there are none, or they are no text."""
+        """The bytes as text; None if there are none, or they are not text."""
         found = decode(self.data) if self.data is not None else None
         return found if isinstance(found, FileText) else None
 
     def same(self, other: FileContent) -> bool:
-        """True if both hold the same."""
+        """True if both have the same bytes."""
         if self.why or other.why:
             return False
         return self.data == other.data and (self.data is None or self.mode == other.mode)
 
     def record(self) -> dict[str, Any]:
-        """What the journal says of it."""
+        """The content's record in the journal."""
         if self.why:
             return {"why": self.why}
         return {"sha": self.sha, **({"mode": self.mode} if self.data is not None else {})}
@@ -80,8 +80,8 @@ def encoded(of: FileText, text: str) -> bytes:
 
 
 def raw(loader: Loader, place: Resolved) -> tuple[FileContent, Signature | None]:
-    """What the disk has of a file, text or not, and by what a change of it is seen; None for a file
-    that is not there. Blocking.
+    """A file's content on disk, text or not, and its signature; None for a missing
+    file. Blocking.
     """
     read = read_file(
         place.key, place.path, MOST_CONTENT, lambda real: loader.roots.inside(real) is not None
@@ -96,19 +96,19 @@ def raw(loader: Loader, place: Resolved) -> tuple[FileContent, Signature | None]
 
 
 def text_only(content: FileContent) -> FileContent:
-    """A content, or that it is left out because it is no text."""
+    """The content, or one that is left out because it is not text."""
     if content.data is not None and isinstance(decode(content.data), Reason):
         return FileContent(why="it is no text")
     return content
 
 
 def on_disk(loader: Loader, place: Resolved) -> FileContent:
-    """What the disk has of a file. Blocking."""
+    """A file's content on disk. Blocking."""
     return text_only(raw(loader, place)[0])
 
 
 def present(loader: Loader, key: str) -> FileContent:
-    """What a file holds now. Blocking."""
+    """A file's current content. Blocking."""
     place = loader.roots.resolve(key)
     if isinstance(place, Refusal) or place.key != key:
         return FileContent(why="another file has its place")

@@ -1,9 +1,8 @@
-"""From the journal and the files of now to what the files said at an earlier moment.
+"""From the journal and the current files to the files' contents at an earlier moment.
 
-Our changes since that moment are taken back one after the other, the newest first. Where the file
-still says what we left, that is exact. Where the user has changed it in between, the three texts
-(what we left, what is there, what was there before us) are merged; where that is not possible, the
-user decides.
+Our changes since that moment are undone one by one, the newest first. If the file still has the
+text that we left, that is exact. If the user has changed it in between, three texts (after our
+change, current, before our change) are merged; where that fails, the user decides.
 """
 
 from __future__ import annotations
@@ -22,34 +21,34 @@ Record = Mapping[str, Any]
 
 @define
 class Step:
-    """A change of ours, as the journal has it: contents by hash."""
+    """One of our changes, from the journal: contents by hash."""
 
     before: Record
     after: Record
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Hashes of the contents that it takes to undo it."""
+        """Hashes of the contents that are needed to undo it."""
         return tuple(str(side.get("sha") or "") for side in (self.before, self.after))
 
 
 @frozen
 class WayBack:
-    """How a file gets back to what it was."""
+    """How a file can be brought back."""
 
     path: str
     now: FileContent
     then: FileContent
-    """What it said at the moment; its ``why`` says that it cannot be brought back."""
+    """Its content at the moment; ``why`` is set if it cannot be brought back."""
     merged: FileContent | None
-    """The same with what the user changed since; None if that cannot be told."""
+    """That content merged with the user's changes since; None if they cannot be merged."""
     yours: bool
     """The user has changed it since."""
 
 
 def since(records: Sequence[Record], start: int) -> dict[str, list[Step]]:
-    """Our changes from a record on, by file, oldest first. Changes with nothing in between are one,
-    and what has come to nothing is none.
+    """Our changes from a record on, by file, oldest first. Consecutive changes are joined, and
+    those without an effect dropped.
     """
     found: dict[str, list[Step]] = {}
     for path, step in _steps(records, start):
@@ -68,8 +67,8 @@ def since(records: Sequence[Record], start: int) -> dict[str, list[Step]]:
 def back(
     path: str, now: FileContent, steps: Sequence[tuple[FileContent, FileContent]]
 ) -> WayBack | None:
-    """The way back of one file over our changes (before, after), oldest first. None if there is
-    nothing to be done.
+    """The way back of one file over our changes (before, after), oldest first. None if nothing
+    needs to be done.
     """
     then = steps[0][0]
     merged: FileContent | None = now
@@ -99,8 +98,8 @@ def _undone(now: FileContent, before: FileContent, after: FileContent) -> FileCo
 
 
 def position(records: Sequence[Record], groups: Sequence[str], timestamp: str) -> int:
-    """Where in the journal a turn began. ``groups``: it and those behind it in the conversation;
-    ``timestamp``: of its prompt.
+    """Index in the journal at which a turn began. ``groups``: it and the later turns of the
+    conversation; ``timestamp``: of its prompt.
     """
     for number, record in enumerate(records):
         if record["kind"] == "prompt" and record.get("group") == groups[0]:
@@ -113,7 +112,9 @@ def position(records: Sequence[Record], groups: Sequence[str], timestamp: str) -
 
 
 def cut_off(records: Sequence[Record], start: int) -> list[str]:
-    """Commands since a record whose end nobody saw: what they changed is not known."""
+    """Commands since a record that have no end in the journal, so that their changes
+    are unknown.
+    """
     ended = {record.get("id") for record in records if record["kind"] == "ended"}
     return [
         str(record.get("what", ""))
@@ -129,7 +130,7 @@ def moves(records: Sequence[Record]) -> list[Record]:
 
 
 def unfinished(records: Sequence[Record]) -> list[Record]:
-    """Moves that were begun and neither completed nor taken back."""
+    """Moves that were begun and neither completed nor undone."""
     ended = {r.get("id") for r in records if r["kind"] == "moved"}
     return [r for r in records if r["kind"] == "move" and r.get("id") not in ended]
 
@@ -157,5 +158,5 @@ Load = Callable[[str], bytes | None]
 
 
 def contents(steps: Sequence[Step], load: Load) -> dict[str, bytes | None]:
-    """The bytes that steps need, by hash."""
+    """The bytes that the steps need, by hash."""
     return {sha: load(sha) for step in steps for sha in step.needs if sha}

@@ -1,7 +1,7 @@
 """Contents of files before they are changed, kept in the workspace's own state folder.
 
-Nothing here stops a change: where the disk takes nothing, the user is told once that there will be
-no way back.
+No failure here stops a change: if the disk cannot be written, the user is told once that the change
+cannot be undone later.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _NO_WAY_BACK = "What files said before a change could not be kept, so there is n
 
 @frozen
 class JournaledChange:
-    """A change that is in the journal; without an id it is not."""
+    """A change in the journal; without an id it could not be recorded."""
 
     id: str = ""
     before: str = ""
     """Hash of the content before it."""
     mode: int | None = None
-    """The file's permission bits, which an edit leaves; None for a new file."""
+    """The file's permission bits, which an edit keeps; None for a new file."""
 
 
 class SnapshotService:
-    """``store`` and ``writer`` are open to those who bring contents back."""
+    """``store`` and ``writer`` are also used to bring contents back."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class SnapshotService:
         self.store = SnapshotStore(home, preferences.settings.history.snapshot_mb * 1_000_000)
         self.writer = FileWriter(preferences, loader, workbench)
         self.known: Callable[[], Iterable[str]] = tuple
-        """Keys of the files that matter most: they are looked at first."""
+        """Keys of the most important files, which are read first."""
         self._told = False
 
     @property
@@ -70,12 +70,12 @@ class SnapshotService:
         return keeps and not self._preferences.read_only
 
     async def prompt(self, group_id: str) -> None:
-        """A turn begins: this is the moment that its prompt leads back to."""
+        """Record the begin of a turn, the moment to which its prompt leads back."""
         if self.enabled and self.store.begun():
             await self._kept({"kind": "prompt", "group": group_id})
 
     async def changing(self, group_id: str, path: str, after: FileContent) -> JournaledChange:
-        """A file is about to become ``after``."""
+        """Record that a file is about to become ``after``."""
         if not self.enabled:
             return JournaledChange()
         before = await asyncio.to_thread(present, self._loader, path)
@@ -83,7 +83,7 @@ class SnapshotService:
         return await self._change(group_id, path, before, expected)
 
     async def changed(self, change: JournaledChange, path: str, expected: FileContent) -> None:
-        """What has become of a change: the editor may have formatted the file, or refused."""
+        """Record the result of a change: the editor may have formatted the file, or refused."""
         if not change.id:
             return
         now = await asyncio.to_thread(present, self._loader, path)
@@ -91,7 +91,7 @@ class SnapshotService:
             await self._kept({"kind": "after", "id": change.id, "after": now.record()}, now)
 
     async def around(self, group_id: str, what: str, work: Awaitable[T]) -> T:
-        """Run something that may change files, and keep what they said before."""
+        """Run ``work``, which may change files, and keep their contents from before."""
         if not self.enabled:
             return await work
         watch = await asyncio.to_thread(Watch, self._loader, list(self.known()))

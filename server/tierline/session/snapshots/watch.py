@@ -1,4 +1,4 @@
-"""Which files a program changed: those of the workspace are looked at before and after it."""
+"""Finding the files that a program changed, by comparing the workspace before and after it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tierline.workspace.reserved import reserved
 
 MOST_FILES = 5_000
 MOST_BYTES = 48_000_000
-"""Files and bytes that are remembered while a program runs."""
+"""Files and bytes that are kept in memory while a program runs."""
 SECONDS = 2.0
-"""How long the workspace may be looked through."""
+"""Longest scan of the workspace."""
 
 
 @frozen
@@ -29,10 +29,10 @@ class _Seen:
 
 
 class Watch:
-    """The files of a workspace as they were when it was made. Blocking; for a thread.
+    """The files of a workspace at the time of its creation. Blocking; for a thread.
 
-    What is ignored or holds secrets is not looked at. ``known`` files come first; in a large
-    workspace the rest is looked at as far as the limits go.
+    Ignored files and files of secrets are not read. ``known`` files come first; others are read as
+    far as the limits go.
     """
 
     def __init__(self, loader: Loader, known: Iterable[str]) -> None:
@@ -50,7 +50,7 @@ class Watch:
             size += len(content.data or b"")
 
     def changed(self) -> list[tuple[str, FileContent, FileContent]]:
-        """Path, content before, content now of each file that is another one."""
+        """Path, content before and content now of each changed file."""
         found = []
         there = {place.key: place for place in self._places()} if self._whole else {}
         for key in {**dict.fromkeys(self._seen), **dict.fromkeys(there)}:
@@ -63,7 +63,7 @@ class Watch:
             now, _ = raw(self._loader, place)
             old = before.content if before is not None else FileContent()
             if not old.same(now) and not (old.why and now.why):
-                # Looked at late: of most files nothing is needed but that they are the same.
+                # Decoded late: most files only need to be found unchanged.
                 found.append((key, text_only(old), text_only(now)))
         return found
 

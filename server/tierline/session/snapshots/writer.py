@@ -1,4 +1,4 @@
-"""Giving a file another content: through the editor where it is open, else on the disk."""
+"""Writing a file's whole content: through the editor if it is open there, else to the disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTLE_SECONDS = 2.0
 
 
 class FileWriter:
-    """Writes whole contents. What the user changed at the same moment is left alone."""
+    """Writes whole contents. A file that the user changes at the same moment is left alone."""
 
     def __init__(self, preferences: Preferences, loader: Loader, workbench: Workbench) -> None:
         self._preferences = preferences
@@ -32,8 +32,8 @@ class FileWriter:
         self._workbench = workbench
 
     async def write(self, path: str, now: FileContent, then: FileContent, label: str) -> str:
-        """Make ``then`` of a file that holds ``now``. Returns why that was not possible; empty if
-        it was. A document with unsaved changes of the user is changed in the editor, and not saved.
+        """Replace the content ``now`` by ``then``. Returns why that was not possible; empty if it
+        was. A document with unsaved changes is changed in the editor and not saved.
         """
         place = self._loader.roots.resolve(path)
         if isinstance(place, Refusal) or place.key != path:
@@ -58,7 +58,9 @@ class FileWriter:
         return ""
 
     def put_back(self, path: str, before: FileContent, after: FileContent) -> bool:
-        """On the disk alone: ``before`` where ``after`` is. False if it holds neither. Blocking."""
+        """Replace ``after`` by ``before``, on disk only. False if the file has neither.
+        Blocking.
+        """
         place = self._loader.roots.resolve(path)
         if isinstance(place, Refusal) or place.key != path:
             return False
@@ -87,7 +89,7 @@ class FileWriter:
         return "" if await self._settled(path, text.sha256) else "the editor changed it further."
 
     async def _settled(self, path: str, sha: str) -> bool:
-        """The editor reports its own changes."""
+        """Wait until the editor has reported its own change; false if it does not."""
         deadline = asyncio.get_running_loop().time() + SETTLE_SECONDS
         while asyncio.get_running_loop().time() < deadline:
             buffer = self._loader.buffers.get(path, self._loader.roots)
@@ -97,14 +99,16 @@ class FileWriter:
         return False
 
     async def _saved(self, path: str) -> bool:
-        """Whether the document is saved, or was by us; one that is not stays in the editor."""
+        """Whether the document is saved, or could be saved now; otherwise the change stays in the
+        editor.
+        """
         if not self._preferences.settings.tools.save_edits or SAVE not in self._workbench.features:
             return False
         return bool(await self._workbench.save([self._loader.uri(path)]))
 
 
 def _to_disk(loader: Loader, place: Resolved, then: FileContent) -> None:
-    """Blocking. What is there already in these very bytes is not written again."""
+    """Write a content to disk, unless it has the same bytes already. Blocking."""
     if on_disk(loader, place).same(then):
         return
     if then.data is None:

@@ -1,4 +1,4 @@
-"""What the last plan made of each item."""
+"""The last plan's decision on each item."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from tierline.context.plan import ContextPlan
 
 
 class LastPlan:
-    """Written by the composer alone."""
+    """Written only by the composer."""
 
     def __init__(self) -> None:
         self._tiers: dict[str, str] = {}
         self._tokens: dict[str, int] = {}
 
     def keep(self, plan: ContextPlan) -> None:
-        """A plan was made."""
+        """Keep a new plan."""
         self._tiers = {entry.key: entry.tier for entry in plan.included if entry.tier}
         self._tokens = {entry.key: entry.tokens for entry in plan.included}
 

@@ -1,4 +1,4 @@
-"""What is set now: the settings in force, the context mode, a selection for this run."""
+"""Settings in force, the context mode, and choices for this run."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from tierline.context.mode import ContextMode
 
 @define
 class Preferences:
-    """Written by the session when the user changes something; everybody else reads."""
+    """Written by the session when the user changes something; read by all parts."""
 
     settings: Settings = field(factory=Settings)
     mode: ContextMode = ContextMode.LIGHT
     strategy_now: str = ""
     """A history selection for this run alone (``tierline build --strategy``)."""
     effort_now: Effort | None = None
-    """How much the model is to think, in this run alone."""
+    """The effort, for this run alone."""
     edits_now: bool = False
-    """In this session, edits are applied without being asked about."""
+    """True to apply edits in this session without asking."""
     read_only: bool = False
-    """Nothing is written, no unfinished reply is taken up, nothing is indexed."""
+    """Nothing is written, no interrupted reply is recovered, nothing is indexed."""
 
     @property
     def applies_edits(self) -> bool:
-        """True if edits are applied at once and looked at afterwards."""
+        """True if edits are applied at once and reviewed afterwards."""
         return self.edits_now or self.settings.tools.edits == "apply"
 
     @property
     def effort(self) -> Effort:
-        """How much the model is to think."""
+        """The effort in force."""
         return self.effort_now or self.settings.provider.effort

@@ -1,4 +1,4 @@
-"""The turns under way: the one that runs, and those that wait."""
+"""The running turn and the waiting ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tierline.session.state.turn import Turn
 
 @define
 class TurnQueue:
-    """Written by ``turns/turn.py`` and ``turns/waiting.py``; everybody else reads."""
+    """Written by ``turns/turn.py`` and ``turns/waiting.py``; read by all parts."""
 
     current: Turn | None = None
     """The turn that runs."""
     waiting: deque[Turn] = field(factory=deque)
     paused: bool = False
-    """What waits is being rewritten: none of it begins meanwhile."""
+    """True while waiting prompts are rewritten: none of them may begin."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ class TurnQueue:
         return running or group_id in self.groups
 
     def require_quiet(self) -> None:
-        """For what may be done while a prompt waits.
+        """Check that no reply streams; a prompt may wait.
 
         Raises:
             TierlineError: ``conflict`` while a reply streams.

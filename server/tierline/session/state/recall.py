@@ -1,4 +1,4 @@
-"""What services have refused about thinking. Learnt from their answers, gone with the process."""
+"""Refusals about thinking, learnt from services' answers and kept for this process."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ class Recall:
     """One per session."""
 
     refused: set[str] = field(factory=set)
-    """Thinking that was refused, by the hash that it is bound to."""
+    """Refused thinking, by the hash of its prefix."""
     _demanding: set[Maker] = field(factory=set)
     _silent: set[Maker] = field(factory=set)
     _keeping: set[Maker] = field(factory=set)
 
     def learn(self, code: str, prompt: Prompt, maker: Maker) -> str:
-        """Take in a refusal of this prompt. Says what is done about it; empty if nothing can be."""
+        """Learn from a refusal of this prompt. Returns a sentence on what is done about it; empty
+        if nothing can be.
+        """
         match code:
             case "thinking_invalid":
                 bound = {
@@ -52,15 +54,17 @@ class Recall:
         return ""
 
     def demands(self, maker: Maker) -> bool:
-        """True if it refuses calls without the thinking that led to them."""
+        """True if the service refuses calls without the thinking that led to them."""
         return maker in self._demanding
 
     def speaks(self, maker: Maker) -> bool:
-        """False if it must not be told how to think."""
+        """False if the service refuses to be told how to think."""
         return maker not in self._silent
 
     def drops(self, maker: Maker) -> bool:
-        """False if it does not know that it could leave out what is bound elsewhere."""
+        """False if the service does not know the option to leave out thinking that is bound
+        elsewhere.
+        """
         return maker not in self._keeping
 
 

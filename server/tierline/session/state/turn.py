@@ -1,4 +1,4 @@
-"""What is known of one prompt on its way."""
+"""The state of one running turn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tierline.session.longtext import both_ends
 
 @define
 class Round:
-    """One request of a turn, its reply as far as it has come, and the calls in it."""
+    """One request of a turn, its reply so far, and the calls in it."""
 
     reply: list[str] = field(factory=list)
     """Pieces of the reply's text."""
@@ -28,9 +28,9 @@ class Round:
     binding: Binding | None = None
     """What the reply's thinking is bound to."""
     thought: list[str] = field(factory=list)
-    """Pieces of thinking that no whole block has held yet."""
+    """Pieces of thinking that are not in a whole block yet."""
     thinking_since: float = 0.0
-    """When the thinking that comes now began, by the monotonic clock; 0 while none comes."""
+    """Start of the current thinking, by the monotonic clock; 0 if there is none."""
     thinking_seconds: float = 0.0
     closed: int = 0
     """Pieces of ``reply`` that are in ``blocks``."""
@@ -49,19 +49,19 @@ class Round:
     open: list[ToolCall] = field(factory=list)
     """Recorded calls whose results are not in the history yet."""
     shown: list[str] = field(factory=list)
-    """What of the reply clients have been given; the STATE block is not among it."""
+    """Pieces of the reply that clients got, without the STATE block."""
     screen: StreamFilter | None = None
     """Hides the STATE block while the reply streams; None if none is asked for."""
     cache: p.CacheReport | None = None
-    """What the provider's cache gave the request."""
+    """The cache report of the request."""
     standing: Mapping[str, tuple[int, ...]] = field(factory=dict)
-    """How many characters of each result the request held, by message."""
+    """Characters of each tool result that the request had, by message."""
     asked: float = 0.0
-    """When the request went out, in seconds since the epoch."""
+    """When the request was sent, in seconds since the epoch."""
 
     @property
     def partial(self) -> str:
-        """What has streamed so far of the reply."""
+        """The reply's text so far."""
         return "".join(self.reply)
 
     def show(self, piece: str) -> str:
@@ -71,14 +71,14 @@ class Round:
         return text
 
     def show_rest(self) -> str:
-        """What was held back of the reply because it could have become the STATE block."""
+        """The text that was held back because it could have become the STATE block."""
         text = self.screen.close() if self.screen is not None else ""
         self.shown.append(text)
         return text
 
     def add_call(self, call: ToolCall, strategy: str) -> None:
-        """A whole call came. Ids are made unique within the turn: results are found by them, and
-        some services begin to count anew with each reply.
+        """Add a whole call. Ids are made unique within the turn: results are found by them, and
+        some services number calls anew in each reply.
         """
         known = self.call_ids
         unique, number = call.id or "call", 2
@@ -92,12 +92,12 @@ class Round:
         self.blocks.append(ToolUse(unique, call.name, call.input))
 
     def think(self, text: str) -> None:
-        """More of the thinking came."""
+        """Add a piece of thinking."""
         self.thought.append(text)
         self.thinking_since = self.thinking_since or time.monotonic()
 
     def was_thinking(self) -> str:
-        """All text since the last whole block, which is given, turned out to be thinking."""
+        """Turn all text since the last whole block into thinking. Returns that text."""
         text = "".join(self.reply[self.closed :])
         del self.reply[self.closed :]
         self.shown.clear()
@@ -105,13 +105,13 @@ class Round:
         return text
 
     def stop_thinking(self) -> None:
-        """Something else came."""
+        """End the current thinking."""
         if self.thinking_since:
             self.thinking_seconds += time.monotonic() - self.thinking_since
             self.thinking_since = 0.0
 
     def add_reasoning(self, strategy: str, data: Mapping[str, Any]) -> None:
-        """A whole piece of thinking came, which is to be sent back."""
+        """Add a whole block of thinking, which must be sent back."""
         self._close_text()
         if self.binding is not None:
             block = self.binding.bind(strategy, data, self.blocks)
@@ -125,7 +125,7 @@ class Round:
         return tuple(block for block in self.blocks if not isinstance(block, Text))
 
     def content(self) -> tuple[Block, ...]:
-        """The reply's blocks; text with nothing to see in it is left out."""
+        """The reply's blocks, without invisible text."""
         shown = Reasoning(SHOWN, {"text": "".join(self.thought)})
         before = (shown,) if visible(Text(shown.data["text"])) else ()
         return reply_content("".join(self.reply[self.closed :]), (*before, *self.blocks))
@@ -138,9 +138,9 @@ class Round:
 
 @define
 class Turn:
-    """One prompt on its way. ``group_id`` is the turn's id everywhere.
+    """One turn. ``group_id`` is its id everywhere.
 
-    It takes several requests if the model calls tools: ``round`` is the present one.
+    It takes several requests if the model calls tools: ``round`` is the current one.
     """
 
     group_id: str
@@ -150,22 +150,22 @@ class Turn:
     looking: str = ""
     """What the user is looking at or has selected, in words for the model."""
     attached: Sequence[p.Attachment] = ()
-    """What goes along with the prompt."""
+    """Attachments of the prompt."""
     required_files: frozenset[str] = frozenset()
-    """Keys of files without which nothing is to be sent."""
+    """Keys of files without which nothing may be sent."""
     steer: bool = False
-    """It waits, and is to reach the turn that runs at its next step."""
+    """It waits to be added to the running turn at its next step."""
     cancelled: bool = False
     finished: bool = False
     """True once clients were told of its end."""
     rounds: int = 0
-    """Requests so far, the present one included."""
+    """Requests so far, the current one included."""
     newest_id: str = ""
     """The newest of the turn's replies in the history, of earlier rounds too."""
     trace: list[dict[str, Any]] = field(factory=list)
-    """What was called, in order, as JSON values."""
+    """The tool calls, in order, as JSON values."""
     requests: list[dict[str, Any]] = field(factory=list)
-    """The requests that have been answered, wholly or in part, as JSON values."""
+    """The requests that were answered, wholly or in part, as JSON values."""
     retrieval: str = ""
     """Id of the turn's retrieval set."""
     began: float = field(factory=time.time)
@@ -173,27 +173,27 @@ class Turn:
     call_ids: set[str] = field(factory=set)
     """Ids of the calls of all rounds."""
     round: Round = field(factory=Round)
-    """The present request; ``begin_round`` takes another."""
+    """The current request; ``begin_round`` begins another."""
 
     @property
     def searched(self) -> str:
-        """What of the prompt says what it is about."""
+        """The part of the prompt that is used to find what it is about."""
         return both_ends(self.text)
 
     def begin_round(self) -> None:
-        """The next request of the turn."""
+        """Begin the next request of the turn."""
         self.rounds += 1
         self.round = Round(call_ids=self.call_ids)
 
     def record(self, message: Message) -> None:
-        """The present reply is in the history; its calls wait for their results."""
+        """Note that the current reply is in the history; its calls wait for their results."""
         self.round.recorded, self.round.message = True, message
         self.round.open = list(self.round.calls)
         self.newest_id = message.id
 
 
 def reply_content(text: str, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """A reply's last text among its other blocks; without what has nothing to see in it."""
+    """A reply's last text among its other blocks, without invisible blocks."""
     ordered = [*blocks]
     if text:
         _insert(ordered, text)
@@ -201,6 +201,6 @@ def reply_content(text: str, blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _insert(blocks: list[Block], text: str) -> None:
-    """Text goes behind what came before it, but before calls, as providers take them."""
+    """Insert a text after earlier blocks but before calls, as providers accept them."""
     place = next((i for i, b in enumerate(blocks) if isinstance(b, ToolUse)), len(blocks))
     blocks.insert(place, Text(text))

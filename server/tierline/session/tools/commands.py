@@ -1,7 +1,7 @@
 """``run_command``: asked about each time, unless the user has allowed this very command here.
 
-What is allowed is kept in the user's own data folder, by workspace and by the whole argument list.
-Nothing in a workspace can add to it: a repository must not be able to give itself leave to run
+Allowed commands are kept in the user's own data folder, by workspace and whole argument list.
+Nothing in a workspace can add to them: a repository must not be able to permit itself to run
 something.
 """
 
@@ -41,7 +41,7 @@ _MOST_BYTES = 10_000_000
 
 FILE = "allowed-commands.json"
 LONGEST = 4000
-"""Characters of a command: the user is asked about every one of them, so all must be readable."""
+"""Characters of a command: the user must be able to read all of it."""
 
 RUN_COMMAND = ToolSpec(
     name="run_command",
@@ -74,7 +74,7 @@ class AllowList:
         self._path = disk.resolved((folder or user_folder()) / FILE)
 
     def commands(self) -> list[list[str]]:
-        """Argument lists that are allowed in this workspace."""
+        """The argument lists that are allowed in this workspace."""
         found = self._read().get(self._root, [])
         return [list(argv) for argv in found] if isinstance(found, list) else []
 
@@ -83,7 +83,7 @@ class AllowList:
         self._change([*(a for a in self.commands() if a != list(argv)), list(argv)])
 
     def forget(self, argv: Sequence[str]) -> None:
-        """Ask about a command again; about all if it is empty."""
+        """Withdraw a permission; all of them if ``argv`` is empty."""
         self._change([a for a in self.commands() if argv and a != list(argv)])
 
     def _read(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class CommandService:
         return p.AllowedCommands(await asyncio.to_thread(self._list().commands))
 
     async def forget(self, params: p.ForgetCommandParams) -> p.AllowedCommands:
-        """Ask about a command again."""
+        """Withdraw a permission, so that the user is asked again."""
         await asyncio.to_thread(self._list().forget, params.argv)
         return await self.allowed(p.NoParams())
 
@@ -159,7 +159,7 @@ class CommandService:
                 error=True,
                 note="not allowed",
             )
-        # The answer may have taken minutes.
+        # The answer may have taken minutes: check again.
         if changed := await asyncio.to_thread(looked.changed):
             problem = (
                 f"Not run: {visible_text(changed)} is not what it was when the user was asked."
@@ -182,7 +182,7 @@ class CommandService:
         return report(await self._snapshots.around(call.turn_id, what, work()), seconds)
 
     def _unfit(self, command: Sequence[str] | str | None) -> str:
-        """Why nobody need be asked about this command; empty if it can be run."""
+        """Why a command cannot be run, so that the user need not be asked; empty if it can."""
         if command is None:
             return "Give either `argv` or `shell`."
         if sum(map(len, command)) > LONGEST:
@@ -228,7 +228,7 @@ class CommandService:
         return decision
 
     def abandon(self) -> None:
-        """End by force what runs."""
+        """Kill running commands."""
         end_all()
 
     def _list(self) -> AllowList:
@@ -236,7 +236,7 @@ class CommandService:
 
 
 def shown(argv: Sequence[str]) -> str:
-    """An argument list as a person reads it, without ambiguity."""
+    """An argument list as unambiguous text for the user."""
     if sys.platform == "win32":
         import subprocess
 
@@ -252,7 +252,7 @@ def report(ended: Ended, seconds: float) -> Output:
     if ended.timed_out:
         head = f"Stopped after {seconds:g} s (tools.command_seconds)."
         return Output(f"{head} Output so far:\n{body}", error=True, note="timed out")
-    if ended.code is None:  # an editor's terminal knows no code of what a signal ended
+    if ended.code is None:  # an editor's terminal gives no code after a signal
         return Output(f"Ended without an exit code.\n{body}", error=True, note="no exit code")
     note = f"exit code {ended.code}"
     return Output(f"Exit code {ended.code}.\n{body}", error=ended.code != 0, note=note)

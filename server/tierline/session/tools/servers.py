@@ -1,4 +1,4 @@
-"""Tools of MCP servers: started with the user's leave, asked about by tool, bounded as our own."""
+"""Tools of MCP servers: started with the user's consent, asked about by tool, bounded like ours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ from tierline.workspace.reading import read_file
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 10.0
-"""How long a turn waits for servers that are starting: what comes later would lose its cache."""
+"""Longest wait of a turn for starting servers: tools that appear later would invalidate
+its cache.
+"""
 MOST_DEFINITION = 256 * 1024
 """Bytes of a configuration file."""
 MOST_DESCRIPTION = 2000
@@ -68,8 +70,8 @@ class ServerService:
         self._asking: set[asyncio.Task[None]] = set()
 
     def start(self, passed: Sequence[ServerDefinition] = ()) -> None:
-        """Begin with what the editor passed on, and with what the workspace names if the user
-        agrees. Returns at once.
+        """Start the servers that the editor passed on, and those that the workspace names if the
+        user agrees. Returns at once.
         """
         settings = self._preferences.settings.tools
         if settings.mcp_servers == "off" or not settings.workspace_trusted:
@@ -80,7 +82,7 @@ class ServerService:
         self._keep(self._asking, self._named())
 
     async def settled(self) -> None:
-        """Wait, a little, for servers that are starting."""
+        """Wait up to ``SETTLE_SECONDS`` for servers that are starting."""
         if self._starting:
             await asyncio.wait(set(self._starting), timeout=SETTLE_SECONDS)
 
@@ -93,7 +95,7 @@ class ServerService:
     # --- starting --------------------------------------------------------------------------------
 
     async def _named(self) -> None:
-        """The servers that the workspace's files name: each is started with the user's leave."""
+        """Start the servers that the workspace's files name, each with the user's consent."""
         found, problems = await asyncio.to_thread(self._definitions)
         for text in problems:
             self._say(f"{text} It is not used.")
@@ -123,7 +125,9 @@ class ServerService:
         return list(found.values()), problems
 
     async def _agreed(self, definition: ServerDefinition) -> bool:
-        """A repository cannot start a program: the user sees which one, and agrees to just that."""
+        """Whether the user agrees to start exactly this server: a repository must not start a
+        program.
+        """
         mark = hashlib.sha256("\0".join(definition.identity).encode()).hexdigest()[:16]
         entry = ["mcp-server", definition.name, mark]
         if entry in await asyncio.to_thread(self._allowed().commands):
@@ -244,7 +248,7 @@ class ServerService:
 
 
 def matches(patterns: str, server: str, tool: str = "") -> bool:
-    """True if one of the patterns (``server``, ``server/tool``, ``*`` for any text) means this."""
+    """True if one of the patterns (``server``, ``server/tool``, ``*`` for any text) matches."""
     for pattern in filter(None, map(str.strip, patterns.split(","))):
         name, slash, rest = pattern.partition("/")
         if fnmatchcase(server, name) and (not slash or (bool(tool) and fnmatchcase(tool, rest))):

@@ -1,4 +1,4 @@
-"""The session's tools: which are offered, what is run, what the user is told of it."""
+"""The session's tools: offering them, running calls, and telling the clients."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tierline.workspace.paths import Resolved
 log = logging.getLogger(__name__)
 
 MAX_RESULT = 5_000_000
-"""Characters of a result that are kept; a tool that gives more should have bounded itself."""
+"""Characters of a result that are kept; tools should limit themselves to less."""
 SHARE = 0.25
-"""Tools are left out where their definitions would take a larger share of the model's input."""
+"""Largest share of the model's input for tool definitions; beyond it, tools are left out."""
 
 
 _NO_ROOM = (
@@ -46,7 +46,7 @@ _NO_ROOM = (
 
 
 class ToolService:
-    """Offers and runs tools. ``registry`` is open: other services add theirs to it."""
+    """Offers and runs tools. Other services add their tools to ``registry``."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ToolService:
     # --- what is offered -------------------------------------------------------------------------
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The definitions of the next request; none where tools are off or do not fit."""
+        """The definitions of the next request; none if tools are off or do not fit."""
         return () if self._unable() else self._fitting()
 
     def without(self) -> str:
@@ -108,9 +108,7 @@ class ToolService:
     # --- running ---------------------------------------------------------------------------------
 
     def understood(self, call: ToolCall) -> ToolCall:
-        """A call as the model must have meant it: values of a wrong type are converted where they
-        have one reading.
-        """
+        """The call with values of a wrong type converted where they have one meaning."""
         return evolve(call, input=self.registry.repaired(call.name, call.input))
 
     async def run(self, call: ToolCall, message: Message) -> tuple[Output, int]:
@@ -148,23 +146,23 @@ class ToolService:
             return Output(f"{call.name} was interrupted.", error=True)
         except ENDS:
             raise
-        except BaseException as error:  # a panic in native code is no Exception
+        except BaseException as error:  # a panic in native code is a BaseException
             log.exception("The tool %s failed", call.name)
             return Output(f"{call.name} failed inside Tierline: {type(error).__name__}.", True)
 
     async def _refresh(self, arguments: Mapping[str, Any]) -> None:
-        """What is read or changed is what the user sees, saved or not."""
+        """Update open documents, so that tools read and change what the user sees."""
         place = self._loader.roots.resolve(str(arguments.get("path") or ""))
         if isinstance(place, Resolved):
             await self._workbench.refresh([self._loader.uri(place.key)])
 
     def asking(self, call: Call, edit_id: str = "") -> None:
-        """A call waits for the user."""
+        """Note that a call waits for the user."""
         self._changed(call, "asking", edit_id)
         self._bus.publish(p.Waiting(call.turn_id, "Waiting for your decision."))
 
     def running(self, call: Call) -> None:
-        """A call that had to wait runs now."""
+        """Note that a call that had to wait runs now."""
         self._changed(call, "running")
         self._bus.publish(p.Waiting(call.turn_id, f"Running {call.name}…"))
 
@@ -196,12 +194,14 @@ class ToolService:
 
 
 def tools_tokens(specs: Sequence[ToolSpec], counter: TokenCounter) -> int:
-    """What the definitions cost in a request, the service's own overhead included."""
+    """Tokens of the definitions in a request, the service's overhead included."""
     return counter.count(list(specs)) + counter.model.tools_overhead_tokens if specs else 0
 
 
 def tools_items(specs: Sequence[ToolSpec], counter: TokenCounter) -> list[Item]:
-    """The definitions as one item of the plan. It has no text: they have a place of their own."""
+    """The definitions as one item of the plan. It has no text, as a request has its own field for
+    tools.
+    """
     if not specs:
         return []
     names = ", ".join(spec.name for spec in specs)

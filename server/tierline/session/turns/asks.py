@@ -1,4 +1,4 @@
-"""What code actions and everyday commands ask for: explain, fix, write tests, document."""
+"""Prompts of code actions and everyday commands: explain, fix, write tests, document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tierline.session.workbench import Workbench
 from tierline.workspace.loader import Loaded
 
 AROUND = 10
-"""Lines above and below a problem that stands in no definition."""
+"""Lines above and below a problem outside any definition."""
 MOST_LINES = 400
 WORDS = {
     "explain": "Explain {what}: what it does, how, and what is surprising about it.",
@@ -38,8 +38,8 @@ class AskService:
         """Send a prompt about the code at a place, with that code and its problems.
 
         Raises:
-            TierlineError: ``invalid_params`` without words to ask; ``not_sendable`` if the file may
-                not be sent; whatever a prompt may answer.
+            TierlineError: ``invalid_params`` without a question; ``not_sendable`` if the file may
+                not be sent; and the errors of ``send``.
         """
         place = params.editor
         words = params.text.strip()

@@ -1,8 +1,7 @@
 """Keeps a draft of the reply that streams, and makes interrupted replies of drafts left behind.
 
-A process that is killed loses no text that was on the disk: what had come of a reply when a server
-was ended by force stands in the conversation again at the next start, marked as interrupted, as if
-the user had stopped it.
+A killed process loses no text that was on disk: the part of a reply that had arrived is in the
+conversation again at the next start, marked as interrupted, as if the user had stopped it.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from tierline.store.errors import StorageError
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 0.25
-"""The draft is brought up to date this often while text comes; the first piece goes at once."""
+"""Interval of writing to the draft while text arrives; the first piece is written at once."""
 SHARE = 10
-"""Writing takes at most one part in so many of the time: on a slow disk it happens less often."""
+"""Writing takes at most one part in this many of the time: on a slow disk it happens less often."""
 NOTE = "Tierline was ended while this reply came. This is what there was of it; Retry asks again."
 NOT_RUN = "Not run: Tierline was ended before the reply was complete."
 
 
 class DraftService:
-    """One per session; so is the reply that streams."""
+    """One per session, since only one reply streams at a time."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -45,7 +44,7 @@ class DraftService:
     # --- while a reply comes ---------------------------------------------------------------------
 
     def begin(self, turn: Turn, plan_id: str, strategy: str) -> None:
-        """A request goes out: its reply will have a draft as soon as there is anything of it."""
+        """Called when a request is sent: its reply gets a draft with the first text."""
         conversation = self._conversation
         turn.round.reply_id = conversation.store.new_id()
         self._draft = None
@@ -61,7 +60,7 @@ class DraftService:
         )
 
     def grown(self, turn: Turn) -> None:
-        """Something of the reply came."""
+        """Called when a part of the reply came."""
         self._grown = True
         if (self._work is None or self._work.done()) and self._origin is not None:
             self._work = asyncio.ensure_future(self._keep(turn, self._origin))
@@ -69,10 +68,12 @@ class DraftService:
     async def record(
         self, turn: Turn, content: tuple[Block, ...], **facts: Any
     ) -> tuple[Message, str]:
-        """Write the reply down; the draft goes once it is in the log. As ``add_assistant``."""
+        """Write the reply to the log, then delete the draft. Returns what
+        ``add_assistant`` does.
+        """
         await self._stop()
         draft = self._draft
-        # Somebody who took the draft for a dead one's has used its id: both are kept then.
+        # Another process has recovered the draft and used its id: then both replies are kept.
         ours = draft is None or await asyncio.to_thread(draft.ours)
         message, problem = await self._conversation.add_assistant(
             turn.group_id, content, identifier=turn.round.reply_id if ours else "", **facts
@@ -82,7 +83,7 @@ class DraftService:
         return message, problem
 
     async def drop(self, turn: Turn) -> None:
-        """The reply needs no draft any more. One that could not be recorded stays."""
+        """Delete the draft, unless the reply could not be recorded."""
         await self._stop()
         draft, self._draft = self._draft, None
         if draft is not None and not turn.round.recorded:
@@ -113,7 +114,7 @@ class DraftService:
     # --- what others left ------------------------------------------------------------------------
 
     async def recover(self) -> bool:
-        """Write down what dead processes had of their replies. True if there was anything."""
+        """Record the partial replies of dead processes. True if there were any."""
         try:
             return await asyncio.to_thread(self._recover)
         except StorageError as error:
@@ -142,7 +143,7 @@ class DraftService:
         return store.timeline(origin.session_id).deleted
 
     def _messages(self, left: Left) -> list[Message]:
-        """The reply as far as it came, and a result for each of its calls: none was run."""
+        """The partial reply, and a result for each of its calls that says it was not run."""
         origin, store = left.origin, self._conversation.store
         content = reply_content(left.text, left.blocks)
         if origin is None or not content:

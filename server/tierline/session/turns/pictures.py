@@ -15,8 +15,8 @@ async def check_images(images: Sequence[p.ImageInput], models: ModelService) -> 
     """The pictures of a prompt, ready to be sent.
 
     Raises:
-        TierlineError: ``not_sendable`` if one of them cannot be: a prompt without what the user
-            attached would be answered as if it had been seen.
+        TierlineError: ``not_sendable`` if one of them cannot be sent: otherwise the prompt would be
+            answered as if it had been seen.
     """
     from tierline.workspace.images import check
 

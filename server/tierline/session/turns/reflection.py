@@ -1,4 +1,4 @@
-"""Reflection: what a turn was given, what it did, and what came of it.
+"""Reflection: a turn's context, actions and outcome.
 
 One event per turn in the log: plans, retrieval set, requests with estimate against actual, tool
 trace, edits and their decisions, outcome. The index holds it like any event, so it is rebuilt with
@@ -43,7 +43,7 @@ class ReflectionService:
         self._traces = otel.Traces()
 
     async def ended(self, turn: Turn, outcome: p.TurnOutcome, code: str = "") -> None:
-        """A turn that made at least one request has ended. Never fails."""
+        """Record a turn that made at least one request. Never raises."""
         if not turn.rounds:
             return
         data = self._data(turn, outcome, code)
@@ -64,7 +64,7 @@ class ReflectionService:
         return p.TurnStatsResult([read(data, session) for session, data in rows])
 
     def close(self) -> None:
-        """Send what is waiting."""
+        """Export the traces that are waiting."""
         self._traces.close()
 
     def _data(self, turn: Turn, outcome: str, code: str) -> dict[str, Any]:
@@ -91,14 +91,14 @@ class ReflectionService:
 
 
 def request_data(composed: Composed, turn: Turn, usage: p.UsageInfo) -> dict[str, Any]:
-    """One request of a turn: the plan, and what was expected against what was reported."""
+    """One request of a turn: its plan, and expected against reported figures."""
     request = composed.request
     known = {"plan": composed.plan.plan_id, "estimate": composed.plan.tokens}
     return known | _request_data(request.provider, request.model, turn, usage)
 
 
 def cut_data(found: p.CacheReport, turn: Turn, usage: p.UsageInfo) -> dict[str, Any]:
-    """One request whose reply did not come to its end. What was expected is not compared."""
+    """One request whose reply was cut off. Expected figures are not compared."""
     return {"plan": found.plan_id} | _request_data(found.provider, found.model, turn, usage)
 
 
@@ -121,13 +121,13 @@ def _request_data(provider: str, model: str, turn: Turn, usage: p.UsageInfo) -> 
 
 
 def _known_sum(figures: list[Any]) -> int | None:
-    """What is known of a sum; None if nothing is."""
+    """The sum of the known figures; None if there are none."""
     known = [int(_number(figure)) for figure in figures if figure is not None]
     return sum(known) if known else None
 
 
 def read(data: Mapping[str, Any], session_id: str) -> p.TurnStats:
-    """A reflection as it is shown. Records of other versions give what can be understood."""
+    """A reflection as it is shown. Records of other versions are read as far as possible."""
     requests = _objects(data.get("requests"))
     measured = [
         r for r in requests

@@ -1,4 +1,4 @@
-"""A read that gives what the model has before it already is not sent a second time."""
+"""A tool result that the model already has is not sent again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tierline.history.truncation import DEFAULTS
 from tierline.tools.registry import Output
 
 READS = frozenset({"read_file", "list_files", "search_code", "request_code_context"})
-"""Tools that only look: the same text again says that nothing has changed."""
+"""Tools that only read: an equal result means that nothing has changed."""
 _SHOWN = 60
 
 
@@ -24,10 +24,10 @@ def unchanged(
     standing: Mapping[str, tuple[int, ...]],
     group_id: str,
 ) -> Output | None:
-    """What to answer instead of the same bytes; None if they are to be sent.
+    """The answer instead of an equal result; None if the result must be sent.
 
-    ``standing``: how many characters of each result the last request held, by message. Only a
-    result that stands there whole serves; one that was cut since, or has left, is read again.
+    ``standing``: characters of each result that the last request had, by message. Only a result
+    that is in it whole counts.
     """
     if tool not in READS or output.error or output.images or len(output.text) <= DEFAULTS.inactive:
         return None

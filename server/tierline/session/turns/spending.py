@@ -1,4 +1,4 @@
-"""What may be spent: asks before a limit is passed, and before a request that is unusually dear."""
+"""What may be spent: asks before a limit is passed, and before an unusually expensive request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tierline.session.state.turn import Turn
 from tierline.store.usage import Spent
 
 USUAL_OUTPUT = 500
-"""Tokens that a reply is taken to have while the session has none to judge by."""
+"""Assumed tokens of a reply as long as the session has none."""
 _WHY: dict[Cold, str] = {
     "first": "it is the first of this session",
     "model": "another model answers than before",
@@ -26,12 +26,12 @@ _WHY: dict[Cold, str] = {
 
 
 class NotSpent(Exception):  # noqa: N818 - the user's wish, not a failure
-    """The user did not want the request sent. The text says which limit it was."""
+    """The user refused to send the request. The text names the limit."""
 
 
 @define
 class _Allowance:
-    """What the user has agreed to beyond a limit."""
+    """An amount beyond a limit that the user has agreed to."""
 
     more: float = 0.0
     any: bool = False
@@ -39,7 +39,7 @@ class _Allowance:
 
 @define
 class _Limit:
-    """A limit with what is spent of it and what the request would add."""
+    """A limit, the amount spent, and the amount that the request would add."""
 
     scope: str
     """``session`` or the turn's id."""
@@ -66,13 +66,13 @@ class SpendingGuard:
     consents: ConsentService
     _allowed: dict[tuple[str, str, bool], _Allowance] = field(factory=dict, init=False)
     _warned: set[str] = field(factory=set, init=False)
-    """Turns that were asked about, and sessions that are not to be asked about again."""
+    """Turns for which the user was asked, and sessions for which the user is not asked again."""
 
     async def allow(self, turn: Turn, composed: Composed) -> None:
-        """Returns if the request may be sent.
+        """Return if the request may be sent, after asking the user if needed.
 
         Raises:
-            NotSpent: the user said no.
+            NotSpent: the user refused.
         """
         session = self.conversation.session_id
         wants = self.preferences.settings.spending

@@ -1,9 +1,8 @@
 """The rounds of one turn: request, stream, run what the model calls, ask again, until it is done.
 
-Every request of a turn is composed
-anew, so the budget is enforced before each of them, not once per turn. Every reply and every result
-is in the history before anything else happens; a call whose run was cut short has a result that
-says so, because providers refuse a conversation in which a call stays open.
+Every request of a turn is composed anew, so the budget is enforced before each of them, not once
+per turn. Every reply and every result is written to the history before the next step. A call that
+was cut short gets a result that says so, because providers refuse a conversation with an open call.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ ROUNDS_NOTICE = (
     "it go on."
 )
 MOST_CUTS = 3
-"""How often one request is made smaller after a refusal for its size."""
+"""How many times one request is made smaller after a refusal for its size."""
 NOT_RUN = {
     "incomplete": "Not run: the connection closed before the reply was complete.",
     "output_limit": "Not run: the reply was cut at the output limit, so the call may not be whole. "
@@ -95,7 +94,7 @@ EMPTY_REPLY = ("empty_reply", "The reply was empty.", "Retry, or ask in another 
 
 
 class EmptyReplyError(Exception):
-    """A reply without anything to keep."""
+    """A reply without any content."""
 
 
 class Rounds:
@@ -134,12 +133,12 @@ class Rounds:
         self._waiting = waiting
 
     async def run(self, turn: Turn) -> p.TurnFinished:
-        """All rounds of a turn. Returns what to tell the clients.
+        """Run all rounds of a turn. Returns the event that ends it.
 
         Raises:
             TierlineError, ProviderError: the request could not be made or failed.
-            EmptyReplyError: the model said nothing.
-            NotSpent: the user did not want to pay for the next request.
+            EmptyReplyError: the reply is empty.
+            NotSpent: the user refused to pay for the next request.
             asyncio.CancelledError: the turn was stopped. ``turn.round.open`` may hold calls then.
         """
         await self.complete_earlier(turn.group_id)
@@ -158,8 +157,8 @@ class Rounds:
             await self._waiting.reach(turn)
 
     async def complete_earlier(self, group_id: str = "") -> None:
-        """Calls that never got a result, because their process ended: say so. Those of the turn
-        that runs get theirs, and so do those of another server that lives.
+        """Give calls of ended processes a result that says so. Calls of the running turn, and of
+        another living server, are left alone.
         """
         visible = [m for m in self._conversation.visible() if m.group_id != group_id]
         answered = results_of(visible)
@@ -179,7 +178,7 @@ class Rounds:
                 )
 
     async def _news(self, turn: Turn) -> None:
-        """What became of earlier edits since the model last heard of them, as a note of its own."""
+        """Add news about earlier edits as a note for the model."""
         if text := await self._edits.news():
             await self._conversation.add_note(turn.group_id, text)
 
@@ -209,10 +208,10 @@ class Rounds:
         return composed, provider.strategy
 
     async def _mended(self, turn: Turn, composed: Composed, error: ProviderError) -> Composed:
-        """The request as it may be taken after this refusal.
+        """The request, changed so that it may be accepted after this refusal.
 
         Raises:
-            ProviderError: nothing can be done about it.
+            ProviderError: it cannot be changed further.
         """
         if error.code == "overflow":
             return await self._smaller(turn, composed, error)
@@ -224,7 +223,7 @@ class Rounds:
         return await self._composer.compose(turn)
 
     async def _smaller(self, turn: Turn, composed: Composed, error: ProviderError) -> Composed:
-        """The request cut to what the provider says that it takes, or by a quarter.
+        """The request, cut to the size that the provider names, or by a quarter.
 
         Raises:
             ProviderError: nothing more can leave.
@@ -293,7 +292,7 @@ class Rounds:
             self._bus.publish(p.TextDelta(turn.group_id, rest))
 
     def _said(self, turn: Turn, event: TextChunk | ReasoningChunk | WasThinking) -> None:
-        """A piece of the reply came."""
+        """Handle a piece of the reply."""
         match event:
             case TextChunk(text=text):
                 turn.round.stop_thinking()
@@ -309,7 +308,9 @@ class Rounds:
                 self._bus.publish(p.ReasoningDelta(turn.group_id, text, was_text=True))
 
     async def _again(self, turn: Turn, composed: Composed, event: Adapted | Retrying) -> Composed:
-        """The request is sent once more: as it is after a wait, or without what was refused."""
+        """Note that the request is sent again: unchanged after a wait, or without what
+        was refused.
+        """
         if isinstance(event, Retrying):
             told = f"{event.reason} Trying again in {event.wait_seconds:.0f} s "
             told += f"({event.attempt} of {event.of})."
@@ -373,7 +374,7 @@ class Rounds:
             tell("info", f"The provider ended the reply with “{word}”.", stop.reason)
 
     def finished(self, turn: Turn, message: Message) -> p.TurnFinished:
-        """The end of a turn whose last reply is this message."""
+        """The event that ends a turn whose last reply is this message."""
         incomplete = message.status is Status.INTERRUPTED
         return turncost.finished(
             turn.group_id,
@@ -424,7 +425,7 @@ class Rounds:
                 await shield(self._result(turn, call, *task.result()))
 
     def _batch(self, waiting: list[ToolCall]) -> list[ToolCall]:
-        """The calls to run next: one that must be alone, or all in a row that need not."""
+        """The calls to run next: one that must run alone, or all consecutive ones that need not."""
         alone = self._tools.alone
         if alone(waiting[0].name):
             return waiting[:1]
@@ -437,7 +438,9 @@ class Rounds:
         batch: list[ToolCall],
         tasks: list[asyncio.Task[tuple[Output, int]]],
     ) -> None:
-        """The turn was stopped while calls ran: what had ended is kept, the rest says so."""
+        """Called when the turn was stopped while calls ran: keeps finished results, and marks the
+        others as stopped.
+        """
         for call, task in zip(batch, tasks, strict=False):
             if task.done() and not task.cancelled() and task.exception() is None:
                 await self._result(turn, call, *task.result())
@@ -462,7 +465,7 @@ class Rounds:
         milliseconds: int,
         status: p.CallStatus | None = None,
     ) -> None:
-        """Write a result down, then tell the clients."""
+        """Write a result to the history, then tell the clients."""
         message = turn.round.message
         assert message is not None, "only recorded calls are answered"
         state: p.CallStatus = status or ("error" if output.error else "ok")

@@ -1,4 +1,4 @@
-"""Turns: a prompt goes in, a reply streams out, and whatever happens the history stays whole."""
+"""Turns: a prompt goes in, a reply streams out, and the history stays valid whatever happens."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class TurnRunner:
     async def send(
         self, params: p.ChatSendParams, required_files: frozenset[str] = frozenset()
     ) -> p.ChatSendResult:
-        """Write the prompt down, start its turn or queue it, and answer at once.
+        """Write the prompt to the history, start its turn or queue it, and answer at once.
 
         ``required_files``: keys of files without which the turn ends before anything is sent.
 
@@ -108,10 +108,10 @@ class TurnRunner:
             return await self._send(params, required_files)
 
     async def edit(self, params: p.ChatEditParams) -> p.ChatSendResult:
-        """Change an earlier prompt and go on from there, on a new branch.
+        """Change an earlier prompt and continue from there, on a new branch.
 
         Raises:
-            TierlineError: ``conflict`` while a prompt is on its way; ``not_found``; as ``send``.
+            TierlineError: ``conflict`` while a turn runs or waits; ``not_found``; as ``send``.
                 Nothing has changed then.
         """
         conversation = self._conversation
@@ -150,7 +150,7 @@ class TurnRunner:
         required_files: frozenset[str],
         prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> p.ChatSendResult:
-        """``prepare`` is called once nothing speaks against the prompt, before it is written."""
+        """``prepare`` is called once the prompt was checked, before it is written."""
         text, notices = await redacted(params.text)
         selection, found = await redacted(params.selection)
         notices += [notice for notice in found if notice not in notices]
@@ -211,7 +211,9 @@ class TurnRunner:
         )
 
     async def _look(self, params: p.ChatSendParams, selection: str) -> Looking:
-        """What the user looks at. A client that says only what is selected is asked no more."""
+        """The context from the editor. A client that sends only the selection is not asked for
+        more.
+        """
         place = params.editor
         if place is None and selection and params.active_uri:
             place = p.EditorPlace(params.active_uri)
@@ -221,8 +223,8 @@ class TurnRunner:
         return await look(self._files, place, selection)
 
     async def cancel(self, params: p.ChatCancelParams) -> p.ChatCancelResult:
-        """Stop a running or queued turn, the one whose turn it is when none is named. What has
-        streamed is kept and marked as interrupted. Asked again, it goes on stopping.
+        """Stop a running or queued turn; the running one if none is named. The partial reply is
+        kept and marked as interrupted. A second call has no further effect.
         """
         wanted = params.turn_id
         if not wanted and self._queue.current is None and self._queue.waiting:
@@ -237,16 +239,16 @@ class TurnRunner:
         if turn_now is None or wanted not in ("", turn_now.group_id):
             return p.ChatCancelResult(cancelled=False, turn_id=wanted)
         if not turn_now.cancelled and self._task is not None:
-            self._task.cancel()  # once: a second time would end the worker, and who waits with it
+            self._task.cancel()  # once: a second time would end the worker
         turn_now.cancelled = True
         return p.ChatCancelResult(cancelled=True, turn_id=turn_now.group_id)
 
     @in_order
     async def retry(self, params: p.ChatRetryParams) -> p.ChatSendResult:
-        """Drop the reply (or what there is of it) to the last or the named prompt and ask again.
+        """Drop the reply, complete or partial, to the last or the named prompt and ask again.
 
         Raises:
-            TierlineError: ``conflict`` while a prompt is on its way; ``not_found``.
+            TierlineError: ``conflict`` while a turn runs or waits; ``not_found``.
         """
         self._queue.require_idle()
         prompt = await self._conversation.prepare_retry(params.group_id)
@@ -263,7 +265,7 @@ class TurnRunner:
         return p.ChatSendResult(turn_id=turn.group_id, message_id=prompt.id)
 
     async def complete_earlier(self) -> None:
-        """At the start: calls of a process that was ended have no result, and get none any more."""
+        """At start-up: complete the calls of ended processes, which have no result."""
         await self._rounds.complete_earlier()
 
     async def settled(self) -> None:
@@ -271,7 +273,7 @@ class TurnRunner:
         await self._idle.wait()
 
     async def close(self) -> None:
-        """Stop at once; the partial reply is written down."""
+        """Stop at once; the partial reply is recorded."""
         self._closing = True
         self._queue.waiting.clear()
         if self._task is not None:
@@ -285,7 +287,7 @@ class TurnRunner:
     async def _work(self) -> None:
         while self._queue.waiting and not self._queue.paused:
             await self._compaction.done()
-            if not self._queue.waiting or self._queue.paused:  # the prompt was taken back meanwhile
+            if not self._queue.waiting or self._queue.paused:  # the prompt was removed meanwhile
                 break
             turn = self._queue.waiting.popleft()
             self._queue.current = turn
@@ -301,7 +303,7 @@ class TurnRunner:
                     raise
             except ENDS:
                 raise
-            except BaseException:  # a panic in native code is no Exception
+            except BaseException:  # a panic in native code is a BaseException
                 log.exception("Turn %s failed", turn.group_id)
                 await self._failed(
                     turn, "internal", "The turn failed inside Tierline.", "See the log, then retry."
@@ -326,7 +328,7 @@ class TurnRunner:
             await shield(self._ended(turn, finished))
 
     async def _ended(self, turn: Turn, finished: p.TurnFinished, code: str = "") -> None:
-        """Write down how the turn went, then tell the clients. Nothing follows."""
+        """Record the turn's reflection, then tell the clients. This is the turn's last event."""
         await self._reflection.ended(turn, finished.outcome, code)
         turn.finished = True
         finished.seconds = round(time.time() - turn.began, 1)
@@ -334,8 +336,8 @@ class TurnRunner:
         await self._tell_end(turn, finished)
 
     async def _tell_end(self, turn: Turn, finished: p.TurnFinished) -> None:
-        """A turn took so long that the user may be elsewhere; clients that tell it themselves know
-        from the event.
+        """Notify the user of the end of a long turn; clients that do so themselves use
+        the event.
         """
         after = self._preferences.settings.notify.after_seconds
         if not after or finished.seconds < after or turn.cancelled:
@@ -350,7 +352,7 @@ class TurnRunner:
         if turn.finished:
             return
         if turn.round.recorded and turn.round.message is not None and not turn.round.calls:
-            # The reply was whole before it could be stopped.
+            # The reply was complete before it could be stopped.
             await self._ended(turn, self._rounds.finished(turn, turn.round.message))
         else:
             await self._finish(turn, "interrupted", "Stopped.")
@@ -367,7 +369,8 @@ class TurnRunner:
         error: str = "",
         advice: str = "",
     ) -> None:
-        """Keep what there is of the reply, marked; without any, remember only that there is none.
+        """Record the partial reply with its status; without any text, remember only that there is
+        none.
 
         Calls that have not run get results that say so.
         """
@@ -397,7 +400,9 @@ class TurnRunner:
         await self._ended(turn, finished, code)
 
     async def _paid(self, turn: Turn) -> None:
-        """A request that was cut off is paid for: in the turn's sum and its reflection."""
+        """Add a request that was cut off, which is paid for, to the turn's sum and its
+        reflection.
+        """
         found = None if turn.round.recorded else await self._cache.report(turn.group_id)
         if found is None:
             return

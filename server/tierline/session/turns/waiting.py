@@ -1,8 +1,9 @@
-"""The prompts that wait: listed, changed, moved, taken back, or brought to the turn that runs.
+"""The waiting prompts: listing, changing, moving, removing them, or adding them to the running
+turn.
 
-A prompt is in the log before it waits. The log is only appended to, and a conversation stands in
-its order; so a prompt that is changed or moved is written anew together with those behind it, and
-what stood there before is removed by an event.
+A prompt is in the log before it waits. The log is append-only and gives the order of the
+conversation, so a changed or moved prompt is written again together with those after it, and the
+old ones are removed by an event.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tierline.session.state.turn import Turn
 
 
 class WaitingPrompts:
-    """What of the queue clients see, and what they do with it."""
+    """The queue as clients see and change it."""
 
     def __init__(
         self, bus: EventBus, queue: TurnQueue, conversation: Conversation, mentions: MentionService
@@ -46,7 +47,7 @@ class WaitingPrompts:
 
     @in_order
     async def change(self, params: p.QueueChangeParams) -> p.QueueResult:
-        """Another text for a prompt; its pictures and what went along stay."""
+        """Change a prompt's text; its pictures and attachments stay."""
         self._place(params.turn_id)
         text, notices = await redacted(params.text)
         if not visible(Text(text)):
@@ -54,7 +55,7 @@ class WaitingPrompts:
         named = await self._mentions.take(p.ChatSendParams(text, mentions="text"), text)
         for notice in dict.fromkeys((*notices, *named.notices)):
             self._bus.notice("warning", notice)
-        # The file may have been asked for meanwhile, and the prompt have begun.
+        # The turn may have begun while the file was read.
         place = self._place(params.turn_id)
         order = list(self._queue.waiting)[place:]
         known = {one.label for one in order[0].attached}
@@ -68,7 +69,7 @@ class WaitingPrompts:
 
     @in_order
     async def move(self, params: p.QueueMoveParams) -> p.QueueResult:
-        """Another place for a prompt."""
+        """Move a prompt to another place."""
         place = self._place(params.turn_id)
         to = min(max(params.to, 0), len(self._queue.waiting) - 1)
         order = list(self._queue.waiting)
@@ -78,7 +79,7 @@ class WaitingPrompts:
 
     @in_order
     async def remove(self, params: p.QueueParams) -> p.QueueResult:
-        """Take a prompt back: it is sent and shown no more."""
+        """Remove a prompt: it is no longer sent or shown."""
         turn = self._queue.waiting[self._place(params.turn_id)]
         self._queue.waiting.remove(turn)
         await self._forget([turn])
@@ -86,14 +87,14 @@ class WaitingPrompts:
 
     @in_order
     async def steer(self, params: p.QueueSteerParams) -> p.QueueResult:
-        """Whether a prompt is to reach the running turn at its next step."""
+        """Set whether a prompt is added to the running turn at its next step."""
         self._queue.waiting[self._place(params.turn_id)].steer = params.steer
         return self._changed()
 
     # --- for the turn ----------------------------------------------------------------------------
 
     async def reach(self, turn: Turn) -> None:
-        """Between two steps: what the user wants to say to this turn becomes a part of it."""
+        """Called between two steps: add the prompts that the user wants in this turn."""
         if not any(waiting.steer for waiting in self._queue.waiting):
             return
         async with self._conversation.changes:
@@ -119,7 +120,7 @@ class WaitingPrompts:
         return [_shown(turn, contents.get(turn.message_id, ())) for turn in self._queue.waiting]
 
     def publish(self) -> None:
-        """Something waits, or waits no more."""
+        """Publish the queue to the clients."""
         shown = self.shown()
         if shown != self._told:
             self._told = shown
@@ -141,7 +142,7 @@ class WaitingPrompts:
         raise TierlineError("not_found", "This prompt does not wait any more.", "Reload the chat.")
 
     async def _rewrite(self, first: int, order: Sequence[Turn]) -> p.QueueResult:
-        """Write the prompts from a place on anew, in this order."""
+        """Write the prompts from a place on again, in this order."""
         await self._paused(self._written(first, order))
         return self._changed()
 
