@@ -78,3 +78,35 @@ async def test_what_two_windows_do_to_one_list_at_the_same_moment_is_all_done(
     for editor in (one, two):
         assert {f.path for f in (await editor.ask("files/list")).files} == stay
         assert set((await editor.ask("scratchpad/get")).text.splitlines()) == notes
+
+
+async def test_what_happens_in_one_window_is_shown_in_the_other_by_itself(
+    start: Start, model: WireServer
+) -> None:
+    one = await start(model)
+    await one.chat("Zero")
+    two = await start(model)
+    assert len((await two.ask("state/get")).messages) == 2
+    await one.chat("From the first window")
+
+    def told(editor: Editor) -> list[str]:
+        return [body.reason for body in editor.bodies(p.StateChanged)]
+
+    await two.until(lambda: "another window" in told(two))
+    texts = [m.text for m in (await two.ask("state/get")).messages]
+    assert texts[2:] == ["From the first window", "One two three."]
+
+    await one.ask("files/pin", p.FileParams(path="src/a.py"))
+    await two.until(
+        lambda: [f.path for body in two.bodies(p.FilesChanged) for f in body.files] == ["src/a.py"]
+    )
+    session = (await one.ask("state/get")).session_id
+    await one.ask("history/deleteSession", p.SessionParams(session_id=session))
+    said = await two.until(
+        lambda: [b.text for b in two.bodies(p.Notice) if b.code == "deleted_elsewhere"]
+    )
+    assert said == ["This session was deleted in another window. Your next prompt brings it back."]
+    await two.chat("Back")
+    listed = (await one.ask("history/listSessions")).sessions
+    assert [(s.session_id, s.message_count) for s in listed] == [(session, 6)]
+    assert told(one).count("another window") == 0, "its own turns are no news to a window"

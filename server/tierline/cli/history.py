@@ -128,6 +128,8 @@ def sessions(
             }
             for found in listed
         ]
+    if not as_json:  # named as in the editors' lists
+        rows = [{**row, "preview": row["title"] or row["preview"]} for row in rows]
     _print_rows(rows, ("sessionId", "timestamp", "messages", "preview"), "sessions", as_json)
 
 

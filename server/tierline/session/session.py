@@ -35,6 +35,7 @@ from tierline.session.files.urls import UrlService
 from tierline.session.history.back import BackService
 from tierline.session.history.beginning import NewSessionService
 from tierline.session.history.exchange import Exchange
+from tierline.session.history.following import FollowingService
 from tierline.session.history.service import HistoryService
 from tierline.session.memory.anchor import Anchor
 from tierline.session.memory.levels import MemoryService
@@ -383,6 +384,7 @@ class Session:
             self.workbench,
         )
         self.exchange = Exchange(self.history, self.conversation, self.plans)
+        self.following = FollowingService(self.bus, self.queue, self.conversation)
         notes = note_tools(self.conversation, self.scratchpad, self.memos)
         effects = (self.edits.tool, self.shell.tool)
         for tool in (*notes, *code_tools(self.retrieval), *effects):
@@ -418,6 +420,7 @@ class Session:
         self.symbols.start()
         if not self.read_only:
             self.servers.start(self._mcp_servers)
+            self.following.start()
         for problem in (*self._problems,):
             self.notice("warning", f"{problem.message} (from {problem.where})", "settings")
         if not self.read_only and await asyncio.to_thread(ownership.tell_once, self._kept):
@@ -430,6 +433,7 @@ class Session:
         if self._budget_task is not None:
             self._budget_task.cancel()
         self.keep_alive.stop()
+        self.following.close()
         self.history.close()
         self.edits.close()
         await self.churn.close()

@@ -81,6 +81,8 @@ class _Known:
     offset: int
     identity: int = 0
     """Inode of the file that the offset belongs to."""
+    strange: int = 0
+    """Entries that somebody else has written since it was opened here."""
     kept: Kept = field(factory=Kept)
     timeline: Timeline | None = None
 
@@ -138,6 +140,8 @@ class HistoryStore:
         self._lock = threading.RLock()
         self._known: _Known | None = None
         self._session = ""
+        self._own: set[str] = set()
+        """Ids of what was written here."""
         self._inspected: dict[Path, tuple[tuple[int, ...], files.LogReport]] = {}
 
     # --- ids and the current session -------------------------------------------------------------
@@ -280,6 +284,14 @@ class HistoryStore:
             ):
                 self._known = known
         return known.at(branch)
+
+    @property
+    def strange(self) -> int:
+        """What another process has written to the current session since it was opened here, as far
+        as ``timeline`` has found it: so many entries.
+        """
+        known = self._known
+        return known.strange if known is not None else 0
 
     def compare(self, a: str, b: str) -> Comparison:
         """Two branches of the current session."""
@@ -488,6 +500,7 @@ class HistoryStore:
         if self.log.vanished:
             self._write_again()
         batch = [encode(e) for e in entries]
+        self._own.update(str(r["id"]) for r in batch)
         self.log.append(batch, durable=durable)
         with self._lock:
             known = self._known
@@ -532,6 +545,7 @@ class HistoryStore:
                     self._read_into(known, start, end)
                 known.offset = offset
         self._refresh(known)
+        known.strange = 0
         return known
 
     def _refresh(self, known: _Known) -> None:
@@ -555,6 +569,7 @@ class HistoryStore:
                 continue
             entry = decode(line.record)
             if entry is not None:
+                known.strange += entry.id not in self._own
                 known.kept.add(
                     self.images.restore_all(entry) if isinstance(entry, Message) else entry
                 )

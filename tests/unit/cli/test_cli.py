@@ -15,7 +15,9 @@ from lsp.conftest import environment
 from support.terminal import lead_to, run
 from tierline.cli.common import EXIT_NO_PROVIDER, EXIT_PROBLEM
 from tierline.context.prompt import Prompt
+from tierline.history import actions
 from tierline.providers.rerender import dialects, rerender
+from tierline.store.sessions import HistoryStore
 from wire.scripts import o_error, o_reply
 from wire.servers import Kind, WireServer, wire_server
 
@@ -319,6 +321,11 @@ def test_sessions_are_listed_newest_first(workspace: Path, model: WireServer) ->
     table = run(workspace, "sessions").stdout
     assert found[0]["sessionId"] in table
     newer, older = (row["sessionId"] for row in found)
+    HistoryStore(workspace).record(actions.rename("Named elsewhere"), session_id=older)
+    table = run(workspace, "sessions").stdout
+    assert "Named elsewhere" in table and "Older one." not in table, "as editors list it"
+    titles = {row["sessionId"]: row["title"] for row in rows(workspace, "sessions")}
+    assert titles == {older: "Named elsewhere", newer: ""}
     assert run(workspace, "archive").exit_code == 2
     assert "no session nobody" in run(workspace, "archive", "nobody").stderr
     assert "There is nothing to move." in run(workspace, "archive", "--days", "1").stdout
