@@ -28,7 +28,7 @@ from benchmarks.recorded.recording import (
 )
 
 _OWN = ("<command-", "<local-command", "Caveat: The messages below", "[Request interrupted")
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_REMINDER = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>\s*", re.DOTALL)
 
 
 @define
@@ -122,8 +122,9 @@ class _Draft:
             self.drafting.first(path, text)
 
     def _relative(self, path: str) -> str:
-        root = self.root.rstrip("/") + "/"
-        if path.startswith(root):
+        root, path = self.root.replace("\\", "/").rstrip("/") + "/", path.replace("\\", "/")
+        windows = ":" in root[:3]  # where case is no matter: C:/Users is c:/users
+        if path.lower().startswith(root.lower()) if windows else path.startswith(root):
             return path[len(root) :]
         return "" if path.startswith(("/", "~")) or ":" in path[:3] else path
 

@@ -85,7 +85,8 @@ def _best(person: Path) -> Iterator[Recording]:
 def _worth(one: Recording) -> bool:
     edits = sum(len(done.edits) for turn in one.turns for done in turn.rounds)
     size = sum(map(len, one.files.values()))
-    return len(one.turns) >= LEAST_TURNS and edits > 0 and size <= MOST_CHARACTERS
+    typed = sum(not turn.at_once for turn in one.turns)
+    return typed >= LEAST_TURNS and edits > 0 and size <= MOST_CHARACTERS
 
 
 def everything(person: Path) -> Iterator[Recording]:

@@ -623,6 +623,26 @@ def test_a_text_that_others_changed_is_not_rebuilt_from_its_beginning() -> None:
     assert edited(text, [edits[1]]) == "nothing()\nfour()\n"
 
 
+def test_claude_code_on_windows_and_what_the_program_says_by_itself() -> None:
+    root = "c:\\Users\\x\\shop"
+    edit = {"file_path": "C:\\Users\\x\\shop\\a.py", "old_string": "1", "new_string": "2"}
+    synthetic = {"role": "assistant", "model": "<synthetic>", "content": "No response requested."}
+    opened = "<ide_opened_file>The user opened a.py</ide_opened_file>\n"
+    lines = [
+        line("user", f"{opened}Two, please.", cwd=root),
+        use(1, "Edit", **edit),
+        result(1, "The file has been updated."),
+        line("assistant", "Done.", 2),
+        line("assistant", "", 3, message={**synthetic, "id": "m3"}),
+    ]
+    (session,) = claude_code.read(lines, "somebody")
+    (turn,) = session.turns
+
+    assert turn.prompt == "Two, please."
+    assert [(e.path, e.replace) for r in turn.rounds for e in r.edits] == [("a.py", "2")]
+    assert [r.text for r in turn.rounds] == ["", "Done."]
+
+
 def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
     (session,) = aider.read(AIDER.replace("    return str", "\ufeff    return str"), "s")
     (first, *_) = session.turns
