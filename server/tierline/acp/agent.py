@@ -29,7 +29,9 @@ KEYS = {row.name: (row.title, row.key_variable) for row in SPECS if row.automati
 PAGE = 100
 """Sessions on one page of a list."""
 OFFER_SECONDS = 0.05
-"""After a session's answer: a client takes no updates of a session that it does not know yet."""
+"""Delay of updates after a session's answer: a client drops updates of a session that it does not
+know yet.
+"""
 _INVALID, _INTERNAL = -32602, -32603
 _CODES = {
     "empty_prompt": _INVALID,
@@ -41,7 +43,9 @@ _CODES = {
 
 
 class TierlineAgent:
-    """What ``acp.Agent`` asks for. Errors are the protocol's, with a sentence and advice."""
+    """Implements ``acp.Agent``. Errors are the protocol's (``RequestError``), with a sentence and
+    advice.
+    """
 
     def __init__(self) -> None:
         self._client: Client | None = None
@@ -49,11 +53,11 @@ class TierlineAgent:
         self._chats: dict[str, AcpChat] = {}
 
     def on_connect(self, conn: Client) -> None:
-        """The client is there."""
+        """Called when the client has connected."""
         self._client = conn
 
     async def close(self) -> None:
-        """The client has gone: keep what there is and stop."""
+        """Called when the client has gone: store the state and stop."""
         chats, self._chats = list(self._chats.values()), {}
         await asyncio.gather(*(chat.close() for chat in chats), return_exceptions=True)
 
@@ -81,7 +85,7 @@ class TierlineAgent:
             for key, (name, variable) in KEYS.items()
         ]
         return schema.InitializeResponse(
-            protocol_version=PROTOCOL_VERSION,  # the one that there is, whatever was asked for
+            protocol_version=PROTOCOL_VERSION,  # the only version, whatever was requested
             agent_info=schema.Implementation(
                 name="tierline", title="Tierline", version=__version__
             ),
@@ -100,7 +104,7 @@ class TierlineAgent:
         )
 
     async def authenticate(self, method_id: str, **_: Any) -> schema.AuthenticateResponse:
-        """Keys come from the environment; there is nothing to do here but to know the method."""
+        """Accept a known method and do nothing: keys come from the environment."""
         if method_id not in KEYS:
             raise RequestError.invalid_params({"detail": f"There is no method {method_id!r}."})
         return schema.AuthenticateResponse()
@@ -161,7 +165,7 @@ class TierlineAgent:
         return schema.ListSessionsResponse(sessions=page, next_cursor=more)
 
     async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
-        """Stop what runs in a conversation and release it; it stays in the history."""
+        """Stop running work of a conversation and release it; it stays in the history."""
         chat = self._chat(session_id)
         del self._chats[session_id]
         await chat.close()
@@ -170,7 +174,7 @@ class TierlineAgent:
     async def set_session_mode(
         self, session_id: str, mode_id: str, **_: Any
     ) -> schema.SetSessionModeResponse:
-        """Whether edits are asked about."""
+        """Set whether edits are asked about or applied at once."""
         if mode_id not in EDIT_MODES:
             raise RequestError.invalid_params({"detail": f"There is no mode {mode_id!r}."})
         with _as_protocol_errors():
@@ -180,7 +184,7 @@ class TierlineAgent:
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **_: Any
     ) -> schema.SetSessionConfigOptionResponse:
-        """Set one of the options; all are answered."""
+        """Set one of the options. Returns all of them."""
         chat = self._chat(session_id)
         with _as_protocol_errors():
             await chat.choose(config_id, str(value))
@@ -191,7 +195,7 @@ class TierlineAgent:
     async def prompt(
         self, session_id: str, prompt: Sequence[Any], **_: Any
     ) -> schema.PromptResponse:
-        """Answer a prompt; what happens meanwhile comes as updates."""
+        """Answer a prompt; events meanwhile are sent as updates."""
         chat = self._chat(session_id)
         with _as_protocol_errors():
             return await chat.prompt(prompt)
@@ -242,7 +246,7 @@ class TierlineAgent:
 
 @contextmanager
 def _as_protocol_errors() -> Iterator[None]:
-    """Tierline's errors as the protocol's: the sentence and what to do about it."""
+    """Convert Tierline's errors to the protocol's: the sentence and the advice."""
     try:
         yield
     except TierlineError as error:
@@ -262,7 +266,7 @@ def _folder(cwd: str) -> Path:
 
 
 async def _sessions(folder: Path, limit: int) -> list[p.SessionInfo]:
-    """A workspace's conversations, at most so many; nothing is written there for this."""
+    """A workspace's conversations, at most ``limit``; nothing is written."""
     from tierline.session.session import Session
 
     session = Session(

@@ -35,7 +35,7 @@ STOPS: dict[str, schema.StopReason] = {
     "max_rounds": "max_turn_requests",
     "output_limit": "max_tokens",
 }
-"""What a turn's notices say about why it ended, in the protocol's words."""
+"""The protocol's stop reason for codes of a turn's notices."""
 ONCE, ALWAYS, DENY = "once", "always", "deny"
 ALL = "all"
 
@@ -69,7 +69,7 @@ class AcpChat:
         session_id: str = "",
         servers: Sequence[ServerDefinition] = (),
     ) -> p.State:
-        """Open the workspace with a new conversation, or with the one that is named. The tools of
+        """Open the workspace with a new conversation, or with that of ``session_id``. The tools of
         the MCP ``servers`` are offered to the model.
 
         Raises:
@@ -102,7 +102,7 @@ class AcpChat:
         return state
 
     async def close(self) -> None:
-        """Stop what runs and release everything; what has streamed is kept."""
+        """Stop running work and release everything; partial replies are kept."""
         for prompting in self._prompts:
             prompting.stopped.set()
         for task in self._asking:
@@ -113,15 +113,15 @@ class AcpChat:
             self._sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._sender
-        while not self._outgoing.empty():  # whoever waits until all was sent
+        while not self._outgoing.empty():  # wakes ``drained``
             self._outgoing.get_nowait()
             self._outgoing.task_done()
 
     async def ask(self, method: str, params: Any) -> Any:
-        """One of the protocol's methods.
+        """Call one of Tierline's methods.
 
         Raises:
-            TierlineError: what the method answers.
+            TierlineError: the method's error.
         """
         assert self._session is not None
         return await HANDLERS[method](self._session, params)
@@ -129,10 +129,10 @@ class AcpChat:
     # --- prompts ---------------------------------------------------------------------------------
 
     async def prompt(self, blocks: Sequence[Any]) -> schema.PromptResponse:
-        """Answer one prompt; returns when the turn has ended and all of it was sent.
+        """Answer one prompt. Returns when the turn has ended and all its updates were sent.
 
         Raises:
-            TierlineError: nothing was sent, and why.
+            TierlineError: the prompt was not sent.
         """
         content = read_prompt(blocks)
         if content.problems:
@@ -184,7 +184,7 @@ class AcpChat:
         return schema.PromptResponse(stop_reason=stopped, usage=rows.usage(finished.usage))
 
     async def _sent(self, params: p.ChatSendParams, prompting: Prompting) -> p.ChatSendResult:
-        """Send a prompt; a mention that is not clear is asked about first."""
+        """Send a prompt, after asking the user about unclear mentions."""
         try:
             sent: p.ChatSendResult = await self.ask("tierline/chat/send", params)
         except TierlineError as error:
@@ -207,7 +207,7 @@ class AcpChat:
         return sent
 
     async def cancel(self) -> None:
-        """Stop whatever is not answered yet, those that wait first."""
+        """Stop all unanswered prompts, the waiting ones first."""
         for prompting in reversed(self._prompts):
             prompting.stopped.set()
             if prompting.turn_id:
@@ -218,7 +218,7 @@ class AcpChat:
             await self.ask("tierline/chat/cancel", p.ChatCancelParams(turn_id))
 
     async def _command(self, content: PromptContent) -> p.CommandResult | None:
-        """What a slash command answers; None for an ordinary prompt."""
+        """The answer of a slash command; None for an ordinary prompt."""
         words = content.text.split()
         if not words or not words[0].startswith("/") or content.files or content.images:
             return None
@@ -232,7 +232,9 @@ class AcpChat:
         return result
 
     async def _attach(self, files: Sequence[Attached]) -> None:
-        """Put what the prompt links to into the context. What may not be sent is asked about."""
+        """Add the files that the prompt links to. The user is asked about those that may not be
+        sent.
+        """
         await self.workbench.refresh([file.uri for file in files])
         for file in files:
             added: p.FilesResult = await self.ask("tierline/files/add", p.FileParams(uri=file.uri))
@@ -281,7 +283,7 @@ class AcpChat:
         """Set an option.
 
         Raises:
-            TierlineError: ``invalid_params`` for what there is not.
+            TierlineError: ``invalid_params`` for an unknown option or value.
         """
         if option == options.MODEL:
             provider, model = options.read(value)
@@ -300,11 +302,11 @@ class AcpChat:
             )
 
     def begun(self) -> None:
-        """The client knows the session: tell what can be done in it."""
+        """Called once the client knows the session: send its commands and options."""
         self._beside(self._offer())
 
     async def _offer(self) -> None:
-        """Tell the client which slash commands there are, one entry for each first word."""
+        """Send the slash commands, one entry for each first word."""
         listed: p.CommandListResult = await self.ask("tierline/chat/commands", p.NoParams())
         heads: dict[str, list[p.CommandInfo]] = {}
         for command in listed.commands:
@@ -326,12 +328,12 @@ class AcpChat:
         assert self._session is not None
         self.edits = value
         self._session.configure({**self._settings, "tools": {"edits": value}})
-        self._put(helpers.update_current_mode(value))  # for clients that know modes only
+        self._put(helpers.update_current_mode(value))  # for clients that only support modes
 
     # --- events ----------------------------------------------------------------------------------
 
     def _on_event(self, event: p.Event) -> None:
-        """From the session, on the event loop."""
+        """Handle a session's event, on the event loop."""
         match event.body:
             case p.TextDelta(text=text):
                 self._say(text)
@@ -381,7 +383,7 @@ class AcpChat:
         )
 
     async def _plan(self) -> None:
-        """The scratchpad's list of tasks is the model's plan."""
+        """Send the scratchpad's list of tasks as the model's plan."""
         pad: p.Scratchpad = await self.ask("tierline/scratchpad/get", p.NoParams())
         if entries := rows.plan(pad.text):
             self._put(helpers.update_plan(entries))
@@ -392,7 +394,7 @@ class AcpChat:
         fields = rows.row(call, self.root)
         if identifier in self._shown:
             if fields["content"] is None:
-                del fields["content"]  # it would take away a diff or a terminal
+                del fields["content"]  # it would replace a diff or a terminal
             self._put(helpers.update_tool_call(identifier, **fields))
         else:
             self._shown.add(identifier)
@@ -405,7 +407,7 @@ class AcpChat:
         self._put(helpers.update_tool_call(self._rows.get(call, call), content=content))
 
     async def _consent(self, consent: p.ConsentInfo) -> None:
-        """Ask the user what a tool wants to know."""
+        """Ask the user a tool's question."""
         kinds: dict[str, schema.ToolKind] = {"url": "fetch", "spending": "other"}
         kind = kinds.get(consent.kind, "execute")
         question = spoken(f"{consent.title} {consent.detail}")
@@ -423,7 +425,7 @@ class AcpChat:
         choices.append((DENY, "No", "reject_once"))
         chosen = await self.workbench.permission(call, choices)
         answer: Any = chosen if chosen in (ONCE, ALWAYS) else DENY
-        with contextlib.suppress(TierlineError):  # answered elsewhere, or no longer asked
+        with contextlib.suppress(TierlineError):  # answered elsewhere or withdrawn
             await self.ask("tierline/consent/answer", p.ConsentAnswerParams(consent.id, answer))
 
     async def _edit(self, edit_id: str, row: str) -> None:
@@ -477,7 +479,7 @@ class AcpChat:
         self._outgoing.put_nowait(update)
 
     async def _send(self) -> None:
-        """Send updates one after the other. A client that is gone gets none."""
+        """Send updates one after the other, until the client is gone."""
         while True:
             update = await self._outgoing.get()
             try:
@@ -494,7 +496,7 @@ class AcpChat:
 
 
 def _in_words(command: p.CommandResult) -> str:
-    """What a command answers; a document holds what was said and sent, word for word."""
+    """A command's answer, translated; a document holds messages word for word and is not."""
     if command.document:
         return command.text
     return spoken_lines(command.text) or spoken(command.title)

@@ -1,4 +1,4 @@
-"""A prompt's content blocks as Tierline takes a prompt: text, pictures, files to add."""
+"""A prompt's content blocks as a Tierline prompt: text, pictures, files to add."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 @frozen
 class Attached:
-    """A file that goes along: by URI, and how the prompt's text calls it."""
+    """An attached file: its URI, and its name in the prompt's text."""
 
     uri: str
     name: str
@@ -28,7 +28,7 @@ class Attached:
 
 @frozen
 class PromptContent:
-    """What one ``session/prompt`` carries."""
+    """The content of one ``session/prompt``."""
 
     text: str
     images: list[p.ImageInput] = field(factory=list)

@@ -38,7 +38,7 @@ def modes(edits: str) -> schema.SessionModeState:
 def options(
     providers: Sequence[p.ProviderInfo], context: str, edits: str, effort: p.EffortResult
 ) -> list[Option]:
-    """All options with their values. The effort is one where the model can be told."""
+    """All options with their values. The effort is among them if the model has several."""
     models = [(spell(info.name, name), name, info) for info in providers for name in _models(info)]
     active = next((info for info in providers if info.active), None)
     current = spell(active.name, active.model) if active is not None else ""

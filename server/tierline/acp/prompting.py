@@ -1,4 +1,4 @@
-"""Prompts that are not answered yet, and how the client stops one before its turn begins."""
+"""Unanswered prompts, and stopping one before its turn begins."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Prompting:
     """A prompt that is not answered yet."""
 
     turn_id: str = ""
-    """Empty until it is sent."""
+    """The turn's id; empty until the prompt is sent."""
     stopped: asyncio.Event = field(factory=asyncio.Event)
 
 
 async def unless_stopped(prompting: Prompting, work: Coroutine[Any, Any, T]) -> T:
-    """What comes of some work before a prompt's turn.
+    """The result of ``work``, which is done before a prompt's turn.
 
     Raises:
         StoppedError: the client stopped the prompt meanwhile.
@@ -39,6 +39,6 @@ async def unless_stopped(prompting: Prompting, work: Coroutine[Any, Any, T]) -> 
         task.cancel()
     if prompting.stopped.is_set():
         if task.done() and not task.cancelled():
-            task.exception()  # a question that was closed with the prompt: nobody waits for it
+            task.exception()  # a question that was closed with the prompt
         raise StoppedError
     return task.result()

@@ -26,7 +26,7 @@ KINDS: dict[str, schema.ToolKind] = {
     "suggest_pins": "other",
 }
 MOST_TASKS = 50
-"""Of a plan."""
+"""Tasks of a plan."""
 _TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\] (.+)$", re.M)
 STATES: dict[str, schema.ToolCallStatus] = {
     "asking": "pending",
@@ -39,7 +39,7 @@ STATES: dict[str, schema.ToolCallStatus] = {
 
 
 def call_id(message_id: str, call: str) -> str:
-    """An id that is unique in the session; a call's own one is so in its message only."""
+    """An id that is unique in the session; a call's own id is unique only in its message."""
     return f"{message_id}/{call}"
 
 
@@ -93,7 +93,7 @@ def plan(text: str) -> list[schema.PlanEntry]:
 
 
 def usage(usage: p.UsageInfo | None) -> schema.Usage | None:
-    """A turn's tokens."""
+    """A turn's tokens, in the protocol's form."""
     if usage is None:
         return None
     return schema.Usage(
@@ -106,7 +106,7 @@ def usage(usage: p.UsageInfo | None) -> schema.Usage | None:
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """A call's arguments; nothing if they were cut for showing."""
+    """A call's arguments; empty if they were cut for display."""
     try:
         value = json.loads(text)
     except ValueError:

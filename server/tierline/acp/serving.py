@@ -16,14 +16,16 @@ from tierline.workspace import git
 log = logging.getLogger(__name__)
 
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a message: pictures come inside it."""
+"""Longest message in bytes: it may contain pictures."""
 _INTERNAL = -32603
 _UNREADABLE = {"code": -32700, "message": "The line is not JSON. Send one message a line."}
 _NO_MESSAGE = {"code": -32600, "message": "A message is one JSON object with a method or a result."}
 
 
 class LineTransport:
-    """One JSON object a line (``acp``'s ``Transport``). What is none is answered, not fatal."""
+    """One JSON object a line (``acp``'s ``Transport``). Another line gets an error answer and is
+    not fatal.
+    """
 
     def __init__(self, stdin: BinaryIO, stdout: BinaryIO) -> None:
         self._reader = ThreadedReader(stdin, LONGEST)
@@ -54,15 +56,15 @@ class LineTransport:
                 return message
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there is nothing to close."""
 
     async def _refuse(self, error: dict[str, Any]) -> None:
         await self.send({"jsonrpc": "2.0", "id": None, "error": error})
 
 
 def _answer(message: dict[str, Any]) -> dict[str, Any] | None:
-    """A client's answer in the form that the library reads, which would end at another one; None
-    if it answers nothing.
+    """A client's answer in the form that the library accepts, which would stop at another one; None
+    if it answers no request.
     """
     if not isinstance(message.get("id"), int | str):
         return None

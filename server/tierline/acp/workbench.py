@@ -37,16 +37,16 @@ log = logging.getLogger(__name__)
 _LONGEST_CHARACTER = 4
 """Bytes of UTF-8; the protocol limits bytes."""
 CLIENT_SECONDS = 20.0
-"""A client that does not answer for so long does not hold up a turn for ever."""
+"""Longest wait for the client's answer, so that it cannot hold up a turn for ever."""
 FAULTS = (RequestError, ConnectionError, TimeoutError, ValueError)
-"""What a request to the client can end with: an error, nothing, or an answer of another shape."""
+"""Exceptions of a request to the client: an error, no answer, or an answer of another form."""
 _MOST_BYTES = 64 * 1024 * 1024
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @define
 class Document:
-    """A text that the client has and the disk has not, as ``workspace/buffers.py`` reads it."""
+    """A client's text that differs from the disk, as ``workspace/buffers.py`` reads it."""
 
     uri: str
     source: str
@@ -55,7 +55,7 @@ class Document:
 
 @frozen
 class Abilities:
-    """What the client said it can do."""
+    """The client's capabilities."""
 
     read: bool = False
     write: bool = False
@@ -63,7 +63,7 @@ class Abilities:
 
     @classmethod
     def of(cls, declared: schema.ClientCapabilities | None) -> Abilities:
-        """From the ``initialize`` request."""
+        """The capabilities in the ``initialize`` request."""
         files = declared.fs if declared is not None else None
         return cls(
             read=bool(files and files.read_text_file),
@@ -94,7 +94,7 @@ class AcpWorkbench:
         """The unsaved texts that are known, by URI. Read from any thread, replaced as a whole."""
 
     async def refresh(self, uris: Sequence[str]) -> None:
-        """See ``Workbench.refresh``: the client is asked for each text, and tells no other way."""
+        """See ``Workbench.refresh``: the client sends texts only on request."""
         if not self._abilities.read:
             return
         texts = await asyncio.gather(*(self._read(uri) for uri in uris))
@@ -108,7 +108,7 @@ class AcpWorkbench:
         self.documents = known
 
     async def apply(self, change: FileChange, annotation: Annotation) -> Applied:  # noqa: ARG002
-        """See ``Workbench.apply``: the client writes the whole text, or we do where it cannot."""
+        """See ``Workbench.apply``: the client writes the whole text, or we do if it cannot."""
         if self._abilities.write:
             return await self._apply_there(change)
         if change.uri in self.documents:
@@ -168,11 +168,11 @@ class AcpWorkbench:
             await asyncio.shield(self._release(made.terminal_id))
 
     async def provide(self, _wanted: EditorProvideParams, /) -> EditorContent | None:
-        """See ``Workbench.provide``: what is selected comes with the prompt."""
+        """See ``Workbench.provide``: the selection comes with the prompt."""
         return None
 
     async def save(self, uris: Sequence[str]) -> list[str]:
-        """See ``Workbench.save``: what the client writes is saved already."""
+        """See ``Workbench.save``: texts that the client writes are saved already."""
         return list(uris)
 
     async def tell(self, text: str) -> None:
@@ -235,7 +235,7 @@ class AcpWorkbench:
         except TimeoutError:
             timed_out = True
             await self._kill(terminal)
-        except FAULTS as error:  # its output may tell more
+        except FAULTS as error:  # its output may have more details
             log.info("The client does not say how a command ended: %s", error)
         try:
             async with asyncio.timeout(CLIENT_SECONDS):
@@ -254,11 +254,11 @@ class AcpWorkbench:
         try:
             async with asyncio.timeout(CLIENT_SECONDS):
                 await self._client.kill_terminal(session_id=self.session_id, terminal_id=terminal)
-        except FAULTS as error:  # it may have ended just now
+        except FAULTS as error:  # it may have just ended
             log.info("A command was not stopped: %s", error)
 
     async def _release(self, terminal: str) -> None:
-        """Ends the command, too, if it still runs."""
+        """Release a terminal, which also ends a running command."""
         try:
             async with asyncio.timeout(CLIENT_SECONDS):
                 await self._client.release_terminal(

@@ -171,6 +171,9 @@ class FileContext:
         """Set the pin that the user chose, stronger or weaker. None if the file is not listed.
 
         ``lease`` names the scope of a leased pin (``turn:<id>`` or ``task:<id>``).
+
+        Raises:
+            ValueError: a leased pin without a ``lease``.
         """
         entry = self.get(path)
         if entry is None:

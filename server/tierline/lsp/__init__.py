@@ -1,1 +1,1 @@
-"""The protocol edge: parses, calls the session, answers. It decides nothing."""
+"""The LSP edge: parses requests, calls the session, answers. It makes no decisions."""

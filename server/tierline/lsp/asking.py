@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from tierline.session.session import Session
 
 KIND = "refactor.tierline"
-"""Kind of what can be asked of any code; menus show it with the refactorings."""
+"""Kind of actions for any code; menus show them with the refactorings."""
 FIX = "quickfix.tierline.fix"
-"""Kind of what is offered with a diagnostic of another server."""
+"""Kind of actions for a diagnostic of another server."""
 MOST_FIXES = 5
 _COMMAND = "tierline.chat.ask"
 _CLIENT = "tierline.ask"
-"""A command of the client's own, which asks the user for words and then runs ``_COMMAND``."""
+"""A command of the client, which asks the user for a question and then runs ``_COMMAND``."""
 _OFFERED = (
     ("explain", "Explain with Tierline"),
     ("tests", "Write tests with Tierline"),
@@ -33,13 +33,15 @@ _SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 def actions(
     session: Session, params: lsp.CodeActionParams, features: Collection[str]
 ) -> Iterator[tuple[str, lsp.CodeAction]]:
-    """Each with its kind. None where the file may not be sent, or is a conversation itself."""
+    """The actions with their kinds. None for a file that may not be sent, or is a chat document
+    itself.
+    """
     uri = params.text_document.uri
     if not session.loader.key(uri) or uri.endswith(SUFFIX):
         return
     span = params.range
     selected = span.start != span.end
-    # A selection that ends before a line's first character does not hold that line.
+    # A selection that ends before a line's first character does not include that line.
     last = span.end.line + (span.end.character > 0 or not selected)
     argument: dict[str, Any] = {
         "editor": {

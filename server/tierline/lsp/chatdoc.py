@@ -1,8 +1,8 @@
-"""A conversation in a document, for editors that show nothing but plain LSP.
+"""A conversation in a document, for editors with plain LSP only.
 
 In any file called ``*.chat.md`` the text after the last ``## You`` is the prompt; the code action
 *Ask Tierline* (command ``tierline.document.ask``) sends it, and the reply grows at the end of the
-document through ``workspace/applyEdit``. Helix, Zed, JetBrains and Sublime need no code of ours.
+document through ``workspace/applyEdit``. So Helix, Zed, JetBrains and Sublime need no extension.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WITH_IT, AS_TEXT = "Send with it", "Send as mere text"
 YOU, REPLY = "## You", "## Tierline"
 COMMAND = "tierline.document.ask"
 PAUSE_SECONDS = 0.3
-"""Text is collected for this long: each edit is a step of the editor's undo."""
+"""Text is collected for this long: each edit is one undo step of the editor."""
 
 
 @define
@@ -42,20 +42,20 @@ class _Talk:
     """A folded section is open."""
 
     def fold(self) -> None:
-        """Thinking comes."""
+        """Open the section for thinking, if it is not open."""
         if not self.thinking:
             self.pending.append("\n\n<details><summary>Thinking</summary>\n\n")
         self.thinking = True
 
     def unfold(self) -> None:
-        """Something else comes."""
+        """Close the section for thinking, if it is open."""
         if self.thinking:
             self.pending.append("\n\n</details>\n\n")
         self.thinking = False
 
 
 class ChatDocuments:
-    """Sends what is written in chat documents and writes the replies there."""
+    """Sends the prompts of chat documents and writes the replies into them."""
 
     def __init__(self, server: TierlineServer, workbench: LspWorkbench) -> None:
         self._server, self._workbench = server, workbench
@@ -84,7 +84,7 @@ class ChatDocuments:
                 f"Open a file called something{SUFFIX} and ask there.",
             )
         if any(talk.uri == uri and talk.ended for talk in self._talks.values()):
-            # The last words are in the document already; only their receipt is outstanding.
+            # The last text was sent to the document already; only its confirmation is missing.
             await asyncio.wait([self._writing[uri]])
         if uri in self._asking:
             raise TierlineError(
@@ -110,7 +110,7 @@ class ChatDocuments:
         return sent
 
     async def _sent(self, session: Any, text: str) -> p.ChatSendResult:
-        """Send a prompt; a mention that is not clear is asked about first."""
+        """Send a prompt, after asking the user about unclear mentions."""
         try:
             sent: p.ChatSendResult = await session.turns.send(p.ChatSendParams(text=text))
         except TierlineError as error:
@@ -124,7 +124,7 @@ class ChatDocuments:
         return sent
 
     def on_event(self, event: p.Event) -> None:
-        """Take in an event; most are about turns that began elsewhere."""
+        """Handle an event; most are about turns that began elsewhere."""
         body = event.body
         talk = self._talks.get(getattr(body, "turn_id", ""))
         if talk is None:
@@ -203,7 +203,9 @@ class ChatDocuments:
         return bool(result.applied)
 
     async def _seen(self, uri: str, version: int | None) -> None:
-        """Wait until the editor has told us of the edit: the next end is found in the new text."""
+        """Wait until the editor has reported the edit: the next one is placed at the end of the new
+        text.
+        """
         for _ in range(100):
             document = self._server.workspace.text_documents.get(uri)
             if document is None or document.version != version:
@@ -216,8 +218,8 @@ class ChatDocuments:
 
 
 def prompt(text: str) -> str:
-    """What is to be asked: everything after the last ``## You``, or the whole document if nothing
-    has been answered in it yet.
+    """The prompt: everything after the last ``## You``, or the whole document if it has no reply
+    yet.
     """
     lines = text.splitlines()
     marks = [n for n, line in enumerate(lines) if line.rstrip() == YOU]

@@ -21,7 +21,7 @@ _OURS = {value for value in vars(protocol).values() if is_value(value)}
 
 def make_converter(speech: Speech | None = None) -> Converter:
     """The converter of pygls, which also knows our types; hooks are made on first use of a type.
-    Sentences to the user leave as ``speech`` says them.
+    Sentences to the user are translated by ``speech``.
     """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook_factory(_OURS.__contains__, _structure_factory(converter))

@@ -65,7 +65,7 @@ def register(server: TierlineServer, proposals: Proposals) -> None:
 
 
 def _register_files(server: TierlineServer) -> None:
-    """What happens on the disk, and to the folders."""
+    """Register the notifications about files on disk and workspace folders."""
     files = lsp.FileOperationRegistrationOptions(
         filters=[
             lsp.FileOperationFilter(scheme="file", pattern=lsp.FileOperationPattern(glob="**/*"))

@@ -1,4 +1,4 @@
-"""The way to the editor's own language models: requests from server to client."""
+"""The port to the editor's own language models: requests from server to client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tierline.providers.editor_port import Answer, EditorModel, Finished, ReplyP
 log = logging.getLogger(__name__)
 
 LIST_SECONDS = 5.0
-"""An editor that does not say by then which models it has, has none."""
+"""An editor that has not listed its models by then counts as having none."""
 _ADVICE = {
     "auth": "Allow Tierline to use the editor's models when the editor asks, or choose another.",
     "unavailable": "Choose another model.",
@@ -43,7 +43,7 @@ class EditorModels:
         self.available = bool(ours)
 
     def part(self, params: p.EditorPartParams) -> None:
-        """A piece of a reply has arrived; late ones of a cancelled request are nobody's."""
+        """Handle a piece of a reply; late ones of a cancelled request are dropped."""
         if (queue := self._waiting.get(params.request_id)) is not None:
             queue.put_nowait(params)
 
@@ -85,14 +85,14 @@ class EditorModels:
                 self._server.protocol.notify(
                     p.EDITOR_CANCEL, p.EditorCancelParams(request_id=request_id)
                 )
-                # The answer to what was cancelled still comes; nobody waits for it.
+                # The answer to a cancelled request still arrives, but is not awaited.
                 reply.add_done_callback(_forget)
 
 
 async def _pieces(
     queue: asyncio.Queue[p.EditorPartParams], reply: asyncio.Future[Any]
 ) -> AsyncGenerator[ReplyPiece, None]:
-    """What arrives until the reply is there, and what was in the queue by then."""
+    """The pieces until the reply is complete, those left in the queue included."""
     while not (reply.done() and queue.empty()):
         getting = asyncio.ensure_future(queue.get())
         try:

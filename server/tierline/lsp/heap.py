@@ -1,4 +1,4 @@
-"""What the imports of the start leave in memory."""
+"""Memory and garbage of the imports at start-up."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _M_ARENA_MAX = -8  # glibc, malloc.h
 def tidy() -> None:
     """Begin to collect garbage, once ``initialize`` has been answered.
 
-    The imports left megabytes behind, a first version of each value class and the source that attrs
-    generated for it; finding them takes longer than the start allows. What is then left stays for
-    good and need not be looked at again.
+    The imports leave megabytes of garbage: a first version of each value class, and the source that
+    attrs generated for it. Collecting it would delay the start. The objects that remain are frozen,
+    since they live as long as the process.
     """
     if gc.isenabled():
         return
@@ -26,8 +26,8 @@ def tidy() -> None:
 
 
 def _one_heap() -> None:
-    """Let all threads allocate from one heap (glibc's ``M_ARENA_MAX``; nothing elsewhere). Each
-    thread's own one keeps what it once had: 7 MB for the vocabulary alone.
+    """Let all threads allocate from one heap (glibc's ``M_ARENA_MAX``; nothing elsewhere). A heap
+    per thread never shrinks: that of the vocabulary alone keeps 7 MB.
     """
     with contextlib.suppress(Exception):
         from ctypes import CDLL

@@ -1,4 +1,4 @@
-"""The connection and its session: what the parts of this edge see of the server."""
+"""The connection and its session: the server, as the parts of this edge use it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 1.5
-"""How long a goodbye may take; editors kill a server after two seconds."""
+"""Longest shutdown; editors kill a server after two seconds."""
 
 
 class TierlineServer(LanguageServer):
@@ -45,16 +45,16 @@ class TierlineServer(LanguageServer):
         self.session: Session | None = None
         self.editor_settings: Mapping[str, Any] = {}
         self.opens: Callable[[], Session]
-        """Makes the session; whoever builds the server says of what."""
+        """Makes the session; set when the server is built."""
         self.opened: Callable[[], None] = lambda: None
-        """Called when the session is there."""
+        """Called when the session is open."""
         self.abandon: Callable[[], None] = lambda: None
-        """Ends by force what would outlive this process; for the moment before it leaves."""
+        """Kills child processes that would outlive this one, just before it exits."""
         self._opening: asyncio.Task[Session] | None = None
         self._entering = asyncio.Lock()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Write to the log only: whoever asked has had an answer, and pop-ups help nobody."""
+        """Write to the log only: the client got an answer, and a pop-up would not help the user."""
         if not isinstance(error, MethodError):
             log.error("%s: %s", getattr(source, "__name__", source), error)
 
@@ -66,8 +66,8 @@ class TierlineServer(LanguageServer):
         return found
 
     async def ready(self) -> Session:
-        """The session, opened on first use. Who waits for that goes on in the order of arrival, and
-        before those that come when it is open.
+        """The session, opened on first use. Waiters resume first in, first out, and before callers
+        that arrive after it is open.
         """
         async with self._entering:
             if self._opening is None:
@@ -84,7 +84,7 @@ class TierlineServer(LanguageServer):
         return session
 
     async def close_session(self) -> None:
-        """Stop what runs and write down what is half done."""
+        """Stop running work and store its state."""
         if self._opening is None:
             return
         opening, self._opening = self._opening, None

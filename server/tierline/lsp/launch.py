@@ -22,9 +22,9 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     """
     # Hundreds of classes are created at import, and an editor waits: see ``heap.tidy``.
     gc.disable()
-    # A thread that plans gives the event loop its turn within a millisecond, not five.
+    # A planning thread releases Python's lock after one millisecond instead of five.
     sys.setswitchinterval(SWITCH_SECONDS)
-    # Before anything else is imported: what prints while it loads must not reach the client.
+    # Before other imports: a module that prints while it loads must not reach the client.
     stream = claim_stdout() if tcp is None else None
     from tierline.protocol.deferred import load_lsprotocol
 
@@ -47,7 +47,7 @@ def configure_logging() -> None:
         level=level if level in logging.getLevelNamesMapping() else "WARNING",
         stream=sys.stderr,
     )
-    for handler in logging.getLogger().handlers:  # names and errors of others may be in a line
+    for handler in logging.getLogger().handlers:  # lines may contain foreign names and errors
         handler.setFormatter(_Printable(_LOG_LINE))
     for reader in ("pygls.server", "tierline.lsp.server"):
         logging.getLogger(reader).addFilter(_no_trace_of_bad_frames)
@@ -61,7 +61,9 @@ class _Printable(logging.Formatter):
 
 
 def _no_trace_of_bad_frames(record: logging.LogRecord) -> bool:
-    """A frame that is no JSON is the client's fault: a line, not the stack that pygls logs."""
+    """A frame that is not JSON is the client's fault: log one line instead of pygls'
+    stack trace.
+    """
     error = record.exc_info[1] if record.exc_info else None
     if record.msg == "Unable to handle message" and isinstance(error, ValueError | RecursionError):
         record.msg = f"Ignored a frame that is not JSON ({type(error).__name__})"

@@ -1,4 +1,4 @@
-"""Code lenses and code actions through plain LSP: what of a document is in the context, and how."""
+"""Code lenses and code actions through plain LSP: which parts of a document are in the context."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tierline.session.session import Session
 
 ACTION = "source.tierline"
-"""Kind of our code actions: offered in the source-action menu, never in the way of quick fixes."""
+"""Kind of our code actions: offered in the source-action menu, not among quick fixes."""
 _BETWEEN = " · "
 _HELD = {
     "sticky": "Tierline: pinned",
@@ -78,12 +78,12 @@ def _said(server: TierlineServer, found: list[lsp.CodeAction]) -> list[lsp.CodeA
 
 
 def _wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """True if actions of a kind are asked for: by its name, or by one that it is a part of."""
+    """True if actions of a kind are requested, by the kind itself or a parent kind."""
     return not only or any(kind == k or kind.startswith(f"{k}.") for k in only)
 
 
 def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
-    """One on the first line of a file that is in the context, one on each held symbol."""
+    """The lenses: one on the first line of a file in the context, one on each held symbol."""
     key = session.files.key(uri)
     found: list[lsp.CodeLens] = []
     info = session.files.info(uri)
@@ -105,7 +105,7 @@ def _title(held: str, tier: str, tokens: int, click: str) -> str:
 
 
 async def actions(session: Session, uri: str, line: int) -> list[lsp.CodeAction]:
-    """Add, pin and unpin the file; pin and unpin the symbol at a line (from 1)."""
+    """The actions: add, pin and unpin the file; pin and unpin the symbol at a line (from 1)."""
     key = session.loader.key(uri)
     if not key:
         return []

@@ -1,7 +1,7 @@
-"""VS Code's settings from the server's: which it shows by what name, and what each may be.
+"""VS Code's settings from the server's: which are shown, their names, and their schemas.
 
-``config.py`` says type, default, values and bounds; the extension's ``package.json`` keeps what
-is for people: texts, groups, order and scope. ``python -m tierline.lsp.generate`` writes the rest.
+``config.py`` has type, default, values and bounds; the extension's ``package.json`` has texts,
+groups, order and scope. ``python -m tierline.lsp.generate`` writes the rest.
 """
 
 from __future__ import annotations
@@ -79,14 +79,15 @@ SHOWN = {
     "symbolIndex": "symbols.enabled",
     "codeLenses": "symbols.lenses",
 }
-"""VS Code's name (behind ``tierline.``) and the server's. What is not here, only files and the
-environment set."""
+"""VS Code's name (after ``tierline.``) and the server's. Other settings can be set only in files
+and the environment.
+"""
 
 _TYPES = {bool: "boolean", int: "integer", float: "number"}
 
 
 def schema(setting: str) -> dict[str, Any]:
-    """What a setting may be, as JSON Schema: type, values, default and bounds."""
+    """The JSON Schema of a setting: type, values, default and bounds."""
     section, _, name = setting.partition(".")
     cls = config.SECTIONS[section]
     item = next(one for one in attrs.fields(cls) if one.name == name)
@@ -112,10 +113,10 @@ def _takes(cls: type, name: str, value: float) -> bool:
 
 
 def manifest(text: str) -> str:
-    """``package.json`` with the server's settings as they are now.
+    """``package.json`` with the server's current settings.
 
     Raises:
-        LookupError: a setting that is shown is not declared: its texts have to be written.
+        LookupError: a shown setting is not declared in ``package.json``, where its texts belong.
     """
     whole = json.loads(text)
     groups = [group["properties"] for group in whole["contributes"]["configuration"]]

@@ -1,4 +1,4 @@
-"""Parameters of our own methods as JSON gave them: what no part of Tierline could store or show.
+"""Sanitising the JSON parameters of our own methods: values that could not be stored or shown.
 
 JSON allows numbers of any size and halves of surrogate pairs; SQLite and UTF-8 take neither.
 """
@@ -14,7 +14,7 @@ LARGEST = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly (RFC 8259, section 6)."""
 _DEEPEST = 100
 _NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Lone surrogates but those that stand for the bytes of a file name that is no UTF-8."""
+"""Lone surrogates, except those that stand for the bytes of a file name that is not UTF-8."""
 
 
 class UnusableError(ValueError):
@@ -22,7 +22,7 @@ class UnusableError(ValueError):
 
 
 def sanitize(value: Any, depth: int = 0) -> Any:
-    """The same value with lone halves of surrogate pairs as U+FFFD.
+    """The value with lone halves of surrogate pairs replaced by U+FFFD.
 
     Raises:
         UnusableError: a number is too large, or values are nested too deeply.

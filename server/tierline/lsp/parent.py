@@ -1,4 +1,4 @@
-"""Leaves when the editor is gone, even if it could not say goodbye."""
+"""Exits when the editor's process has ended, even without a shutdown request."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class ClientProgress:
         self._begun: asyncio.Task[bool] | None = None
 
     def report(self, title: str, message: str, percent: int) -> None:
-        """Begin, or go on; 0 to 100."""
+        """Begin or update; ``percent`` is 0 to 100."""
         if not self._shows():
             return
         if self._begun is None:
@@ -30,7 +30,7 @@ class ClientProgress:
             self._server.work_done_progress.report(self._token, value)
 
     def end(self, message: str) -> None:
-        """The work is over."""
+        """End the progress."""
         begun, self._begun = self._begun, None
         if begun is not None:
             asyncio.ensure_future(self._end(begun, self._token, message))  # noqa: RUF006
@@ -42,7 +42,7 @@ class ClientProgress:
     async def _begin(self, token: str, title: str, message: str) -> bool:
         try:
             await asyncio.wait_for(self._server.work_done_progress.create_async(token), 5)
-        except Exception:  # the client said no, or nothing: it does without
+        except Exception:  # the client refused or did not answer
             return False
         value = lsp.WorkDoneProgressBegin(title=title, message=message, percentage=0)
         self._server.work_done_progress.begin(token, value)

@@ -1,6 +1,6 @@
-"""Proposed edits in editors that have no view of ours: in the file itself, through plain LSP.
+"""Proposed edits in editors without our views: in the file itself, through plain LSP.
 
-Each part of an open edit is a diagnostic where it would change the text, with code actions and code
+Each part of an open edit is a diagnostic at its place in the text, with code actions and code
 lenses to take or leave it. All of them are requests like any other (``tierline.edit.choose``).
 """
 
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
     from tierline.session.session import Session
 
 KIND = "quickfix.tierline"
-"""Kind of the actions: they are offered with the diagnostic."""
+"""Kind of the actions, which are offered with the diagnostic."""
 MARK = "proposed-edit"
 _LINES = 12
-"""Lines of a part that its diagnostic shows."""
+"""Most lines of a part that its diagnostic shows."""
 
 
 @frozen
 class OpenHunk:
-    """One part of an open edit, where it is now."""
+    """One part of an open edit at its current place."""
 
     edit: p.EditInfo
     hunk: Hunk
     first: int
     last: int
-    """Lines from 0; for an insertion the line where it goes."""
+    """``first`` and ``last``: lines from 0; for an insertion, the line where it goes."""
     end: int
     """Where the last line ends, in the client's units."""
 
     @property
     def name(self) -> str:
-        """How the part is called."""
+        """The name of the part."""
         count = len(self.edit.hunks)
         return f"part {self.hunk.index + 1} of {count}" if count > 1 else "the edit"
 
     @property
     def choice(self) -> str:
-        """What was decided about it."""
+        """The decision about it."""
         return self.edit.hunks[self.hunk.index].choice
 
 
@@ -69,14 +69,14 @@ class Proposals:
         return EDITS not in self._workbench.features
 
     def on_event(self, event: p.Event) -> None:
-        """Take in an event."""
+        """Handle an event."""
         if isinstance(event.body, p.EditChanged):
             self.changed(event.body.edit.uri)
         elif isinstance(event.body, p.StateChanged):
             self.opened()
 
     def opened(self) -> None:
-        """Another conversation is there now: look at every document."""
+        """Another conversation was opened: update every document."""
         for uri in {*self._marked, *self._server.workspace.text_documents}:
             self.changed(uri)
 
@@ -93,7 +93,7 @@ class Proposals:
         try:
             await asyncio.sleep(0.1)  # edits come in bursts
         finally:
-            self._tasks.pop(uri, None)  # what changes from here on needs another round
+            self._tasks.pop(uri, None)  # later changes need another round
         session = self._server.session
         if session is None:
             return
@@ -109,7 +109,7 @@ class Proposals:
 
 
 async def parts(session: Session, uri: str) -> list[OpenHunk]:
-    """The parts of a document's open edits that fit it as it is now."""
+    """The parts of a document's open edits that fit its current text."""
     if not session.edits.any_open:
         return []
     places = await asyncio.to_thread(session.edits.places, session.files.key(uri))
@@ -127,8 +127,8 @@ async def parts(session: Session, uri: str) -> list[OpenHunk]:
 async def actions(
     session: Session, uri: str, span: lsp.Range, say: Callable[[str], str]
 ) -> list[lsp.CodeAction]:
-    """Take or leave the parts in a range; accept or reject the edits of the document. ``say`` puts
-    what a diagnostic says into the client's language.
+    """Take or leave the parts in a range; accept or reject the edits of the document. ``say``
+    translates a diagnostic's text into the client's language.
     """
     all_parts = await parts(session, uri)
     found = []
@@ -149,7 +149,7 @@ async def actions(
 
 
 async def _review(session: Session, uri: str, span: lsp.Range) -> list[lsp.CodeAction]:
-    """Keep or undo edits that were applied first, and their parts in the range."""
+    """The actions to keep or undo edits that were applied at once, and their parts in the range."""
     if not any(info.review == "open" for info in session.edits.infos()):
         return []
     found = []
@@ -169,7 +169,7 @@ async def _review(session: Session, uri: str, span: lsp.Range) -> list[lsp.CodeA
 
 
 async def lenses(session: Session, uri: str) -> list[lsp.CodeLens]:
-    """Two above each part that is not decided."""
+    """The lenses: two above each undecided part."""
     found = []
     for part in await parts(session, uri):
         if part.choice:

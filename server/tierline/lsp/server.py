@@ -87,7 +87,7 @@ def build() -> TierlineServer:
 
 
 def _lifecycle(server: TierlineServer, models: EditorModels, workbench: LspWorkbench) -> None:
-    """From hello to goodbye, and what the client sets in between."""
+    """Register ``initialize`` to ``exit``, and notifications about settings."""
 
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
@@ -113,7 +113,7 @@ def _lifecycle(server: TierlineServer, models: EditorModels, workbench: LspWorkb
     @server.feature(lsp.EXIT)
     def leave(*_args: Any) -> None:
         # pygls would raise SystemExit inside a task, which asyncio reports as an error. Everything
-        # that matters is on disk by now; the model's process ends with ours.
+        # that matters is on disk by now; the embedded model's process ends with ours.
         server.abandon()
         logging.shutdown()
         os._exit(0 if server.protocol._shutdown else 1)
@@ -142,7 +142,7 @@ def _answer(server: TierlineServer, method: protocol.Method) -> Callable[[Any], 
 
 
 def _defaults(method: protocol.Method) -> Any:
-    """The parameters of a request that came without any."""
+    """Default parameters for a request without any."""
     try:
         return method.params()
     except TypeError:
@@ -181,7 +181,7 @@ def _as_command(
 
 
 def _abandoned(server: TierlineServer, loop: asyncio.AbstractEventLoop) -> None:
-    """The editor's process is gone: write down what is half done and leave, come what may."""
+    """The editor's process has ended: store unfinished work and exit in any case."""
     with contextlib.suppress(Exception):
         asyncio.run_coroutine_threadsafe(server.close_session(), loop).result(2 * CLOSE_SECONDS)
     server.abandon()
@@ -189,7 +189,7 @@ def _abandoned(server: TierlineServer, loop: asyncio.AbstractEventLoop) -> None:
 
 
 def serve_stdio(stream: BinaryIO) -> None:
-    """Speak LSP on standard input and ``stream`` until the client says goodbye or is gone."""
+    """Speak LSP on standard input and ``stream`` until the client shuts down or is gone."""
     server = build()
     server.protocol.set_writer(UnbufferedWriter(stream))  # type: ignore[arg-type]
     try:
@@ -201,19 +201,19 @@ def serve_stdio(stream: BinaryIO) -> None:
 
 
 async def _serve_stdio(server: TierlineServer) -> None:
-    """Not the loop of pygls: its reader changes threads three times for every message."""
+    """Our own loop: pygls' reader changes threads three times for every message."""
     reader = ThreadedReader(sys.stdin.buffer)
     error = server.report_server_error
     await run_async(threading.Event(), reader, server.protocol, log, error)
 
 
 def serve_tcp(host: str, port: int) -> None:
-    """Speak LSP to the first client that connects, and leave with it; for debugging."""
+    """Speak LSP to the first client that connects, and exit with it; for debugging."""
     asyncio.run(_serve_tcp(host, port))
 
 
 async def _serve_tcp(host: str, port: int) -> None:
-    """Not the TCP loop of pygls: that one goes on without a client after a reset."""
+    """Our own loop: pygls' continues without a client after a reset."""
     server = build()
     finished = asyncio.Event()
     expected = tcp.token()

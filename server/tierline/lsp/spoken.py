@@ -1,6 +1,6 @@
-"""Which fields of the protocol are sentences to the user: they leave in the client's language.
+"""The fields of the protocol that are sentences to the user, translated into the client's language.
 
-What the user, a model or a file said is in none of them, nor what a client compares with.
+None of them holds text of the user, a model or a file, or a value that clients compare.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SPOKEN: dict[type, tuple[str, ...]] = {
 
 
 class Speech:
-    """The client's language, once it has said hello. English until then."""
+    """The client's language, known after ``initialize``; English until then."""
 
     def __init__(self) -> None:
         self._translator: Translator | None = None
@@ -63,11 +63,11 @@ class Speech:
         return self._translator.say(text) if self._translator and text else text
 
     def value(self, value: Any, wire: dict[str, Any]) -> dict[str, Any]:
-        """What goes over the wire for one of the classes in ``SPOKEN``."""
+        """The translated wire value of one of the classes in ``SPOKEN``."""
         if self._translator is None:
             return wire
         if isinstance(value, p.CommandResult):
-            # A document holds what was said and sent, word for word.
+            # A document holds messages word for word, so it is not translated.
             said = wire["text"] if value.document else self._translator.say_lines(wire["text"])
             return wire | {"title": self.say(wire["title"]), "text": said}
         for name in map(p.camel, SPOKEN[type(value)]):

@@ -1,8 +1,8 @@
-"""The debugging mode over TCP: who may speak to it.
+"""The debugging mode over TCP: authenticating the client.
 
 Any program of this machine can connect to a port of it, and a web page can make the browser send a
 POST to it. So the first message has to be an ``initialize`` of the protocol's own form that carries
-the token of this start. Whoever has not got it is hung up on, and the port stays open for who has.
+the token of this start. Any other connection is closed, and the port stays open.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LENGTH = re.compile(rb"(?i:Content-Length): (\d{1,9})\r\n")
 
 
 def is_loopback(host: str) -> bool:
-    """True for this machine's own addresses: nothing else can be listened on."""
+    """True for this machine's own addresses, the only ones that can be listened on."""
     if host == "localhost":
         return True
     try:
@@ -50,7 +50,7 @@ def token() -> str:
 
 
 class OpenedReader:
-    """A connection whose first message has been read already: it comes again."""
+    """A connection whose first message was read for the check and is replayed."""
 
     def __init__(self, first: bytes, rest: asyncio.StreamReader) -> None:
         self._first = asyncio.StreamReader(limit=_MOST_BYTES * 2)
@@ -63,7 +63,7 @@ class OpenedReader:
         return await self._first.readline() or await self._rest.readline()
 
     async def readexactly(self, n: int) -> bytes:
-        """The next body; no message is in both parts."""
+        """The next body; it is either wholly replayed or wholly new."""
         return await (self._rest if self._first.at_eof() else self._first).readexactly(n)
 
 
@@ -83,7 +83,7 @@ async def _first(reader: asyncio.StreamReader, expected: str) -> bytes | None:
         line = await reader.readline()
         if line == b"\r\n":
             break
-        if not _HEADER.fullmatch(line):  # the first line of an HTTP request, for one
+        if not _HEADER.fullmatch(line):  # for example the first line of an HTTP request
             return None
         head += line
         if match := _LENGTH.fullmatch(line):
@@ -98,7 +98,7 @@ async def _first(reader: asyncio.StreamReader, expected: str) -> bytes | None:
     except RecursionError:
         return None
     given = _token_in(message)
-    # As bytes: the comparison takes no text beyond ASCII.
+    # As bytes: ``compare_digest`` accepts no text beyond ASCII.
     if given is None or not hmac.compare_digest(given.encode(), expected.encode()):
         return None
     return b"Content-Length: %d\r\n\r\n" % length + body

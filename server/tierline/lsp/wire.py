@@ -1,6 +1,6 @@
 """The JSON-RPC layer: pygls' protocol with our types, and with answers to malformed requests.
 
-Which private parts of pygls are replaced here, and why, stands in
+Which private parts of pygls are replaced here, and why, is listed in
 ``tests/unit/lsp/test_pygls_private.py``, which fails when a release changes one of them.
 """
 
@@ -46,7 +46,7 @@ class MethodError(JsonRpcException):
 
 @attrs.define
 class _Ignored:
-    """Stands for a message that has been answered already, or that nobody waits for."""
+    """Stands for a message that was answered already or needs no answer."""
 
     jsonrpc: str = "ignored"
 
@@ -55,7 +55,7 @@ class TierlineProtocol(LanguageServerProtocol):
     """pygls' language server protocol with the custom methods' types registered."""
 
     _begun = False
-    """Whether ``initialize`` has come."""
+    """Whether ``initialize`` was received."""
 
     @lru_cache  # noqa: B019 - one instance per process
     def get_message_type(self, method: str) -> type[Any] | None:
@@ -134,7 +134,7 @@ class TierlineProtocol(LanguageServerProtocol):
             return _Ignored()
 
     def _structured(self, data: dict[str, Any]) -> Any:
-        """As pygls does it, which besides writes what it could not read into the log: a prompt."""
+        """Like pygls' method, which would also log a message that it could not read: a prompt."""
         kind: Any
         if "id" not in data:
             kind = self.get_message_type(data["method"]) or JsonRPCNotification
@@ -181,8 +181,8 @@ class TierlineProtocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def _refuse(self, number: Any, code: int, message: str, data: Any = None) -> None:
-        """Answer a request with an error. An id that is none is answered with null, as JSON-RPC
-        2.0 asks for what could not be read.
+        """Answer a request with an error. For an invalid id the answer has null, as JSON-RPC 2.0
+        requires for an unreadable one.
         """
         known = _identifies(number)
         speech = getattr(self._server, "speech", None)
@@ -196,8 +196,8 @@ class TierlineProtocol(LanguageServerProtocol):
         )
 
     def _send_handler_result(self, future: Any, *, msg_id: Any) -> None:
-        """The answer to a request. Errors that we know are no news for the log; others are logged
-        with their place in the code, and the client gets a sentence instead of that.
+        """Send the answer to a request. Expected errors are not logged; others are logged with
+        their place in the code, while the client gets a sentence.
         """
         error = None if future.cancelled() else future.exception()
         if error is None:
@@ -208,7 +208,7 @@ class TierlineProtocol(LanguageServerProtocol):
             self._refuse(msg_id, error.code, error.message, error.data)
             return
         if isinstance(error, UnicodeEncodeError):
-            # A name of bytes that are no UTF-8, where only text can be: the log, an index.
+            # A name with bytes that are not UTF-8, where only text can be: the log, an index.
             self._refuse(
                 msg_id,
                 _NUMBERS["invalid_params"],
@@ -227,8 +227,8 @@ class TierlineProtocol(LanguageServerProtocol):
     def _execute_handler(
         self, msg_id: Any, handler: Any, callback: Any, args: Any = None, kwargs: Any = None
     ) -> None:
-        """As pygls does it, which keeps a future for each notification for ever: 2 KB for every key
-        that is pressed.
+        """Like pygls' method, which would also keep a future of 2 KB for each notification for
+        ever, one for every keystroke.
         """
 
         def ended(future: Any) -> None:
@@ -238,12 +238,12 @@ class TierlineProtocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, handler, ended, args, kwargs)
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
-        """Cancelling what has finished is normal and not worth a line in the log."""
+        """Cancel a request; one that has finished is not logged, as that is normal."""
         if _identifies(msg_id) and msg_id in self._request_futures:
             super()._handle_cancel_notification(msg_id)
 
     def _send_data(self, data: Any) -> None:
-        """Nothing can be sent before a client is connected or after it has gone."""
+        """Send a message; nothing is done before a client is connected or after it has gone."""
         if self.writer is None and isinstance(data, JsonRPCNotification):
             return
         closing = getattr(self.writer, "is_closing", None)

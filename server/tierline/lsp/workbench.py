@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 APPLY_SECONDS = 60.0
 PROVIDE_SECONDS = 5.0
 SAVE_SECONDS = 20.0
-"""An editor that does not answer for so long does not hold up a turn for ever."""
+"""Longest wait for the editor's answer, so that it cannot hold up a turn for ever."""
 _ANNOTATION = "tierline"
 
 
@@ -104,7 +104,7 @@ class LspWorkbench:
             actions=[lsp.MessageActionItem(title=title) for title in titles],
         )
         try:
-            # Not cancelled with the caller: the answer still comes, and somebody must take it.
+            # Not cancelled with the caller: the answer still arrives and must be received.
             chosen = await asyncio.shield(self._server.window_show_message_request_async(params))
         except JsonRpcException as error:
             log.info("The editor does not show questions: %s", error)
@@ -148,7 +148,7 @@ class LspWorkbench:
             log.info("The editor does not show the document: %s", error)
 
     async def refresh(self, uris: Sequence[str]) -> None:
-        """See ``Workbench.refresh``: over LSP the client tells by itself."""
+        """See ``Workbench.refresh``: over LSP the client sends changes by itself."""
 
     async def run(self, _command: TerminalCommand, /) -> Ended | None:
         """See ``Workbench.run``: LSP has no terminals."""
@@ -176,7 +176,7 @@ def workspace_edit(
     annotation: Annotation,
     able: lsp.WorkspaceEditClientCapabilities | None,
 ) -> lsp.WorkspaceEdit | None:
-    """The change in the richest form that the client knows; None if it knows none for it."""
+    """The change in the richest form that the client supports; None if it supports none."""
     annotated = able is not None and able.change_annotation_support is not None
     if able is None or not able.document_changes:
         if change.create:
@@ -198,7 +198,7 @@ def workspace_edit(
                 annotation_id=_ANNOTATION if annotated else None,
             ),
         )
-    # The user has agreed already, in our own preview or message: no second question.
+    # The user has agreed already, in our own preview or message: do not ask again.
     notes = {
         _ANNOTATION: lsp.ChangeAnnotation(
             label=annotation.label,

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 else:
 
     def define(cls: type) -> type:
-        """``attrs.define`` on first use, with one ``repr`` for all: both because ``initialize``
-        has to be answered soon.
+        """``attrs.define`` on first use, with one ``repr`` for all classes: both speed up the
+        answer to ``initialize``.
         """
         cls.__repr__ = _shown
         return deferred.define(cls, repr=False)
 
 
-# Closed sets that the domain has are its own enumerations: clients see their values.
+# Closed sets of the domain are its own enumerations; on the wire they are their values.
 E = TypeVar("E", bound=StrEnum)
 D = TypeVar("D")
 

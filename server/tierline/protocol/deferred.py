@@ -1,10 +1,10 @@
 """Classes of the protocol whose methods attrs writes on first use.
 
-LSP has more than 550 value classes and Tierline 170 of its own. attrs writes and compiles the
-methods of each when its module is imported, and an editor waits for ``initialize`` meanwhile; a
-session meets a quarter of them. :func:`define` puts that off: the class carries two stand-ins, one
-for what ``attrs.fields`` reads and one for ``__init__``, and either completes it. What comes out is
-what ``attrs.define(slots=False)`` makes: only an existing class can be completed in its place.
+LSP has more than 550 value classes and Tierline 170 of its own. attrs generates and compiles the
+methods of each when its module is imported, while an editor waits for ``initialize``; a session
+uses a quarter of them. :func:`define` defers that: the class gets two stand-ins, one for the
+attribute that ``attrs.fields`` reads and one for ``__init__``, and the first use of either
+completes it. The result is that of ``attrs.define(slots=False)``: slots would need a new class.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 
 import attrs
 
-_completing = threading.RLock()  # one class may need its neighbours, and threads the same one
+_completing = threading.RLock()  # re-entrant: a class may complete others
 
 
 class _StandIn:
-    """Stands in for what attrs will put there. Whoever reads it, gets that."""
+    """Stands for an attribute that attrs will set. Reading it completes the class and
+    returns that.
+    """
 
     def __init__(self, name: str, options: dict[str, Any]) -> None:
         self.name = name
@@ -31,24 +33,26 @@ class _StandIn:
 
 
 def define(cls: type, **options: Any) -> type:
-    """``attrs.define`` on first use; ``options`` are those of it that concern methods."""
+    """``attrs.define`` on first use, with its options about methods."""
     for name in ("__attrs_attrs__", "__init__"):
         setattr(cls, name, _StandIn(name, options))
     return cls
 
 
 def deferred(cls: type) -> bool:
-    """Whether a class is one of these and still waits."""
+    """Whether a class is deferred and not completed yet."""
     return isinstance(vars(cls).get("__attrs_attrs__"), _StandIn)
 
 
 def is_value(kind: object) -> bool:
-    """``attrs.has`` for a class itself, which completes none."""
+    """``attrs.has``, without completing the class."""
     return isinstance(kind, type) and "__attrs_attrs__" in vars(kind)
 
 
 def load_lsprotocol() -> None:
-    """Import ``lsprotocol.types`` with its classes deferred. Nothing if it is there already."""
+    """Import ``lsprotocol.types`` with its classes deferred. Does nothing if it is imported
+    already.
+    """
     if "lsprotocol.types" in sys.modules:
         return
     usual = attrs.define
@@ -59,13 +63,13 @@ def load_lsprotocol() -> None:
         attrs.define = usual
     from lsprotocol import _hooks
 
-    # Would complete them all to resolve the names in their annotations: ``_complete`` does that.
+    # It would complete all classes to resolve their annotations: ``_complete`` does that for each.
     _hooks._resolved_forward_references = True
 
 
 def _complete(cls: type) -> None:
-    """Let attrs do its work. The stand-ins stay until it replaces them, so that another thread
-    that comes meanwhile waits here instead of meeting half a class.
+    """Complete a class with attrs. The stand-ins stay until attrs replaces them, so that another
+    thread waits here instead of using an incomplete class.
     """
     with _completing:
         for base in reversed(cls.__mro__):

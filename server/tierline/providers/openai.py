@@ -125,7 +125,11 @@ class OpenAIProvider:
 
 
 def connect(endpoint: Endpoint) -> Any:
-    """An SDK client without retries of its own. Slow on first use: call it in a thread."""
+    """An SDK client without retries of its own. Slow on first use: call it in a thread.
+
+    Raises:
+        ProviderError: ``unavailable``: the SDK is not installed.
+    """
     try:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     except ImportError as error:

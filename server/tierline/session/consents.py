@@ -53,7 +53,11 @@ class ConsentService:
         return [pending.info for pending in self._pending.values()]
 
     async def answer(self, params: p.ConsentAnswerParams) -> p.Ok:
-        """The user's answer."""
+        """The user's answer.
+
+        Raises:
+            TierlineError: ``not_found``: the question is no longer asked.
+        """
         pending = self._pending.get(params.id)
         if pending is None or pending.future.done():
             raise TierlineError(

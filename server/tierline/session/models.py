@@ -161,7 +161,11 @@ class ModelService:
             )
 
     async def select(self, params: p.ProviderSelectParams) -> p.ProviderInfo:
-        """Choose a model for this session; an empty name returns to the settings' choice."""
+        """Choose a model for this session; an empty name returns to the settings' choice.
+
+        Raises:
+            TierlineError: ``conflict`` while a reply streams; ``no_provider`` if it cannot be used.
+        """
         if self._queue.current is not None:
             raise TierlineError("conflict", "A reply is still streaming.", "Stop it first.")
         if params.consent:

@@ -108,6 +108,9 @@ def read(
 ) -> bytes:
     """Standard output of a command of ``READERS``, up to the given time and size; empty if git is
     missing or prints nothing. Blocking.
+
+    Raises:
+        ValueError: the command is not one of ``READERS``.
     """
     if arguments[0] not in READERS or (
         arguments[0] == "diff-index" and "--cached" not in arguments

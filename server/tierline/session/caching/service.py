@@ -209,7 +209,11 @@ class CacheService:
     # --- requests --------------------------------------------------------------------------------
 
     async def explain(self, params: p.CacheExplainParams) -> p.CacheExplainResult:
-        """Why the newest request, or a turn's, did or did not hit the cache."""
+        """Why the newest request, or a turn's, did or did not hit the cache.
+
+        Raises:
+            TierlineError: ``not_found``: no request of that turn is recorded.
+        """
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)
         session_id = self._conversation.session_id

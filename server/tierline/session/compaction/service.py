@@ -231,7 +231,11 @@ class CompactionService:
 
     @in_order
     async def undo(self, params: p.CompactionUndoParams) -> p.State:
-        """Undo a compaction: the messages that it replaced are sent again, word for word."""
+        """Undo a compaction: the messages that it replaced are sent again, word for word.
+
+        Raises:
+            TierlineError: ``conflict`` while something is running; ``not_found``; ``storage``.
+        """
         if self._queue.current is not None or self.running:
             raise TierlineError("conflict", "Something is still running.", "Wait for its end.")
         action = actions.unsummarise(self._conversation.timeline(), params.compaction_id)

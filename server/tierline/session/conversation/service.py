@@ -301,6 +301,9 @@ class Conversation:
 
         A prompt without a reply is used as it is. Otherwise the old turn is removed by an event and
         the prompt is written anew, so that the log stays append-only.
+
+        Raises:
+            TierlineError: ``not_found`` without a prompt; ``conflict`` if it is not the last one.
         """
         groups = self.groups()
         wanted = group_id or (groups[-1] if groups else "")

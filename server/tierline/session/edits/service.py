@@ -185,6 +185,9 @@ class EditService:
     async def choose(self, params: p.EditChooseParams) -> p.EditInfo:
         """Decide about one hunk. With the last one the edit is decided: the accepted hunks are
         applied in one step, or the edit is rejected if there are none.
+
+        Raises:
+            TierlineError: ``not_found``: there is no such edit or hunk; otherwise as ``accept``.
         """
         edit = self._open(params.id)
         hunk = next((h for h in edit.info.hunks if h.index == params.hunk), None)
@@ -205,7 +208,11 @@ class EditService:
             raise
 
     async def preview(self, params: p.EditParams) -> p.EditPreview:
-        """The texts before and after; based on the file's current text if the edit still fits."""
+        """The texts before and after; based on the file's current text if the edit still fits.
+
+        Raises:
+            TierlineError: ``not_found``; ``conflict`` if neither text is known any more.
+        """
         edit = self._find(params.id)
         found: Fit | str = ""
         if edit.info.state == "open":

@@ -104,7 +104,11 @@ class FileService:
 
     @_in_order
     async def remove(self, params: p.FileParams) -> p.FilesResult:
-        """Take a file, or all listed files of a folder, out of the context."""
+        """Take a file, or all listed files of a folder, out of the context.
+
+        Raises:
+            TierlineError: ``not_found``: nothing of that name is listed.
+        """
         reference = _reference(params)
         key = self.key(reference)
         inside = [k for k in self.context.get_files() if k.startswith(f"{key}/")]

@@ -102,7 +102,11 @@ class UrlService:
         return p.UrlsResult(self.infos())
 
     async def show(self, params: p.UrlParams) -> p.UrlText:
-        """A page as the model gets it: from the context or the cache."""
+        """A page as the model gets it: from the context or the cache.
+
+        Raises:
+            TierlineError: ``not_found``: the page is neither listed nor cached.
+        """
         url = self._find(params.url) or _canonical(params.url)
         page = self._pages.get(url) or await asyncio.to_thread(self._cache.get, url)
         if page is None:

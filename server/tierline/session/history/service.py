@@ -90,7 +90,11 @@ class HistoryService:
 
     @opens
     async def load(self, params: p.SessionParams) -> p.State:
-        """Continue another session, with its files and pins."""
+        """Continue another session, with its files and pins.
+
+        Raises:
+            TierlineError: ``not_found``: there is no such session.
+        """
         if await asyncio.to_thread(self._store.session, params.session_id) is None:
             raise _unknown_session(params.session_id)
         return await self._open(params.session_id, "session loaded")
@@ -115,7 +119,11 @@ class HistoryService:
 
     @in_order
     async def recover(self, params: p.RecoverParams) -> p.RecoverResult:
-        """Import the intact records of another log file in the folder; the file is not changed."""
+        """Import the intact records of another log file in the folder; the file is not changed.
+
+        Raises:
+            TierlineError: ``not_found``: there is no such file.
+        """
         known = {report.path.name: report.path for report in self._store.other_files()}
         if params.file not in known:
             raise TierlineError(
@@ -145,7 +153,11 @@ class HistoryService:
 
     @opens
     async def archive(self, params: p.ArchiveParams) -> p.SessionListResult:
-        """Take a session out of the usual lists and searches, or back in; its records stay."""
+        """Take a session out of the usual lists and searches, or back in; its records stay.
+
+        Raises:
+            TierlineError: ``not_found``: there is no such session.
+        """
         current = self._store.session_id
         wanted = params.session_id or current
         if await asyncio.to_thread(self._store.session, wanted) is None:
@@ -319,7 +331,11 @@ class HistoryService:
     # --- reading ---------------------------------------------------------------------------------
 
     async def show(self, params: p.GroupParams) -> p.GroupDetails:
-        """Everything of one turn, hidden or not; the newest when none is named."""
+        """Everything of one turn, hidden or not; the newest when none is named.
+
+        Raises:
+            TierlineError: ``not_found``: there is no such turn.
+        """
         group = self._group(params)
         now = self._conversation.timeline()
         messages = [m for m in self._conversation.visible() if m.group_id == group]
@@ -338,7 +354,11 @@ class HistoryService:
         )
 
     async def query(self, params: p.QueryParams) -> p.QueryResult:
-        """One SELECT over the history, for a person; the tool ``query_db`` is the same."""
+        """One SELECT over the history, for a person; the tool ``query_db`` is the same.
+
+        Raises:
+            TierlineError: ``invalid_params``, with what is wrong with the query.
+        """
         answer = await asyncio.to_thread(query_db, self._store.index, params.sql)
         if answer.error:
             raise TierlineError("invalid_params", answer.error, f"Views: {', '.join(VIEWS)}.")

@@ -155,6 +155,9 @@ class MemoryService:
         """Compress working memory now, whatever its age.
 
         It is an event in the log; the originals stay there.
+
+        Raises:
+            TierlineError: ``storage``: it could not be written; nothing was changed.
         """
         from tierline.errors import TierlineError
 

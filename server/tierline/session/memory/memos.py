@@ -76,7 +76,12 @@ class MemoService:
         return _info(await self._write(checked, "user"))
 
     async def edit(self, params: p.MemoEditParams) -> p.MemoInfo:
-        """Change a memo's text or tags, or move it to the other scope."""
+        """Change a memo's text or tags, or move it to the other scope.
+
+        Raises:
+            TierlineError: ``not_found``; ``invalid_params`` if the new text is refused;
+                ``storage``.
+        """
         memo = await self._find(params.id)
         checked = rules.draft(
             {

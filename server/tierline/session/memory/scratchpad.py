@@ -33,7 +33,12 @@ class ScratchpadService:
         return self._result()
 
     async def set(self, params: p.ScratchpadSetParams) -> p.Scratchpad:
-        """Replace it. With ``version``, only if nobody changed it since that one was read."""
+        """Replace it. With ``version``, only if nobody changed it since that one was read.
+
+        Raises:
+            TierlineError: ``invalid_params`` if it is too long; ``conflict`` if ``version`` is
+                outdated.
+        """
         if len(params.text) > MAX_CHARACTERS:
             raise TierlineError(
                 "invalid_params",
@@ -53,7 +58,11 @@ class ScratchpadService:
         return await self._store(text)
 
     async def append(self, params: p.ScratchpadAppendParams) -> p.Scratchpad:
-        """Add to its end."""
+        """Add to its end.
+
+        Raises:
+            TierlineError: ``invalid_params`` if it would be too long.
+        """
 
         def text(now: str) -> str:
             outcome = manage(now, {"action": "append", "content": params.text})

@@ -79,7 +79,11 @@ class Composed:
 
     @property
     def request(self) -> RenderedRequest:
-        """The rendered body; only a composition for a turn has one."""
+        """The rendered body; only a composition for a turn has one.
+
+        Raises:
+            RuntimeError: it is a preview.
+        """
         if self.rendered is None:
             raise RuntimeError("a preview has no request")
         return self.rendered

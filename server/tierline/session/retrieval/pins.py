@@ -46,7 +46,12 @@ class PinService:
         return p.PinsResult(suggested=self.info().suggested)
 
     async def add(self, params: p.PinItemParams) -> p.PinsResult:
-        """Pin a file, or a symbol of it, until it is unpinned."""
+        """Pin a file, or a symbol of it, until it is unpinned.
+
+        Raises:
+            TierlineError: ``not_found``: the file is refused, or the symbol is unknown;
+                ``conflict``: the index cannot answer now.
+        """
         await self._retrieval.attach()
         if not params.symbol:
             result = await self._files.pin(p.FileParams(path=params.path))
@@ -69,7 +74,11 @@ class PinService:
         return await self._changed()
 
     async def remove(self, params: p.PinKeyParams) -> p.PinsResult:
-        """Remove a pin or a lease; a file stays in the context."""
+        """Remove a pin or a lease; a file stays in the context.
+
+        Raises:
+            TierlineError: ``not_found``: the item is not held.
+        """
         await self._retrieval.attach()
         if params.key.startswith(FILE):
             await self._files.unpin(p.FileParams(path=params.key.removeprefix(FILE)))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 async def turn_named(session: Session, given: str, *, hidden: bool = False) -> str:
     """A turn by its number, as the list counts, by its id, or by a part of the id that no other
     turn's has.
+
+    Raises:
+        TierlineError: ``invalid_params`` without a name; ``not_found``.
     """
     if not given:
         raise TierlineError(

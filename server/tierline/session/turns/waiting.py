@@ -47,7 +47,11 @@ class WaitingPrompts:
 
     @in_order
     async def change(self, params: p.QueueChangeParams) -> p.QueueResult:
-        """Change a prompt's text; its pictures and attachments stay."""
+        """Change a prompt's text; its pictures and attachments stay.
+
+        Raises:
+            TierlineError: ``empty_prompt``; ``conflict`` if it is being answered; ``not_found``.
+        """
         self._place(params.turn_id)
         text, notices = await redacted(params.text)
         if not visible(Text(text)):
