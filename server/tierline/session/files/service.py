@@ -49,6 +49,10 @@ def _in_order(request: Request[P]) -> Request[P]:
     return run
 
 
+_MANY = 50
+"""Changed documents above which all listed files are looked at again."""
+
+
 class FileService:
     """Keeps a FileContext in step with buffers and disk. Used from the event loop's thread."""
 
@@ -217,8 +221,10 @@ class FileService:
     # --- changes ---------------------------------------------------------------------------------
 
     def touched(self, uris: Iterable[str]) -> bool:
-        """Note that documents may have changed. True if one of them is listed."""
-        keys = {self.key(uri) for uri in uris} & set(self.context.get_files())
+        """Note that documents may have changed. True if one of them may be listed."""
+        keys, uris = set(self.context.get_files()), list(uris)
+        if len(uris) <= _MANY:  # else to look at all that are listed takes less
+            keys &= set(map(self.key, uris))
         self._stale |= keys
         return bool(keys)
 

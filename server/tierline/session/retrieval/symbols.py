@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,6 +33,8 @@ once before a prompt.
 """
 LARGEST_BUFFER = 500_000
 """Characters of an unsaved text that is sent to the index; for a longer one the disk counts."""
+EDITED = 20
+"""Files that changed lately which are remembered."""
 TREE_LINES = 40
 TITLE = "Indexing symbols"
 
@@ -103,6 +106,8 @@ class SymbolService:
         self._done = self._total = 0
         self._ready = asyncio.Event()
         self._changed: set[str] = set()
+        self._told: list[str] = []
+        """What else has changed, as it was told; its keys are still to be found."""
         self._telling = asyncio.Lock()
         self._flush: asyncio.Task[None] | None = None
         self._start: asyncio.Task[None] | None = None
@@ -190,16 +195,17 @@ class SymbolService:
         """
         if self._state == "off":
             return
-        for uri in uris:
-            key = self._loader.key(uri)
-            if key and not key.startswith(".tierline/"):
-                if key in self.edited:
-                    self.edited.remove(key)
-                self.edited.insert(0, key)
-                self._changed.add(key)
-        del self.edited[20:]
-        if self._changed:
+        uris = list(uris)
+        newest = self._keys(uris[-EDITED:])
+        self.edited = list(dict.fromkeys([*reversed(newest), *self.edited]))[:EDITED]
+        self._changed.update(newest)
+        self._told += uris[:-EDITED]  # a branch switch: to find all their keys takes long
+        if self._changed or self._told:
             self._hand_on_soon()
+
+    def _keys(self, uris: Sequence[str]) -> list[str]:
+        keys = map(self._loader.key, uris)
+        return [key for key in keys if key and not key.startswith(".tierline/")]
 
     def _hand_on_soon(self) -> None:
         if self._flush is None or self._flush.done():
@@ -215,12 +221,15 @@ class SymbolService:
             return await self._tell_now()
 
     async def _tell_now(self) -> bool:
+        if self._told:
+            told, self._told = self._told, []
+            self._changed.update(await asyncio.to_thread(self._keys, told))
         keys, self._changed = sorted(self._changed), set()
-        paths = {key: path for key in keys if (path := self._loader.roots.path_of(key))}
-        if not paths:
+        real = await asyncio.to_thread(self._real, keys) if keys else {}
+        if not real:
             return False
-        texts = {key: text for key in paths if (text := self._unsaved(key)) is not None}
-        real = await asyncio.to_thread(_real, paths)
+        opened = real.keys() & self._loader.buffers.open_keys(self._loader.roots)
+        texts = {key: text for key in opened if (text := self._unsaved(key)) is not None}
         try:
             answer = await self._client.ask(
                 "changed",
@@ -232,6 +241,10 @@ class SymbolService:
             self._changed.update(keys)  # sent once the index is ready
             return False
         return bool(answer.get("keys"))
+
+    def _real(self, keys: Iterable[str]) -> dict[str, str]:
+        paths = {key: self._loader.roots.path_of(key) for key in keys}
+        return {key: os.path.realpath(path) for key, path in paths.items() if path}
 
     def _unsaved(self, key: str) -> str | None:
         held = self._loader.buffers.get(key, self._loader.roots)
@@ -429,9 +442,3 @@ class SymbolService:
             memory_bytes=self._figures.get("memory", 0),
             why=why,
         )
-
-
-def _real(paths: Mapping[str, str]) -> dict[str, str]:
-    import os
-
-    return {key: os.path.realpath(path) for key, path in paths.items()}
