@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,37 @@ async def test_what_happens_in_one_window_is_shown_in_the_other_by_itself(
     listed = (await one.ask("history/listSessions")).sessions
     assert [(s.session_id, s.message_count) for s in listed] == [(session, 6)]
     assert told(one).count("another window") == 0, "its own turns are no news to a window"
+
+
+async def test_a_window_on_a_link_and_one_on_its_worktree_are_in_one_workspace(
+    start: Start, tmp_path: Path, model: WireServer
+) -> None:
+    def git(where: Path, *words: str) -> None:
+        who = ("-c", "user.name=A", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+        subprocess.run(["git", *who, *words], cwd=where, check=True, capture_output=True)
+
+    inner, main, tree, link = (tmp_path / name for name in ("inner", "main", "tree", "link"))
+    for repository, name in ((inner, "sub.py"), (main, "top.py")):
+        repository.mkdir()
+        (repository / name).write_text("A = 1\n", encoding="utf-8")
+        git(repository, "init", "-q")
+        git(repository, "add", ".")
+        git(repository, "commit", "-qm", "first")
+    git(main, "submodule", "add", "-q", str(inner), "lib")
+    git(main, "commit", "-qm", "second")
+    git(main, "worktree", "add", "-q", str(tree), "-b", "other")
+    git(tree, "submodule", "update", "--init", "-q")
+    link.symlink_to(tree)
+    state = {"TIERLINE_STATE_DIR": str(tmp_path / "state")}
+    one = await start(model, root=link, env=state)
+    await one.chat("Through the link, about @lib/sub.py")
+    two = await start(model, root=tree, env=state)
+    assert (await two.ask("state/get")).messages[0].text == "Through the link, about @lib/sub.py"
+    for place in (link, tree):
+        await two.ask("files/pin", p.FileParams(uri=(place / "lib" / "sub.py").as_uri()))
+    for editor, root in ((one, link), (two, tree)):
+        (file,) = (await editor.ask("files/list")).files
+        assert (file.path, file.pin) == ("lib/sub.py", "sticky")
+        assert file.uri == (root / "lib" / "sub.py").as_uri(), "as this window spells it"
+        found = (await editor.ask("mention/complete", p.MentionCompleteParams(query="sub"))).items
+        assert "@lib/sub.py" in [item.text for item in found]
