@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,37 @@ def test_what_is_on_the_disk_answers_as_what_is_in_memory(
         other = memory.edges()[memory.by_path[path]]
         assert {disk.entries[n].path: w for n, w in disk.near(number).items()} == pytest.approx(
             {memory.entries[n].path: w for n, w in other.items()}
+        )
+    postings.close()
+
+
+def test_edges_serve_while_they_are_computed_anew_and_those_that_led_forward_make_room() -> None:
+    def source(number: int) -> SourceFile:
+        define = (Symbol(f"name{number}", "function", 1, 2),)
+        return SourceFile(f"src/mod{number}.py", "python", 2, define, {f"name{number // 2}": 2})
+
+    postings = DiskPostings()
+    corpus, other = Corpus(postings, patient=True), Corpus()
+    for number in range(60):
+        corpus.put(source(number), document(source(number)))
+    done(corpus.connecting())
+    old = weakref.ref(corpus.edges(fresh=False).forward)
+    kept = []
+    for count, _ in enumerate(corpus.connecting()):
+        number = 60 + count
+        corpus.put(source(number), document(source(number)))
+        assert paths(corpus, corpus.near(corpus.by_path["src/mod4.py"])) == [
+            "src/mod2.py", "src/mod8.py", "src/mod9.py"
+        ]  # fmt: skip
+        assert not list(corpus.near(corpus.by_path[f"src/mod{number}.py"]))
+        kept.append(old() is not None)
+    assert kept[0] and old() is None
+    done(corpus.connecting())
+    for made in range(number + 1):
+        other.put(source(made), document(source(made)))
+    for path, number in corpus.by_path.items():
+        assert paths(corpus, corpus.near(number)) == sorted(
+            other.entries[n].path for n in other.near(other.by_path[path])
         )
     postings.close()
 

@@ -325,8 +325,10 @@ class Corpus:
             forward.add((n, w) for n, w in out.items() if n < size)
             if number % 10 == 9:
                 yield
+        if self._edges is not None:  # the old ones that led forward make room
+            self._edges = BothWays.of(forward, self._edges.backward)
         backward = yield from forward.turned(MAX_EDGES, BACKWARD)
-        self._edges = BothWays(forward, backward)
+        self._edges = BothWays.of(forward, backward)
         self._release(swept)
 
     def _imported(self, number: int, imports: Sequence[str]) -> Iterable[int]:

@@ -140,6 +140,14 @@ class BothWays(Sequence[Compact]):
     forward: Graph = field(factory=Graph)
     backward: Graph = field(factory=Graph)
 
+    @classmethod
+    def of(cls, forward: Graph, backward: Graph) -> BothWays:
+        """Of two graphs; the nodes that only one of them has have no edges in the other."""
+        for one, other in ((forward, backward), (backward, forward)):
+            while len(one) < len(other):
+                one.add(())
+        return cls(forward, backward)
+
     def add(self) -> None:
         """A further node, without edges."""
         self.forward.add(())
