@@ -37,6 +37,8 @@ LONG = 150_000
 """Characters that are said in a joined session: above the trigger of compaction, and then some."""
 ASKED = 120
 JOINED = 3
+REST = 1.0
+"""Seconds between the turns: a compaction looks half a second after a reply whether it is due."""
 MODEL = "claude-opus-4-6"
 """One that gives what it says beside its calls."""
 TRIGGER = 16_000
@@ -179,7 +181,9 @@ async def _asked(
     recording: Recording, settings: Mapping[str, Any], writer: Callable[[Any], str] | None
 ) -> Asking:
     asking = Asking()
-    played = await play(recording, settings=settings, model=MODEL, after=asking, summarise=writer)
+    played = await play(
+        recording, settings=settings, model=MODEL, after=asking, summarise=writer, rest=REST
+    )
     asking.written = len(played.summaries)
     print(f"{recording.name}: {summed([asking])}", file=sys.stderr)
     return asking

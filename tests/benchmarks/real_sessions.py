@@ -25,7 +25,7 @@ from benchmarks.recorded.replay import play
 
 COUNTER = "counter"
 OTHERS = (*NAMES, COUNTER)
-MOST = 40
+MOST = 60
 SAME = 0.005
 """Part of the cost by which two arrangements may differ and still cost the same."""
 

@@ -9,6 +9,7 @@ Pauses pass on the clocks of both processes without being waited for.
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import itertools
 import json
@@ -247,10 +248,12 @@ async def play(
     after: Callable[[Player, EditingEditor], Awaitable[None]] | None = None,
     looking: Looking | None = None,
     summarise: Callable[[Any], str] | None = None,
+    rest: float = 0.0,
 ) -> Played:
     """Live through a session. ``policy``: another one than the default; ``after`` is called at its
     end, while the server still runs. ``looking``: where the user is in the editor at each prompt.
-    ``summarise`` answers the bodies of requests for summaries.
+    ``summarise`` answers the bodies of requests for summaries. ``rest``: real seconds between the
+    turns; the product compacts when nobody has typed for a moment.
     """
     played = Played(recording)
     with tempfile.TemporaryDirectory(dir=_TEMPORARY) as name:
@@ -277,7 +280,7 @@ async def play(
                 capabilities=editor.capabilities_given(),
             )
             try:
-                await _live(player, editor, ahead)
+                await _live(player, editor, ahead, rest)
                 if after is not None:
                     await after(player, editor)
             finally:
@@ -304,7 +307,7 @@ def _environment(base: Path, server: EnforcingServer, policy: str, model: str) -
     }
 
 
-async def _live(player: Player, editor: EditingEditor, ahead: mmap.mmap) -> None:
+async def _live(player: Player, editor: EditingEditor, ahead: mmap.mmap, rest: float) -> None:
     assert player.model is not None
     await editor.until(
         lambda: any(e.status.state == "ready" for e in editor.bodies(p.SymbolsChanged)), 60
@@ -332,6 +335,7 @@ async def _live(player: Player, editor: EditingEditor, ahead: mmap.mmap) -> None
         player.played.seconds.append(time.perf_counter() - began)
         if end.outcome != "ok":
             player.played.failed.append(f"turn {number}: {end.outcome} {end.error}")
+        await asyncio.sleep(rest)
         player.played.texts += len(turn.prompt) + sum(len(r.text) for r in turn.rounds)
     turns: p.TurnStatsResult = await editor.ask("stats/turns", p.TurnStatsParams(limit=500))
     player.played.estimates = [
