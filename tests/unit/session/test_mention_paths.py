@@ -105,3 +105,18 @@ async def test_while_a_listing_grows_it_is_sorted_a_few_times_and_not_with_each_
         listing._found.append(f"f{number:04}.py")
         await listing.best("f", 9, frozenset())
     assert 5 < len(sorted_) < 20 and sum(sorted_[1:]) < 3000
+
+
+async def test_letters_of_no_path_make_a_slow_listing_anew_after_some_of_its_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "parser.py").write_text("x")
+    listing = Paths(Loader(Roots([str(tmp_path)]), Buffers(dict, dict)))
+    assert await listing.best("pars", 9, frozenset()) == ["parser.py"]
+    begun: list[int] = []
+    monkeypatch.setattr(listing, "_begin", lambda: begun.append(1))
+    for took, age, anew in ((10.0, 6.0, 0), (10.0, 45.0, 0), (10.0, 55.0, 1), (0.1, 4.0, 1)):
+        listing._took, listing._at = took, time.monotonic() - age
+        assert await listing.best("stream_tok", 9, frozenset()) == []
+        assert await listing.best("pars", 9, frozenset()) == ["parser.py"]
+        assert len(begun) == anew

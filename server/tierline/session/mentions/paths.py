@@ -22,6 +22,8 @@ _QUICK_SECONDS = 0.3
 """A listing that takes no longer is waited for; a longer one continues in the background."""
 _SHARE = 20
 """A slow listing is repeated only after this many times its duration."""
+_SOUGHT_SHARE = 5
+"""The same if something was sought in vain: it may be new, or be no path at all."""
 _FIRST_SECONDS, _WAIT_SECONDS = 1.0, 0.06
 """How long the very first request, and later ones, wait for a listing; then they get the paths
 found so far.
@@ -145,7 +147,8 @@ class Paths:
         if len(self._found) > 2 * len(known):  # the first listing is running; each update sorts all
             known = self._known = await asyncio.to_thread(PathList, tuple(self._found))
         found = await asyncio.to_thread(known.best, letters, most, listed)
-        if not found and letters and time.monotonic() - self._at > _KEPT_SECONDS:
+        age = time.monotonic() - self._at
+        if not found and letters and age > max(_KEPT_SECONDS, self._took * _SOUGHT_SHARE):
             self._begin()  # the file may be new
         return found
 
