@@ -91,7 +91,7 @@ def prepare(chosen: Home) -> Home:
     return chosen
 
 
-def tell_once(chosen: Home) -> bool:
+def should_tell(chosen: Home) -> bool:
     """Whether the user is to be told why the folder is another one. Blocking.
 
     What was said is noted in the folder that is used, so that each start does not say it again.

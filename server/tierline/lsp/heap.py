@@ -9,7 +9,7 @@ import linecache
 _M_ARENA_MAX = -8  # glibc, malloc.h
 
 
-def tidy() -> None:
+def enable_collector() -> None:
     """Begin to collect garbage, once ``initialize`` has been answered.
 
     The imports leave megabytes of garbage: a first version of each value class, and the source that

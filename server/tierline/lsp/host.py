@@ -12,7 +12,7 @@ from pygls.lsp.server import LanguageServer
 
 from tierline import __version__
 from tierline.lsp.codec import make_converter
-from tierline.lsp.heap import tidy
+from tierline.lsp.heap import enable_collector
 from tierline.lsp.spoken import Speech
 from tierline.lsp.wire import MethodError, TierlineProtocol
 
@@ -75,7 +75,7 @@ class TierlineServer(LanguageServer):
             return await asyncio.shield(self._opening)
 
     async def _open(self) -> Session:
-        tidy()
+        enable_collector()
         session = self.opens()
         self.abandon = session.abandon
         await session.start()

@@ -20,7 +20,7 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     The log level comes from ``TIERLINE_LOG`` (default WARNING). Protocol traffic is never logged,
     because it holds the user's code.
     """
-    # Hundreds of classes are created at import, and an editor waits: see ``heap.tidy``.
+    # Hundreds of classes are created at import, and an editor waits: see ``heap.enable_collector``.
     gc.disable()
     # A planning thread releases Python's lock after one millisecond instead of five.
     sys.setswitchinterval(SWITCH_SECONDS)

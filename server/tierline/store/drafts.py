@@ -207,7 +207,7 @@ class Drafts:
                             found.append(read(path))
             yield sorted(found, key=lambda left: left.origin.message_id if left.origin else "")
 
-    def company(self) -> bool:
+    def others_running(self) -> bool:
         """True if another living process has drafts here: a turn without an end in the log may
         still be running there.
         """

@@ -101,7 +101,7 @@ async def test_nothing_is_told_while_a_turn_runs_here(windows: Windows) -> None:
 async def test_a_turn_that_goes_on_elsewhere_is_told_at_its_end(
     windows: Windows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows.here.drafts, "company", lambda: True)
+    monkeypatch.setattr(windows.here.drafts, "others_running", lambda: True)
     monkeypatch.setattr(following, "PATIENCE_LOOKS", 2)
     windows.say(windows.there, "user", "One")
     assert await windows.told() == []

@@ -93,14 +93,14 @@ def test_a_living_process_keeps_its_drafts_and_a_dead_one_does_not(tmp_path: Pat
     assert left(tmp_path) == [] and not (tmp_path / "drafts").exists()
 
 
-def test_company_is_another_process_that_lives(tmp_path: Path) -> None:
+def test_another_process_that_lives_is_noticed(tmp_path: Path) -> None:
     own, other = Drafts(tmp_path, redact), Drafts(tmp_path, redact)
     begin(own).write("Mine", [], 0)
-    assert not own.company(), "one's own drafts are no company"
+    assert not own.others_running(), "one's own drafts do not count"
     begin(other).write("Theirs", [], 0)
-    assert own.company() and other.company()
+    assert own.others_running() and other.others_running()
     other.close()
-    assert not own.company(), "a draft that is left behind is none either"
+    assert not own.others_running(), "a draft that is left behind is none either"
     assert len(files(tmp_path)) == 2
     own.close()
 

@@ -1,4 +1,4 @@
-/** What the user looks at: the active file or what is selected in it, and whether it goes along. */
+/** The active file, or the selection in it, and whether it goes with the prompt. */
 import * as vscode from 'vscode';
 import type { EditorPlace } from '../protocol';
 import type { ActiveChip } from '../shared/messages';
@@ -11,7 +11,7 @@ export class ActiveEditor implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private timer: NodeJS.Timeout | undefined;
 
-  /** After the editor, its selection or the choice changed, once things are quiet. */
+  /** Fires, after a quiet moment, when the editor, its selection or the choice changed. */
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly memory: vscode.Memento) {
@@ -35,13 +35,13 @@ export class ActiveEditor implements vscode.Disposable {
     return this.memory.get(KEY, true);
   }
 
-  /** One click: it goes along, or it does not, until the next click. */
+  /** Switch whether it goes with prompts. */
   async toggle(): Promise<void> {
     await this.memory.update(KEY, !this.on);
     this.changed.fire();
   }
 
-  /** The chip in the composer; null where no file is active. */
+  /** The chip in the composer; null if no file is active. */
   chip(): ActiveChip | null {
     const editor = textEditor();
     if (editor === undefined) return null;
@@ -58,7 +58,7 @@ export class ActiveEditor implements vscode.Disposable {
     };
   }
 
-  /** What goes with a prompt; null if nothing is to. */
+  /** The editor's content for a prompt; null if it shall not go with it. */
   taken(): { editor: EditorPlace; selection: string } | null {
     const editor = textEditor();
     return editor === undefined || !this.on ? null : placeOf(editor);

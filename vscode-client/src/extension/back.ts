@@ -1,4 +1,6 @@
-/** Going back to a prompt with the files of that moment, and forward again: asked about, then done. */
+/**
+ * Going back to a prompt with the files of that moment, and forward again: asked about, then done.
+ */
 import * as vscode from 'vscode';
 import type { BackChoice, BackFile, BackParams, BackPreview } from '../protocol';
 import { confirmedOne } from './confirm';
@@ -57,7 +59,7 @@ export class Back {
   }
 }
 
-/** What is to become of files that the user has changed; undefined if nothing is to be done. */
+/** What to do with files that the user has changed; undefined to cancel. */
 async function ask(seen: BackPreview): Promise<BackChoice[] | undefined> {
   const t = vscode.l10n.t;
   const open = seen.files.filter(({ yours, choices }) => yours && choices.length > 1);

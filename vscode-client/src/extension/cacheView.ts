@@ -12,7 +12,7 @@ import { describeError } from './server/errors';
 import type { Change, Session } from './session';
 import { webviewPage } from './webviewPage';
 
-/** Events after which other tiers may be shown. */
+/** Events after which the tiers may have changed. */
 const CHANGES = new Set(['turnFinished', 'filesChanged', 'stateChanged', 'providerChanged']);
 const QUIET_MS = 250;
 const MAX_LABEL = 80;
@@ -72,7 +72,7 @@ export class CacheView implements vscode.Disposable {
     this.panel = panel;
   }
 
-  /** One sentence about the newest request, with ways to more. */
+  /** One sentence about the newest request, with links to details. */
   async explain(): Promise<void> {
     const t = vscode.l10n.t;
     const { sentence, report, lastMiss } = await this.session.server.request(
@@ -137,7 +137,7 @@ export class CacheView implements vscode.Disposable {
     }
   }
 
-  /** Messages by their first words: that they are messages says little. */
+  /** Name messages by their first words. */
   private named(tiers: CacheTiers): CacheTiers {
     const messages = new Map<string, string>();
     for (const { id, groupId, text } of this.session.model?.messages ?? []) {
@@ -160,7 +160,7 @@ export class CacheView implements vscode.Disposable {
   }
 }
 
-/** A request that missed nothing is said to have missed nothing, and what was the last one. */
+/** The text for a request; if nothing was missed, also the last request that did miss. */
 function told(report: CacheReport, lastMiss: CacheReport | null): string {
   const t = vscode.l10n.t;
   if (report.outcome !== 'hit') return report.sentence;

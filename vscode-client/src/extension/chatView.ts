@@ -40,11 +40,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   static readonly id = 'tierline.chat';
 
   private view: vscode.WebviewView | null = null;
-  /** The webview has drawn itself and listens. */
+  /** True once the webview is drawn and listens. */
   private listening = false;
   private selection: Selection | null = null;
   private wantsFocus = false;
-  /** What the user gave to the chat before it was drawn. */
+  /** Messages for the webview from before it was drawn. */
   private readonly waiting: ToWebview[] = [];
   private readonly replies: Replies;
   private readonly along: WentAlong;
@@ -78,7 +78,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     ];
   }
 
-  /** For what stands between the chat and the editor; set before the chat is shown. */
+  /** Edits, for actions in the chat; set before the chat is shown. */
   edits: Pick<Edits, 'act' | 'review'> = {
     act: () => Promise.resolve(),
     review: () => Promise.resolve(),
@@ -120,14 +120,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: 'focusInput' });
   }
 
-  /** The next prompt carries this text; the user sees that and can take it away. */
+  /** Attach this text to the next prompt; the user sees it and can remove it. */
   async attach(selection: Selection): Promise<void> {
     this.selection = selection;
     this.postSelection();
     await this.focus();
   }
 
-  /** A prompt from a menu or a code action: sent, or put into the input to be finished. */
+  /** A prompt from a menu or a code action: sent, or put into the input for the user to finish. */
   async ask(text: string, send: boolean): Promise<void> {
     await this.focus();
     this.post({ type: 'ask', text, send });

@@ -21,7 +21,7 @@ export async function confirmed(
   return (await confirmedOne(question, detail, [yes], no)) === yes;
 }
 
-/** The same with several ways to go on; undefined if the user chose none of them. */
+/** Like ``confirmed``, with several choices; undefined if the user chose none of them. */
 export async function confirmedOne(
   question: string,
   detail: string,

@@ -41,7 +41,7 @@ export class ContextTree
   private readonly view: vscode.TreeView<Node>;
   private readonly subscriptions: vscode.Disposable[] = [this.changed];
   private timer: NodeJS.Timeout | undefined;
-  /** What the view was told last; null before it has asked. */
+  /** The groups that the view shows; null before it has asked. */
   private shown: Group[] | null = null;
   private asked = 0;
 
@@ -71,7 +71,8 @@ export class ContextTree
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  // --- the tree -----------------------------------------------------------------------------------
+  // --- the tree
+  // -----------------------------------------------------------------------------------
 
   async getChildren(node?: Node): Promise<Node[]> {
     if (node !== undefined) return isGroup(node) ? node.entries : [];
@@ -84,14 +85,17 @@ export class ContextTree
     return isGroup(node) ? groupItem(node) : entryItem(node);
   }
 
-  /** Suggestions hold nothing yet, so they are dimmed; what is not sent looks like a warning. */
+  /**
+   * Suggestions are dimmed, as they hold nothing yet; entries that are not sent look like warnings.
+   */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     if (uri.scheme !== SCHEME || uri.query === '') return undefined;
     const color = uri.query === 'dim' ? 'disabledForeground' : 'list.warningForeground';
     return { color: new vscode.ThemeColor(color) };
   }
 
-  // --- commands -----------------------------------------------------------------------------------
+  // --- commands
+  // -----------------------------------------------------------------------------------
 
   async act(verb: Verb, node?: unknown): Promise<void> {
     const entry = entryOf(node) ?? this.view.selection.map(entryOf)[0];
@@ -176,14 +180,15 @@ export class ContextTree
     }
   }
 
-  // --- helpers ------------------------------------------------------------------------------------
+  // --- helpers
+  // ------------------------------------------------------------------------------------
 
   private soon(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.refresh(), DELAY_MS);
   }
 
-  /** Rows that are drawn anew swallow a click and lose the hover: only for what has changed. */
+  /** Redraw only changed rows: a redrawn row swallows a click and loses the hover. */
   private async refresh(): Promise<void> {
     const mine = ++this.asked;
     const now = this.session.server.ready ? await this.sources().then(groups, () => null) : null;

@@ -40,7 +40,7 @@ export class ContextViews {
     }
   }
 
-  /** What went with one prompt: what was found for it and why, and what stayed out. */
+  /** The context of one prompt: items found for it, with reasons, and those left out. */
   async showTurn(turnId: string): Promise<void> {
     const t = vscode.l10n.t;
     const { server } = this.session;
@@ -122,7 +122,7 @@ export class ContextViews {
     if (chosen?.run !== undefined) await vscode.commands.executeCommand(chosen.run);
   }
 
-  /** Messages by their first words: their ids say nothing to anybody. */
+  /** Name messages by their first words instead of their ids. */
   private label(key: string): string {
     const id = /^history:(.+)$/.exec(key)?.[1];
     const words = id === undefined ? '' : this.session.firstWords(id, 70);

@@ -70,7 +70,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.Disposa
     }
   }
 
-  /** Keep or undo what was applied first; without anything named, all of it. */
+  /** Keep or undo edits that were applied at once; all of them if none is named. */
   async review(verb: 'keep' | 'undo', which: EditReviewParams = {}): Promise<void> {
     const { id = '', hunks = [], turnId = '', path = '' } = which;
     const done = await this.session.server.request(`tierline/edit/${verb}`, {

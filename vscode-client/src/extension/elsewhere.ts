@@ -1,4 +1,4 @@
-/** What the user is told who does not look at the chat: a long turn's end, and what waits for them. */
+/** Tells a user who does not look at the chat of a long turn's end, and of questions that wait. */
 import * as vscode from 'vscode';
 import type { ConsentInfo, TurnFinished } from '../protocol';
 import * as notify from './notify';
@@ -11,7 +11,7 @@ export class Elsewhere implements vscode.Disposable {
   constructor(
     session: Pick<Session, 'onChange'>,
     private readonly chat: { readonly visible: boolean; focus(): Promise<void> },
-    /** How the operating system is told; false if it could not be. */
+    /** Shows a notification of the operating system; false if it could not. */
     private readonly raise: (title: string, text: string) => Promise<boolean> = system.raise,
   ) {
     this.subscription = session.onChange(({ event }) => {
@@ -49,8 +49,8 @@ export class Elsewhere implements vscode.Disposable {
   }
 
   /**
-   * Says it outside of the window if nobody looks there, and in the window if the chat is not seen or
-   * the operating system shows nothing. `outside`: what others may see, who pass by the screen.
+   * Notify outside of the window if it has no focus, and in the window if the chat is not visible
+   * or the operating system shows nothing. `outside`: what others may see, who pass by the screen.
    */
   private async tell(text: string, outside = text): Promise<void> {
     const away = !vscode.window.state.focused;

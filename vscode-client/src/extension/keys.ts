@@ -1,4 +1,6 @@
-/** API keys: kept in the editor's secret storage, handed to the server in memory, never in settings. */
+/**
+ * API keys: kept in the editor's secret storage, handed to the server in memory, never in settings.
+ */
 import * as vscode from 'vscode';
 import type { ProviderInfo, ProviderKeyParams } from '../protocol';
 import { isUnserved } from '../shared/ways';
@@ -68,7 +70,7 @@ export class Keys implements vscode.Disposable {
     return key ? await this.keep(owner, key, baseUrl) : false;
   }
 
-  /** Ask for a key of any provider; it is asked whose it is only where the key does not say so. */
+  /** Ask for a key of any provider, and for the provider if the key's prefix does not tell. */
   async paste(): Promise<boolean> {
     const t = vscode.l10n.t;
     const value = await vscode.window.showInputBox({
@@ -88,7 +90,7 @@ export class Keys implements vscode.Disposable {
     return owner !== undefined && (await this.keep(owner, key, ''));
   }
 
-  /** Try a key and store it; from then on its provider answers if none better did. */
+  /** Check a key and store it; its provider is then used if no better one was. */
   private async keep(owner: KeyOwner, key: string, baseUrl: string): Promise<boolean> {
     if (!(await this.good(owner, key, baseUrl))) return false;
     await this.remember(owner);
@@ -102,7 +104,10 @@ export class Keys implements vscode.Disposable {
     return true;
   }
 
-  /** Whether the provider takes the key; where nobody can say, whether the user wants it stored. */
+  /**
+   * Whether the provider accepts the key; if that cannot be checked, whether the user wants it
+   * stored.
+   */
   private async good(owner: KeyOwner, key: string, baseUrl: string): Promise<boolean> {
     const t = vscode.l10n.t;
     if (!this.server.ready) return true;
@@ -142,7 +147,7 @@ export class Keys implements vscode.Disposable {
     await this.secrets.store(MORE, JSON.stringify([...known.slice(ALWAYS.length), owner]));
   }
 
-  /** Everybody who takes a key, if the server can be asked. */
+  /** All providers that need a key, if the server can be asked. */
   private async all(): Promise<KeyOwner[]> {
     const known = await this.owners();
     if (!this.server.ready) return known;
@@ -186,7 +191,7 @@ export class Keys implements vscode.Disposable {
     return (await vscode.window.showQuickPick(items, { title }))?.owner;
   }
 
-  /** Who answers now; null if the server did not take it. */
+  /** The provider in force; null if the server refused the key. */
   private async send(owner: Owner): Promise<ProviderInfo | null> {
     try {
       const key = (await this.secrets.get(name(owner))) ?? '';
@@ -204,14 +209,17 @@ function name(owner: Owner): string {
   return PREFIX + owner;
 }
 
-/** How keys begin whose provider's table row does not say so. */
+/** Key prefixes of providers whose table row has none. */
 const TELLING: readonly [string, string][] = [
   ['sk-proj-', 'openai'],
   ['sk-svcacct-', 'openai'],
   ['AIza', 'gemini'],
 ];
 
-/** Whose a key may be, by how it begins; everybody if that says nothing. Never tried elsewhere. */
+/**
+ * The possible owners of a key, by its prefix; all if the prefix is unknown. The key is not tried
+ * with others.
+ */
 export function ownersOf(key: string, known: readonly KeyOwner[]): KeyOwner[] {
   const told = TELLING.find(([prefix]) => key.startsWith(prefix))?.[1];
   const named = known.filter(({ id }) => id === told);

@@ -86,7 +86,7 @@ export class LanguageModels implements StaticFeature {
     };
   }
 
-  /** The parts go out as they come; the answer says that they are all. */
+  /** Parts are sent as they come; the answer ends them. */
   async chat(
     params: EditorChatParams,
     send: (part: EditorPartParams) => Thenable<void>,

@@ -11,7 +11,7 @@ import { providerLabel, type Session } from './session';
 
 const AGREED = 'tierline.agreedServers';
 const REFUSED = 'tierline.refusedServers';
-/** The editor's model that was taken on the first page; taken again in the next window. */
+/** Key of the editor's model that was chosen on the first page; chosen again in the next window. */
 const EDITORS = 'tierline.editorModel';
 
 interface Item extends vscode.QuickPickItem {
@@ -21,7 +21,7 @@ interface Item extends vscode.QuickPickItem {
 export class Models {
   private asking = false;
 
-  /** Whether the first page, which offers them itself, is in view. */
+  /** Whether the first page, which offers found servers itself, is visible. */
   onPage: () => boolean = () => false;
 
   constructor(
@@ -222,7 +222,7 @@ export class Models {
     });
   }
 
-  /** What the change would lose of the cache is said before it. */
+  /** Warn before a change that loses much of the cache. */
   private async mayLose(params: ProviderSelectParams): Promise<boolean> {
     const { name: provider = '', model = '', baseUrl = '' } = params;
     const { server } = this.session;
@@ -276,7 +276,9 @@ export class Models {
     return (await this.session.server.request('tierline/provider/list', {})).providers;
   }
 
-  /** After a connection: a server that waits for consent gets what the user said before, or asks. */
+  /**
+   * After a connection: a server that waits for consent gets what the user said before, or asks.
+   */
   async offerFound(): Promise<void> {
     if (this.asking) return;
     this.asking = true;

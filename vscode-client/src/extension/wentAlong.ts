@@ -1,4 +1,4 @@
-/** What went along with a prompt, opened as it was sent. */
+/** Opens the context that went with a prompt, as it was sent. */
 import type { PlanSentResult } from '../protocol';
 import type { VirtualDocuments } from './documents';
 import { openMention } from './mentions/mentions';
@@ -10,12 +10,12 @@ export class WentAlong {
     private readonly documents: Pick<VirtualDocuments, 'show'>,
   ) {}
 
-  /** All that stood beside the conversation in a turn's first request. */
+  /** All entries beside the conversation in a turn's first request. */
   list(turnId: string): Promise<PlanSentResult> {
     return this.session.server.request('tierline/plan/sent', { turnId });
   }
 
-  /** The text of one of it. */
+  /** Open the text of one entry. */
   async open(turnId: string, key: string): Promise<void> {
     const { server } = this.session;
     const { entries, text } = await server.request('tierline/plan/sent', { turnId, key });
@@ -24,8 +24,8 @@ export class WentAlong {
   }
 
   /**
-   * What the user attached. Files and pages stand in the context; if that request is no longer
-   * kept, they are opened themselves, as folders and what is only named are.
+   * Open an attachment of the user. Files and pages are in the context; if that request is no
+   * longer kept, they are opened themselves, as folders and what is only named are.
    */
   async openAttached(messageId: string, index: number): Promise<void> {
     const message = this.session.model?.messages.find(({ id }) => id === messageId);

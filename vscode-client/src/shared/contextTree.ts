@@ -1,4 +1,6 @@
-/** The Context view's content as data: groups, entries, what each says and what can be done with it. */
+/**
+ * The Context view's content as data: groups, entries, what each says and what can be done with it.
+ */
 import type {
   FileInfo,
   InstructionInfo,
@@ -43,7 +45,7 @@ export interface Entry {
   problem: string;
   /** What is missing, if only its beginning is sent. */
   cut: string;
-  /** A switch stands before it: whether it is used; null where there is none. */
+  /** State of its switch: whether it is used; null if it has no switch. */
   used: boolean | null;
 }
 
@@ -62,7 +64,7 @@ export interface Sources {
   instructions: readonly InstructionInfo[];
 }
 
-/** Groups that have something in them, in the order of how firmly it is held. */
+/** Groups with entries, ordered by how firmly the entries are held. */
 export function groups(sources: Sources): Group[] {
   const planned = new Map(sources.plan?.entries.map((entry) => [entry.key, entry]) ?? []);
   const placed = (entry: Entry): Entry => {

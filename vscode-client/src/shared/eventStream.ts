@@ -21,7 +21,7 @@ export class EventStream {
   private asked = false;
   /** How many of the waiting events had arrived when the state was asked for. */
   private before = 0;
-  /** Sessions whose events are not of the one shown: asking again would not change that. */
+  /** Sessions other than the one shown: their events need no new state. */
   private foreign = new Set<string>();
 
   constructor(private readonly listener: StreamListener) {}
@@ -81,8 +81,8 @@ export class EventStream {
     }
     this.listener.changed(model, null);
     waiting.forEach((event, index) => {
-      // What had arrived before the state was asked for can be in it only; asking for it once more
-      // because of that would not end.
+      // Events from before the request are in the state; asking again because of them would never
+      // end.
       if (index < this.before) this.bridge(event);
       this.push(event);
     });
@@ -94,7 +94,7 @@ export class EventStream {
     this.current = { ...this.current, seq: contained };
   }
 
-  /** The state could not be had; the next event asks again. */
+  /** The state could not be fetched; the next event asks again. */
   failed(): void {
     this.asked = false;
   }

@@ -23,14 +23,14 @@ import type {
 
 export type Mode = State['mode'];
 
-/** A message with what is known about the turn that it belongs to. */
+/** A message with facts about its turn. */
 export interface ShownMessage extends ChatMessage {
   /** Stays the same while a reply turns from streaming to finished, so its element is kept. */
   key: string;
   error: string;
   advice: string;
   code: string;
-  /** Why the cache gave what it gave; known in the window that saw the turn. */
+  /** The turn's cache report; known only in the window that saw the turn. */
   cache: CacheReport | null;
 }
 
@@ -68,14 +68,14 @@ export interface Model {
   edits: readonly EditInfo[];
   /** Prompts that wait, the next one first. */
   queue: readonly QueuedPrompt[];
-  /** Turns whose prompts wait no more and that have not begun yet: a reply is on its way. */
+  /** Turns that have left the queue and not begun yet. */
   beginning: readonly string[];
   version: string;
   root: string;
 }
 
 /**
- * A state with what only the host knows besides, so that a new webview shows no less than the old.
+ * A state with facts that only the host knows, so that a new webview shows as much as the old one.
  */
 export interface Snapshot extends State {
   messages: (ChatMessage & Partial<ShownMessage>)[];
@@ -224,8 +224,8 @@ function reduce(model: Model, body: EventBody): Step {
 }
 
 /**
- * What an event says beyond the state that contains it already: the context line, the error, what
- * was used, notices, the model's thinking.
+ * Apply the facts of an event that a state does not contain: context line, error, usage, notices,
+ * thinking.
  */
 export function annotate(model: Model, body: EventBody): Model {
   const detail = (id: string | undefined, details: Partial<ShownMessage>): Model => ({
@@ -304,7 +304,9 @@ function finish(model: Model, body: TurnFinished): Partial<Model> {
   return { ...rest, messages: upsert(model.messages, placeholder) };
 }
 
-/** Turns that have left the queue: they begin now, or it is said next that they were stopped. */
+/**
+ * Turns that have left the queue: they begin now, or the next event says that they were stopped.
+ */
 function begun(model: Model, prompts: readonly QueuedPrompt[]): string[] {
   const waiting = new Set(prompts.map(({ turnId }) => turnId));
   const left = model.queue.map(({ turnId }) => turnId).filter((id) => !waiting.has(id));
@@ -364,7 +366,7 @@ function withEdit(edits: readonly EditInfo[], edit: EditInfo): EditInfo[] {
   return known ? edits.map((one) => (one.id === edit.id ? edit : one)) : [...edits, edit];
 }
 
-/** The messages with what became of a call. */
+/** The messages with a call's new state. */
 function withCall(messages: readonly ShownMessage[], call: ToolCallInfo): ShownMessage[] {
   return messages.map((message) =>
     message.id === call.messageId

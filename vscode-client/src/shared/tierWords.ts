@@ -1,4 +1,4 @@
-/** The tiers in words: their names say where something stands in the request to few. */
+/** The tiers in words, since few users know their names. */
 import { t } from './l10n';
 
 export function tierWords(tier: string): string {

@@ -2,7 +2,9 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
-/** For a part with controls: if it goes while the focus is in it, the chat's input gets the focus. */
+/**
+ * For a part with controls: if it goes while the focus is in it, the chat's input gets the focus.
+ */
 export function useFocusBack<T extends HTMLElement>(): RefObject<T | null> {
   const part = useRef<T>(null);
   useLayoutEffect(() => {
@@ -14,7 +16,7 @@ export function useFocusBack<T extends HTMLElement>(): RefObject<T | null> {
   return part;
 }
 
-/** For the whole view: a button that goes, or cannot be pressed any more, leaves no one nowhere. */
+/** For the whole view: keeps the focus when the button that has it disappears or is disabled. */
 export function useFocusKept<T extends HTMLElement>(): RefObject<T | null> {
   const view = useRef<T>(null);
   useEffect(() => {
@@ -41,7 +43,7 @@ export function useFocusKept<T extends HTMLElement>(): RefObject<T | null> {
 }
 
 function toInput(view: HTMLElement | null): void {
-  // Who works in the editor meanwhile is not called away.
+  // A user who works in the editor meanwhile keeps the focus there.
   if (!document.hasFocus()) return;
   view?.querySelector<HTMLElement>('[data-testid=chat-input]')?.focus();
 }

@@ -1,4 +1,4 @@
-/** What went along with prompts, asked for when the user opens it. */
+/** The context that went with prompts, fetched when the user opens it. */
 import type { SentEntry } from '../shared/messages';
 
 export class SentLists {
@@ -6,7 +6,7 @@ export class SentLists {
 
   constructor(private readonly ask: (turnId: string) => void) {}
 
-  /** All of it; empty if it is no longer kept, which the host says. */
+  /** All entries; empty if they are no longer kept, about which the host tells the user. */
   of(turnId: string): Promise<readonly SentEntry[]> {
     return new Promise((resolve) => {
       const others = this.waiting.get(turnId);

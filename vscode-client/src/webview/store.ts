@@ -1,4 +1,4 @@
-/** All that the chat shows, and what the user can do with it. Components only draw it. */
+/** The chat's state and the user's actions on it. Components only draw it. */
 import { EventStream } from '../shared/eventStream';
 import { appended, without, written } from '../shared/mentions';
 import type {
@@ -33,7 +33,7 @@ export interface Pending {
 /** An earlier prompt that is being changed. */
 export interface Editing {
   groupId: string;
-  /** What stood in the input before; it comes back when the change is given up. */
+  /** The draft in the input before; it is restored if the change is cancelled. */
   draft: string;
 }
 
@@ -55,9 +55,9 @@ export interface View {
   active: ActiveChip | null;
   hints: readonly Hint[];
   completions: readonly Completion[];
-  /** What is known of the draft's mentions. */
+  /** The draft's mentions, resolved. */
   mentioned: readonly Mentioned[];
-  /** What was taken from the editor for the next prompt. */
+  /** Content of the editor for the next prompt. */
   given: readonly Mentioned[];
   announcements: readonly { id: number; text: string }[];
   /** The ways to a model; null until the host has looked. */
@@ -139,7 +139,7 @@ export class Store {
     return place !== null && place.session === sessionId ? place : null;
   }
 
-  /** Nothing is drawn for it. */
+  /** Store the scroll position, without drawing. */
   keepScroll(place: ScrollPlace | null): void {
     this.scroll = place;
     this.save();
@@ -393,7 +393,7 @@ export class Store {
     }
   }
 
-  /** When a server is gone, what it had not taken yet goes back into the input. */
+  /** When a server is gone, prompts that it has not accepted go back into the input. */
   private connectionChanged(kind: Connection['kind']): void {
     const lost = this.current.connection.kind === 'ready' && kind !== 'ready';
     if (!lost && !isBroken(kind)) return;
@@ -426,7 +426,7 @@ export class Store {
     const before = this.current.model;
     this.announce(before, model);
     this.set({ model });
-    // Somebody who can answer has been found.
+    // A provider that can answer was found.
     if (this.current.choosing && before !== null && isUnserved(before.provider)) {
       if (!isUnserved(model.provider)) this.set({ choosing: false });
     }
@@ -503,7 +503,7 @@ export class Store {
     this.changed(this.current);
   }
 
-  /** What is on its way counts as a draft until the server has taken it. */
+  /** A prompt being sent counts as a draft until the server has accepted it. */
   private save(): void {
     const { draft, images, pending } = this.current;
     const open = pending.filter((prompt) => prompt.messageId === '');
@@ -516,7 +516,7 @@ export class Store {
   }
 }
 
-/** It does not come back by itself. */
+/** True if the server does not come back by itself. */
 export function isBroken(kind: Connection['kind']): boolean {
   return ['failed', 'noPython', 'noServer', 'stopped'].includes(kind);
 }

@@ -16,7 +16,7 @@ const KINDS = {
   memo: t('Memo'),
 };
 
-/** One or several of what is sent beside the conversation. */
+/** Names of entries beside the conversation: one, and several. */
 const SENT = {
   instructions: [t('1 instruction file'), (n: number) => t('{0} instruction files', n)],
   memo: [t('1 memo'), (n: number) => t('{0} memos', n)],

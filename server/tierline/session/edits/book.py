@@ -73,7 +73,7 @@ class EditBook:
                 edit.told = False
                 await self.keep(edit, editlog.outcome(edit))
 
-    def hear(self) -> list[Edit]:
+    def read_changes(self) -> list[Edit]:
         """Read other windows' decisions and choices from the log. Returns the edits concerned."""
         decided: list[Edit] = []
         if self._keeping:

@@ -435,7 +435,7 @@ class EditService:
         return found
 
     def _hear(self) -> None:
-        for edit in self._book.hear():
+        for edit in self._book.read_changes():
             if edit.undecided():
                 self._show(edit)
             else:

@@ -88,4 +88,4 @@ class FollowingService:
         ended = not shown or (
             shown[-1].role in ("assistant", "system") and shown[-1].status is not Status.TOOL_CALL
         )
-        return not ended and self._store.drafts.company()
+        return not ended and self._store.drafts.others_running()

@@ -98,7 +98,7 @@ class SentState:
             disk.replace(
                 self._folder / line.name, json.dumps(value).encode(), mode=0o600, sync=False
             )
-            self._tidy()
+            self._prune()
         except (OSError, TypeError, ValueError) as error:
             log.info("The cache state is not kept: %s", error)
 
@@ -151,7 +151,7 @@ class SentState:
         found = disk.regular(self._folder / name)
         return (found.st_mtime, found.st_size) if found is not None else (0.0, 0)
 
-    def _tidy(self) -> None:
+    def _prune(self) -> None:
         """Delete all but the newest records."""
         files = sorted(((*self._status(name), name) for name in self._names()), reverse=True)
         total = 0

@@ -168,7 +168,9 @@ class Rounds:
             for call in calls(message)
             if (message.group_id, call.id) not in answered
         ]
-        if open_calls and not await asyncio.to_thread(self._conversation.store.drafts.company):
+        if open_calls and not await asyncio.to_thread(
+            self._conversation.store.drafts.others_running
+        ):
             for message, call in open_calls:
                 await self._conversation.add_result(
                     message.group_id,

@@ -7,7 +7,7 @@ import { problem } from '../mentions/provide';
 
 export type CodeVerb = 'explain' | 'fix' | 'writeTests' | 'document' | 'ask';
 
-/** What a code action hands to its command. */
+/** The argument of a code action's command. */
 interface Target {
   uri: vscode.Uri;
   range: vscode.Range;
@@ -134,7 +134,7 @@ export function isTarget(given: unknown): given is Target {
   return typeof given === 'object' && given !== null && 'diagnostics' in given && 'range' in given;
 }
 
-/** What the gutter says (its line), else the selection or the cursor of the active editor. */
+/** The line of the gutter, else the selection or the cursor of the active editor. */
 export function targetOf(given: unknown): Target | null {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) return null;
@@ -147,7 +147,7 @@ export function targetOf(given: unknown): Target | null {
   return { uri, range, diagnostics: [] };
 }
 
-/** The innermost function or class around a place; where nobody knows one, its line. */
+/** The innermost function or class around a place; its line if none is known. */
 export async function around(
   document: vscode.TextDocument,
   at: vscode.Position,
@@ -183,7 +183,9 @@ const HOLDS_CODE = new Set<vscode.SymbolKind>([
   vscode.SymbolKind.Module,
 ]);
 
-/** Whole lines; a selection that ends before a line's first character has not taken that line. */
+/**
+ * Whole lines; a selection that ends before a line's first character does not include that line.
+ */
 export function wholeLines(document: vscode.TextDocument, range: vscode.Range): vscode.Range {
   const untaken = range.end.character === 0 && range.end.line > range.start.line;
   const last = document.lineAt(range.end.line - (untaken ? 1 : 0));

@@ -1,4 +1,7 @@
-/** Open edits in the file that they change: what would go is marked, each part is taken or left there. */
+/**
+ * Open edits in the file that they change: removed text is marked, and each part is taken or left
+ * there.
+ */
 import * as vscode from 'vscode';
 import type { EditHunk, EditInfo } from '../../protocol';
 import { places } from '../../shared/review';
@@ -58,7 +61,7 @@ export class Proposals implements vscode.CodeLensProvider, vscode.Disposable {
     ];
   }
 
-  /** Decide about one part; with the last one, what was taken is applied. */
+  /** Decide about one part; with the last one, the accepted parts are applied. */
   async choose(id: unknown, hunk: unknown, take: boolean): Promise<void> {
     if (typeof id !== 'string' || typeof hunk !== 'number') return;
     await this.session.server.request('tierline/edit/choose', { id, hunk, take });
@@ -70,7 +73,7 @@ export class Proposals implements vscode.CodeLensProvider, vscode.Disposable {
     );
   }
 
-  /** Edits that were applied first and wait to be looked at. */
+  /** Edits that were applied at once and wait for review. */
   private applied(uri: vscode.Uri): EditInfo[] {
     return (this.session.model?.edits ?? []).filter(
       (edit) => edit.review === 'open' && sameUri(edit.uri, uri.toString()),
@@ -116,7 +119,7 @@ interface Place {
   range: vscode.Range;
 }
 
-/** The parts that were applied and are not decided, where they are now. */
+/** The applied, undecided parts at their current places. */
 function waiting(document: vscode.TextDocument, edit: EditInfo): Place[] {
   const lines = document.getText().split(/\r\n|\r|\n/);
   return [...places(edit, lines)].flatMap(([index, [first, last]]) => {
@@ -151,7 +154,7 @@ function reviewLenses(document: vscode.TextDocument, edit: EditInfo): vscode.Cod
   });
 }
 
-/** What stood there before, for the hover. */
+/** The text before the change, for the hover. */
 function earlier(hunk: EditHunk, language: string): vscode.MarkdownString {
   const shown = new vscode.MarkdownString(vscode.l10n.t('Changed by Tierline; before:'));
   shown.appendCodeblock(hunk.before === '' ? '' : hunk.before, language);
@@ -199,7 +202,7 @@ function lenses(document: vscode.TextDocument, edit: EditInfo): vscode.CodeLens[
   });
 }
 
-/** Where a part stands in the document; for an insertion the line before which it goes. */
+/** The place of a part in the document; for an insertion, the line before which it goes. */
 function placeOf(document: vscode.TextDocument, { line, before }: EditHunk): vscode.Range {
   const most = document.lineCount - 1;
   const first = Math.min(Math.max(line - 1, 0), most);
@@ -208,7 +211,7 @@ function placeOf(document: vscode.TextDocument, { line, before }: EditHunk): vsc
   return new vscode.Range(new vscode.Position(first, 0), document.lineAt(last).range.end);
 }
 
-/** The new text in one line, behind what it replaces; the hover has all of it. */
+/** The new text on one line, after the text that it replaces; the hover has all of it. */
 function hint({ before, after }: EditHunk): string {
   const lines = after.replace(/\n$/, '').split('\n');
   const first = lines.find((line) => line.trim() !== '')?.trim() ?? '';

@@ -1,4 +1,6 @@
-/** What a prompt can name with `@`, what it names, and what was taken from the editor for it. */
+/**
+ * Mentions with `@`: completing and resolving them, and content of the editor for the next prompt.
+ */
 import * as vscode from 'vscode';
 import type { EditorContent, MentionInfo } from '../../protocol';
 import type { Completion, Mentioned, ToHost, ToWebview } from '../../shared/messages';
@@ -10,7 +12,7 @@ const SHOWN = 60;
 /** Files and folders of a list whose sizes are looked up. */
 const SIZED = 12;
 const QUIET_MS = 150;
-/** How often, and after how long, a list is asked for again of which more comes. */
+/** How often, and after how long, an incomplete list is asked for again. */
 const AGAIN = 5;
 const AGAIN_MS = 300;
 
@@ -39,7 +41,7 @@ export class Mentions implements vscode.Disposable {
     this.said.dispose();
   }
 
-  /** What goes along without being named, for the next prompt. */
+  /** Content for the next prompt without a mention. */
   get given(): EditorContent[] {
     return [...this.captured];
   }
@@ -53,7 +55,7 @@ export class Mentions implements vscode.Disposable {
     if (given.length > 0) this.soon(0);
   }
 
-  /** Something of the editor's goes along with the next prompt. */
+  /** Attach content of the editor to the next prompt. */
   capture(...given: EditorContent[]): void {
     for (const one of given) {
       const same = this.captured.some((other) => JSON.stringify(other) === JSON.stringify(one));
@@ -77,7 +79,7 @@ export class Mentions implements vscode.Disposable {
     }
   }
 
-  /** One list; true if more of it comes. */
+  /** Fetch one list; true if it is incomplete. */
   private async listed(query: string, show: (items: Completion[]) => void): Promise<boolean> {
     const { server } = this.session;
     if (!server.ready) {
@@ -203,7 +205,7 @@ function distinct(found: Mentioned[]): Mentioned[] {
   return [...new Map(found.map((one) => [one.text, one])).values()];
 }
 
-/** Show what a mention stands for, in its own place of the editor. */
+/** Open what a mention stands for. */
 export async function openMention(kind: string, text: string): Promise<void> {
   const name = text.replace(/^@/, '').replace(/^"(.*)"$/, '$1');
   if (kind === 'file' || kind === 'excerpt')

@@ -1,4 +1,7 @@
-/** What only the editor has, for mentions: problems, terminals, the selection, open documents. */
+/**
+ * Content that only the editor has, for mentions: problems, terminals, the selection, open
+ * documents.
+ */
 import * as vscode from 'vscode';
 import type { LanguageClient, StaticFeature } from 'vscode-languageclient/node';
 import {

@@ -41,9 +41,9 @@ export class ServerController implements vscode.Disposable {
 
   readonly onConnection = this.connectionChanged.event;
   readonly onEvent = this.received.event;
-  /** What is to happen between the connection and the first question, e.g. handing over keys. */
+  /** Runs between the connection and the first request, for example to hand over keys. */
   beforeReady: () => Promise<void> = async () => {};
-  /** What is to be registered on each new client before it starts. */
+  /** Called with each new client before it starts. */
   onClient: (client: LanguageClient) => void = () => {};
 
   constructor(
@@ -70,7 +70,7 @@ export class ServerController implements vscode.Disposable {
     return this.enqueue(() => this.open());
   }
 
-  /** At the user's wish: the count of crashes begins anew. */
+  /** Restart for the user; the count of crashes begins anew. */
   restart(): Promise<void> {
     clearTimeout(this.retryTimer);
     this.restarts.reset();
@@ -80,13 +80,15 @@ export class ServerController implements vscode.Disposable {
     });
   }
 
-  /** For an environment in which the server crashes: whatever happened to it, it is made again. */
+  /** Make the environment again, because the server crashes in it. */
   async setUpAnew(): Promise<void> {
     await forgetEnvironment(this.launchContext());
     await this.restart();
   }
 
-  /** The embedded model, which a package for one platform leaves out. The server goes on meanwhile. */
+  /**
+   * The embedded model, which a package for one platform leaves out. The server goes on meanwhile.
+   */
   async installModel(): Promise<void> {
     await addModel({ ...this.launchContext(), installing: () => {} });
     await this.restart();
@@ -301,7 +303,8 @@ export class ServerController implements vscode.Disposable {
       }),
       initializationFailedHandler: () => false,
       middleware: {
-        // The editor's own actions for this take the selection into the chat, too (code/actions.ts).
+        // The editor's own actions for this take the selection into the chat, too
+        // (code/actions.ts).
         provideCodeActions: async (document, range, context, token, next) =>
           (await next(document, range, context, token))?.filter(
             (one) => !ASKING.has(commandOf(one)),

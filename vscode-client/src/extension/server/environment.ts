@@ -3,8 +3,9 @@
  * are never changed.
  *
  * Where the extension's package carries the libraries for this platform and Python, the environment
- * only points at them: nothing is downloaded. Otherwise pip fills it. It is marked complete when the
- * server in it starts, so that a cancelled or broken installation is never mistaken for a good one.
+ * only points at them: nothing is downloaded. Otherwise pip fills it. It is marked complete when
+ * the server in it starts, so that a cancelled or broken installation is never mistaken for a good
+ * one.
  */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs/promises';
@@ -130,7 +131,7 @@ export class Environment {
     await this.check(python, told ? withProgress(arguments_) : arguments_, progress);
   }
 
-  /** What is there before, and what a failure leaves, is removed. */
+  /** Run ``make`` in an empty folder, and remove what a failure leaves. */
   private async cleaned(make: () => Promise<string>): Promise<string> {
     const remove = (): Promise<void> => fs.rm(this.folder, { recursive: true, force: true });
     await remove();

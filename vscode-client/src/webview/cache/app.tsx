@@ -1,4 +1,4 @@
-/** The cache viewer: what became of the newest request, and the tiers of the next one as rows. */
+/** The cache viewer: the outcome of the newest request, and the tiers of the next one as rows. */
 import type { JSX } from 'preact';
 import type { CacheReport, CacheTiers, RequestStats, SessionStats } from '../../protocol';
 import { exact, percent, tokens } from '../../shared/budget';

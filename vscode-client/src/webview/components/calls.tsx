@@ -1,4 +1,4 @@
-/** The tools that a reply calls: a foldable row each, with what came of it and what is asked. */
+/** The tools that a reply calls: a foldable row each, with its result and its question. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { ConsentInfo, EditHunk, EditInfo, ToolCallInfo } from '../../protocol';
@@ -157,7 +157,9 @@ export function ConsentCard({
 /** Longer words are broken after slashes: about what a narrow sidebar has room for. */
 const LONG = 24;
 
-/** Words and the room between them; long paths and addresses in parts. Together they are the text. */
+/**
+ * Words and the room between them; long paths and addresses in parts. Together they are the text.
+ */
 function pieces(text: string): string[] {
   return text
     .split(/(\s+)/)
@@ -194,7 +196,7 @@ function stateOf({ state, review }: EditInfo): string {
   return state === 'applied' && review === 'open' ? texts.applied : texts.editState[state];
 }
 
-/** What an edit that was applied first has changed, to be kept or undone. */
+/** The changes of an edit that was applied at once, to be kept or undone. */
 function Applied({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
   const card = useFocusBack<HTMLDivElement>();
   const there = edit.hunks.filter(({ index }) => edit.accepted.includes(index));
@@ -212,13 +214,13 @@ function Applied({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element
   );
 }
 
-/** A tick that was set or taken here. It counts until another client chooses otherwise. */
+/** A tick that was set or removed here. It counts until another client chooses otherwise. */
 interface Own {
   take: boolean;
   over: EditHunk['choice'];
 }
 
-/** What an open edit would change, and what can be done with it. */
+/** The changes of an open edit, and its buttons. */
 function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Element {
   const own = useRef(new Map<number, Own>()).current;
   const [, draw] = useState(0);
@@ -301,7 +303,7 @@ function Decision({ edit, store }: { edit: EditInfo; store: Store }): JSX.Elemen
   );
 }
 
-/** One and the same function, so that it is called when the input comes, and not at each letter. */
+/** A stable function, so that it is called when the input appears and not at each letter. */
 function focusOnce(element: HTMLElement | null): void {
   element?.focus();
 }

@@ -19,7 +19,7 @@ export function Markdown(props: {
   text: string;
   final: boolean;
   store: Store;
-  /** Whose text it is; what is done with its code names it. */
+  /** Id of the message; actions on its code name it. */
   messageId?: string;
 }): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
@@ -53,7 +53,7 @@ interface MessageProps {
   retry: string | null;
   /** Whether the newest reply may be asked for once more, though it is complete. */
   again: boolean;
-  /** What the message's calls ask of the user; empty where there are no calls. */
+  /** Edits of the message's calls; empty without calls. */
   edits: readonly EditInfo[];
   consents: readonly ConsentInfo[];
 }
@@ -288,7 +288,7 @@ function figures(usage: NonNullable<ShownMessage['usage']>): string {
   return texts.usage(usage.requests, tokens(usage.inputTokens), cached, output, cost);
 }
 
-/** What the turn took, all its requests together; leads to the cache viewer. */
+/** Usage of the turn, all requests together; leads to the cache viewer. */
 function Usage(props: { message: ShownMessage; store: Store }): JSX.Element | null {
   const { message, store } = props;
   const { usage, last, cacheOutcome, cache } = message;

@@ -118,7 +118,7 @@ function Waiting({ prompt, index, last, busy, store }: WaitingProps): JSX.Elemen
   );
 }
 
-/** One and the same function, so that it is called when the input comes, and not at each letter. */
+/** A stable function, so that it is called when the input appears and not at each letter. */
 function focusOnce(element: HTMLElement | null): void {
   element?.focus();
 }

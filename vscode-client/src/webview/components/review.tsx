@@ -1,4 +1,4 @@
-/** Edits that were applied first: kept or undone by part, file, turn, or all at once. */
+/** Edits that were applied at once: kept or undone by part, file, turn, or all together. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EditInfo } from '../../protocol';
@@ -49,7 +49,7 @@ export function PartActions(props: { edit: EditInfo; hunk: number; store: Store 
   );
 }
 
-/** Above the input: what waits to be looked at, by turn and file. */
+/** Above the input: edits that wait for review, by turn and file. */
 export function ReviewBar(props: { edits: readonly EditInfo[]; store: Store }): JSX.Element | null {
   const { store } = props;
   const [open, setOpen] = useState(false);

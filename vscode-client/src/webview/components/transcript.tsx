@@ -14,8 +14,8 @@ import { Box, Icon } from './parts';
 /** Messages drawn at first; older ones on demand. */
 const PAGE = 60;
 /**
- * So many messages stand in one block. What is out of view is skipped by blocks: the browser looks at
- * each of them in every frame that scrolls, and at 2,000 messages that took most of the frame.
+ * So many messages stand in one block. What is out of view is skipped by blocks: the browser looks
+ * at each of them in every frame that scrolls, and at 2,000 messages that took most of the frame.
  */
 const BLOCK = 8;
 /** Nearer to the end than this counts as being at it, in pixels. */
@@ -101,7 +101,8 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
         class="transcript"
         ref={scroller}
         aria-label={texts.conversation}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the
+        // keyboard
         tabIndex={0}
       >
         <div class="transcript-content" ref={content}>
@@ -256,8 +257,8 @@ function PendingPrompt({ prompt }: { prompt: Pending }): JSX.Element {
 }
 
 /**
- * Whether the end is in view is the user's choice; it is only ever changed by scrolling. What greets
- * in an empty conversation is read from its beginning.
+ * Whether the end is in view is the user's choice; it is only ever changed by scrolling. What
+ * greets in an empty conversation is read from its beginning.
  */
 function useFollowing(
   scroller: { readonly current: HTMLElement | null },
@@ -342,7 +343,7 @@ function useFollowing(
     setAway(true);
     follow(false);
   };
-  /** Who looks at something else is not taken back to the end. */
+  /** A user who looks at something else is not scrolled back to the end. */
   const release = (): void => {
     wanted.current = null;
     following.current = false;

@@ -1,4 +1,4 @@
-/** What went along with a prompt, as chips at it; each opens what was sent of it. */
+/** The context that went with a prompt, as chips; each opens the text that was sent. */
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { SentGroup } from '../../protocol';
@@ -23,7 +23,7 @@ export function WentAlong({ message, store }: WentAlongProps): JSX.Element | nul
   if (attached.length === 0 && sent.length === 0) return null;
   const show = (key: string): void =>
     store.post({ type: 'openSent', turnId: message.groupId, key });
-  /** A single one is opened, of several the list; a second time it is closed. */
+  /** Open a single entry, or the list of several; a second click closes it. */
   const choose = async (group: SentGroup): Promise<void> => {
     if (open?.kind === group.kind) {
       setOpen(null);
