@@ -101,8 +101,7 @@ export function Transcript({ view, store }: { view: View; store: Store }): JSX.E
         class="transcript"
         ref={scroller}
         aria-label={texts.conversation}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the
-        // keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the keyboard
         tabIndex={0}
       >
         <div class="transcript-content" ref={content}>
