@@ -115,7 +115,7 @@ async def test_letters_of_no_path_make_a_slow_listing_anew_after_some_of_its_tim
     assert await listing.best("pars", 9, frozenset()) == ["parser.py"]
     begun: list[int] = []
     monkeypatch.setattr(listing, "_begin", lambda: begun.append(1))
-    for took, age, anew in ((10.0, 6.0, 0), (10.0, 45.0, 0), (10.0, 55.0, 1), (0.1, 4.0, 1)):
+    for took, age, anew in ((10.0, 6.0, 0), (10.0, 35.0, 0), (10.0, 55.0, 1), (0.1, 0.0, 1)):
         listing._took, listing._at = took, time.monotonic() - age
         assert await listing.best("stream_tok", 9, frozenset()) == []
         assert await listing.best("pars", 9, frozenset()) == ["parser.py"]
