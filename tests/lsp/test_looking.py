@@ -41,6 +41,8 @@ async def test_the_active_file_goes_along_whole_and_the_prompt_points_into_it(
     )
     (attached,) = shown.attached
     assert (attached.kind, attached.label, attached.path) == ("file", "src/a.py", "src/a.py")
+    again = await ask(editor, "And @src/a.py?", editor=place(path, 1, 2, 2))
+    assert [one.label for one in again.attached] == ["src/a.py"], "open and mentioned: shown once"
     files = (await editor.ask("files/list")).files
     assert [(f.path, f.origin) for f in files] == [("src/a.py", "open in the editor")]
 

@@ -31,6 +31,13 @@ class Taken:
     attached: tuple[p.Attachment, ...] = ()
     notices: tuple[str, ...] = ()
 
+    def beside(self, already: Sequence[p.Attachment]) -> tuple[p.Attachment, ...]:
+        """What a prompt has already, then what is new: a file that is open and mentioned is shown
+        once.
+        """
+        known = {one.label for one in already}
+        return (*already, *(one for one in self.attached if one.label not in known))
+
 
 class MentionService:
     """Finds, asks and takes."""

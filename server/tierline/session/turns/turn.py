@@ -177,7 +177,7 @@ class TurnRunner:
         await self._workbench.refresh([self._files.loader.uri(k) for k in self._files.paths()])
         seen = await self._look(params, selection)
         notices += seen.notices
-        attached = (*seen.attached, *named.attached)
+        attached = named.beside(seen.attached)
         if prepare is not None:
             await prepare()
         again = None if params.force else self._conversation.unanswered(text)

@@ -62,11 +62,7 @@ class WaitingPrompts:
         # The turn may have begun while the file was read.
         place = self._place(params.turn_id)
         order = list(self._queue.waiting)[place:]
-        known = {one.label for one in order[0].attached}
-        attached = (
-            *order[0].attached,
-            *(one for one in named.attached if one.label not in known),
-        )
+        attached = named.beside(order[0].attached)
         return await self._rewrite(
             place, [evolve(order[0], text=text, attached=attached), *order[1:]]
         )
