@@ -4,8 +4,8 @@
     python tests/benchmarks/monorepo.py --full          # 100,000 files, a switch of 20,000
 
 Starts ``tierline serve`` as an editor does. While the index is built cold it asks what a user asks
-(budget, completions of a mention, a pin, a prompt) and times each answer. Then the same again at
-rest; the search of the model's tool; and a branch switch: that many files are written anew, and the
+(budget, completions of a mention, a pin, and a prompt once the last one has its reply) and times
+each answer. Then the same again at rest; the search of the model's tool; and a branch switch: that many files are written anew, and the
 editor says so in messages of 1,000 files, as VS Code does. Memory is the peak of all the server's
 processes together. Beside the time of an answer stands what of it is the product's own: without the
 time in which the main threads of server and index were ready and had no processor, as other
@@ -73,7 +73,7 @@ class Asked:
         self.server = server
         self.some = sorted(root.glob("part0[0-3]/*/mod*.py"))[:40]
         self.times: dict[str, list[tuple[float, float]]] = {}
-        self._number = 0
+        self._number = self._prompts = 0
         self._threads = [server.process.pid]
 
     def round(self) -> None:
@@ -88,9 +88,15 @@ class Asked:
             self.ask("pin", "tierline/files/pin", {"path": path})
             self.ask("state", "tierline/state/get", {})
             self.ask("remove", "tierline/files/remove", {"path": path})
-        if number % 10 == 1:
+        if number % 10 == 1 and self._answered():
             text = f"What does request_plan_{number} do?"
             self.ask("prompt", "tierline/chat/send", {"text": text})
+            self._prompts += 1
+
+    def _answered(self) -> bool:
+        """True if the last prompt has its reply: nobody lets prompts wait by the hundred."""
+        ends = sum(body["kind"] == "turnFinished" for _, body in self.server.bodies)
+        return ends >= self._prompts
 
     def ask(self, what: str, method: str, params: Any) -> Any:
         waited = self._waited()
@@ -142,7 +148,7 @@ def measured(server: Server, root: Path, files: int, began: float) -> dict[str, 
         "progress_events": progress,
         "indexing": asked.taken(),
     }
-    for _ in range(60):
+    for _ in range(200):
         asked.round()
     figures["at_rest"] = asked.taken()
     found, shown = server.ask("tierline/plan/show", {"prompt": "Where is the parser's token?"}, 120)
