@@ -5,11 +5,11 @@
 
 Starts ``tierline serve`` as an editor does. While the index is built cold it asks what a user asks
 (budget, completions of a mention, a pin, and a prompt once the last one has its reply) and times
-each answer. Then the same again at rest; the search of the model's tool; and a branch switch: that many files are written anew, and the
-editor says so in messages of 1,000 files, as VS Code does. Memory is the peak of all the server's
-processes together. Beside the time of an answer stands what of it is the product's own: without the
-time in which the main threads of server and index were ready and had no processor, as other
-programs had it (Linux: ``schedstat``).
+each answer. Then the same again at rest; the search of the model's tool; and a branch switch: that
+many files are written anew, and the editor says so in messages of 1,000 files, as VS Code does.
+Memory is the peak of all the server's processes together. Beside the time of an answer stands what
+of it is the product's own: without the time in which the main threads of server and index were
+ready and had no processor, as other programs had it (Linux: ``schedstat``).
 """
 
 from __future__ import annotations
