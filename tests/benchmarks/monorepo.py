@@ -96,7 +96,7 @@ class Asked:
     def _answered(self) -> bool:
         """True if the last prompt has its reply: nobody lets prompts wait by the hundred."""
         ends = sum(body["kind"] == "turnFinished" for _, body in self.server.bodies)
-        return ends >= self._prompts
+        return bool(ends >= self._prompts)
 
     def ask(self, what: str, method: str, params: Any) -> Any:
         waited = self._waited()

@@ -139,6 +139,7 @@ def test_a_finished_draft_is_gone_and_stays_so(tmp_path: Path) -> None:
     assert draft.ours()
     draft.discard()
     draft.write("Half and more", [], 1)
+    draft.write("Begun anew", [], 2)  # nothing of what was written before: a file of its own
     assert files(tmp_path) == []
     drafts.close()
     assert not (tmp_path / "drafts").exists()
