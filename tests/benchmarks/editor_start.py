@@ -1,4 +1,4 @@
-"""How long VS Code takes until the sidebar is drawn, and what its extension host takes (issue 9).
+"""How long VS Code takes until the sidebar is drawn, and what its extension host takes.
 
 A real VS Code (code-server) in headless Chromium with the packaged extension, its sidebar open.
 Each round loads the window anew, as a reload or a new window does. Times count from the beginning

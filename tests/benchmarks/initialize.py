@@ -1,4 +1,4 @@
-"""How long an editor waits for ``initialize`` after it started the server (issue 2, limits).
+"""How long an editor waits for ``initialize`` after it started the server.
 
     python tests/benchmarks/initialize.py            # median of 15 starts
     python tests/benchmarks/initialize.py --runs 5

@@ -1,4 +1,4 @@
-"""A busy editor: 50 open documents, 20 edits a second, a chat beside them (issue 10, item 4).
+"""A busy editor: 50 open documents, 20 edits a second, a chat beside them.
 
 Measures how long a server over stdio takes to answer requests meanwhile, whether every event came,
 once and in order; then 10,000 toggles of a pin and 100 sessions, and the events of an hour (edits,

@@ -1,4 +1,4 @@
-"""How fast a request is planned and assembled, and tokens are counted (issue 3, must show 4).
+"""How fast a request is planned and assembled, and tokens are counted.
 
     python tests/benchmarks/plan_assemble.py            # all sizes
     python tests/benchmarks/plan_assemble.py --quick    # the size with a limit only

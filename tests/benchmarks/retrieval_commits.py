@@ -1,4 +1,4 @@
-"""Does the ranked map find the files that a commit touched, given the commit's message (issue 7)?
+"""Does the ranked map find the files that a commit touched, given the commit's message?
 
     python tests/benchmarks/retrieval_commits.py                    # this repository's history
     python tests/benchmarks/retrieval_commits.py --packages A B C   # and Debian source packages

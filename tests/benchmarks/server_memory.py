@@ -1,4 +1,4 @@
-"""How much memory the server takes once it has counted and planned (issue 3, limits).
+"""How much memory the server takes once it has counted and planned.
 
 Starts ``tierline serve`` as an editor does, puts 200 source files with 500,000 tokens into the
 context and asks for the budget, so that the vocabulary is loaded and a request is composed. Prints

@@ -1,7 +1,7 @@
 """The symbol index of a generated tree of 10,000 files, behind a server that is used meanwhile.
 
     python tests/benchmarks/symbols_scale.py              # 2,000 files
-    python tests/benchmarks/symbols_scale.py --full       # 10,000 files (issue 7, must show 2)
+    python tests/benchmarks/symbols_scale.py --full       # 10,000 files
 
 Starts ``tierline serve`` as an editor does, and while the index is built cold asks for the budget
 and sends prompts, each timed. Then one file is edited, and the time is taken until the server says
