@@ -1,4 +1,4 @@
-"""For all tests: nothing that they run may reach for another machine (issue 10, item 5), and no
+"""For all tests: nothing that they run may reach for another machine, and no
 example fails because the machine is busy.
 """
 

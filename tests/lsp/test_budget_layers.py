@@ -1,5 +1,5 @@
 """The budget through a real server: calibration that outlives a restart, shedding with a notice,
-and a fixed part that cannot fit (issue 3, Deliver).
+and a fixed part that cannot fit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tierline`` among other processes: pipes that close, Ctrl-C, terminals, completion (issue 9)."""
+"""``tierline`` among other processes: pipes that close, Ctrl-C, terminals, completion."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ async def test_message_remove_and_its_alias(
     start: Start, model: WireServer, workspace: Path, word: str
 ) -> None:
     """Seed 000:199 and 000:200. "Permanently": no command, request or query brings it back; the log
-    keeps its bytes, as it keeps all (issue 5: append-only).
+    keeps its bytes, as it keeps all.
     """
     editor = await start(model)
     await editor.chat("SECRET-1")

@@ -1,4 +1,4 @@
-"""Messages that no client should send: the server answers, goes on, and says so (issue 10, item 3).
+"""Messages that no client should send: the server answers, goes on, and says so.
 
 A real server gets damaged frames, JSON of wrong types, requests out of order, strange cancels. It
 must live, print nothing but frames, answer every request that can be told apart exactly once, and

@@ -1,4 +1,4 @@
-"""A short run of the load benchmark: what holds on any machine, however slow (issue 10, item 4).
+"""A short run of the load benchmark: what holds on any machine, however slow.
 
 Times are measured by ``tests/benchmarks/load.py`` and are in docs/benchmarks.md.
 """

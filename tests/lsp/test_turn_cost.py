@@ -1,4 +1,4 @@
-"""What a turn of several requests took: the sum, over the wire (issue 10's "count what was paid").
+"""What a turn of several requests took: the sum, over the wire.
 
 Figures are those that the scripted provider reports; prices are the model table's.
 """

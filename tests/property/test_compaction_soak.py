@@ -1,4 +1,4 @@
-"""Soak: a long conversation with a summariser that fails in every way, one time in five (issue 6).
+"""Soak: a long conversation with a summariser that fails in every way, one time in five.
 
 A real session over real HTTP against a loopback provider. After every turn the body that was sent
 is valid and bounded; at the end nothing is missing from the log, every compaction can be taken

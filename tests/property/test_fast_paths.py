@@ -1,5 +1,5 @@
 """What is kept between requests saves time and changes nothing: plan, arrangement and body are
-those of a cold start, byte for byte (issue 3, must show 4).
+those of a cold start, byte for byte.
 
 The hot side keeps items, state and messages as the session does. The cold side gets copies of
 everything, its state from JSON, and treats no message as plain.

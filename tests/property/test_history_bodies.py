@@ -1,4 +1,4 @@
-"""From records on disk to a body: any log whatsoever (issue 5, must show 3).
+"""From records on disk to a body: any log whatsoever.
 
 The whole path: decode, fold, isolate, select, truncate, strict form, rendering.
 """

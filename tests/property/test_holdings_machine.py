@@ -1,4 +1,4 @@
-"""Pins, leases, promotion and activation as a state machine (issue 7, must show 3).
+"""Pins, leases, promotion and activation as a state machine.
 
 Seed 003:121-139 (pins, turns, lease scope), 151-163 (promotion, activation score), 202-204.
 """

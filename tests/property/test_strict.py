@@ -1,4 +1,4 @@
-"""Any history whatsoever becomes a body that both providers accept (issue 5, must show 3)."""
+"""Any history whatsoever becomes a body that both providers accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every command of ``tierline``, also for those that come later (issue 9).
+"""What holds for every command of ``tierline``, also for those that come later.
 
 A new command fails here until it has examples, ``--json`` (or a reason why not) and a sample.
 """

@@ -454,7 +454,7 @@ def test_the_mode_limits_the_rest_of_the_assembly(
 
 @pytest.mark.requirement("003:192")
 def test_the_line_under_a_prompt() -> None:
-    """``+3 cards, 2 files · 2.1k tokens · CTX light`` (issue 7)."""
+    """``+3 cards, 2 files · 2.1k tokens · CTX light``."""
     limits = Limits(window=100_000, max_input_tokens=90_000, max_output_tokens=4_000)
     decided = plan(candidates_of(3), limits)
     assert context_line(decided, ContextMode.LIGHT) == "+3 cards, 1 file · 500 tokens · CTX light"

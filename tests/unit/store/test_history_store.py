@@ -150,7 +150,7 @@ def test_unknown_and_empty_sessions_are_empty_lists(tmp_path: Path) -> None:
 
 
 def test_newest_session_is_restored_with_images_files_and_pins(tmp_path: Path) -> None:
-    """Seed 004:412, "Auto-Restore on Startup"; issue 5: with images, file selection and pins."""
+    """Seed 004:412, "Auto-Restore on Startup", with images, file selection and pins."""
     store = HistoryStore(tmp_path)
     exchange(store, "older")
     store.new_session()

@@ -1,4 +1,4 @@
-"""Every refusal, redirect and size case, against a server on loopback (issue 7, must show 4)."""
+"""Every refusal, redirect and size case, against a server on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses are read (issue 7, "URL context: refused for loopback, link-local, private")."""
+"""Which addresses are read."""
 
 from __future__ import annotations
 
