@@ -131,13 +131,21 @@ def measure(
             continue
         before, lately = lately, [*touched, *(p for p in lately if p not in touched)][:10]
         began = time.perf_counter()
-        found = rank_files(
-            index.corpus, RankQuery(commit.message), central=index.central(), blend=blend, limit=10
+        found = done(
+            rank_files(
+                index.corpus,
+                RankQuery(commit.message),
+                central=index.central(),
+                blend=blend,
+                limit=10,
+            )
         )
         took["rank"] += time.perf_counter() - began
         shuffled = sorted(known)
         recent = RankQuery(commit.message, edited=tuple(before))
-        edited = rank_files(index.corpus, recent, central=index.central(), blend=blend, limit=10)
+        edited = done(
+            rank_files(index.corpus, recent, central=index.central(), blend=blend, limit=10)
+        )
         rankings = {
             "ranked map": [file.path for file in found.files],
             "map, edited": [file.path for file in edited.files],

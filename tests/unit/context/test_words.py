@@ -77,11 +77,14 @@ def test_a_file_in_context_counts_only_if_it_shares_a_word_with_the_prompt() -> 
     for path, said in (("a.py", "lattice"), ("b.py", "lattice"), ("none.py", "nothing")):
         file = SourceFile(path, "python", 9, words=said)
         made.put(file, document(file))
-    held = rank_files(made, RankQuery("lattice", context=("b.py", "none.py")))
+    held = done(rank_files(made, RankQuery("lattice", context=("b.py", "none.py"))))
     assert [file.path for file in held.files][:2] == ["b.py", "a.py"], "what is held comes first"
     assert held.files[1].score > sum(f.score for f in held.files if f.path == "none.py")
-    assert [file.path for file in rank_files(made, RankQuery("lattice")).files] == ["a.py", "b.py"]
-    assert rank_files(made, RankQuery("")).files == ()
+    assert [file.path for file in done(rank_files(made, RankQuery("lattice"))).files] == [
+        "a.py",
+        "b.py",
+    ]
+    assert done(rank_files(made, RankQuery(""))).files == ()
 
 
 def test_what_is_kept_of_a_common_word_is_a_bit_for_each_file() -> None:
@@ -104,7 +107,7 @@ def test_of_files_that_hold_a_common_word_the_likely_ones_are_ranked(
         file = SourceFile(f"pkg{number}/file{number}.py", "python", 9, words=said)
         made.put(file, document(file))
     query = RankQuery("lattice in file9.py", context=("pkg50/file50.py",))
-    whole = rank_files(made, query, limit=8)
+    whole = done(rank_files(made, query, limit=8))
     weighed: list[int] = []
     weigh = rank._weigh
 
@@ -114,5 +117,5 @@ def test_of_files_that_hold_a_common_word_the_likely_ones_are_ranked(
 
     monkeypatch.setattr(rank, "_weigh", counted)
     monkeypatch.setattr(rank, "MOST_LIKELY", 25)
-    assert rank_files(made, query, limit=8) == whole
+    assert done(rank_files(made, query, limit=8)) == whole
     assert weighed[0] < 35

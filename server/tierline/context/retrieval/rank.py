@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from tierline.context.retrieval.corpus import Corpus
 from tierline.context.retrieval.evidence import reason_words
-from tierline.context.retrieval.graph import done, spread
+from tierline.context.retrieval.graph import spread
 from tierline.context.retrieval.symbol import Symbol, module_of
 from tierline.context.retrieval.words import identifiers, query_terms, terms
 
@@ -96,23 +96,8 @@ def rank_files(
     central: Mapping[str, float] | None = None,
     blend: Blend | None = None,
     limit: int = 40,
-) -> Ranking:
-    """The files that a prompt is most likely about, best first. Ties go by path.
-
-    ``central`` is the rank of files without any prompt (``ranking``), by path.
-    """
-    return done(ranking_files(corpus, query, central=central, blend=blend, limit=limit))
-
-
-def ranking_files(
-    corpus: Corpus,
-    query: RankQuery,
-    *,
-    central: Mapping[str, float] | None = None,
-    blend: Blend | None = None,
-    limit: int = 40,
 ) -> Generator[None, None, Ranking]:
-    """``rank_files``, in steps.
+    """The files that a prompt is most likely about, best first. Ties go by path. Made in steps.
 
     ``central`` is the rank of files without any prompt (``ranking``), by path.
     """

@@ -27,7 +27,7 @@ from attrs import asdict
 from tierline.context.retrieval.clusters import Phase
 from tierline.context.retrieval.evidence import Asked, Names
 from tierline.context.retrieval.maps import MapChoice, blocks, by_rank, choose, scaffold, tree
-from tierline.context.retrieval.rank import RankQuery, looks_like_test, rank_symbols, ranking_files
+from tierline.context.retrieval.rank import RankQuery, looks_like_test, rank_files, rank_symbols
 from tierline.context.retrieval.symbol import SourceFile
 from tierline.context.retrieval.words import query_terms
 from tierline.workspace.ignore import repository
@@ -365,7 +365,7 @@ def answer(
     whether the prompt is about the code at all (``code``).
     """
     ranks = index.ranks()
-    found = yield from ranking_files(index.corpus, query, central=ranks, limit=limit)
+    found = yield from rank_files(index.corpus, query, central=ranks, limit=limit)
     files = []
     asked = Asked.of(query.text)
     about = False
