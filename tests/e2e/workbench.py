@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import Error, FrameLocator, Locator, Page, expect
+from playwright.sync_api import Error, FrameLocator, Locator, Page, TimeoutError, expect
 
 
 class Workbench:
@@ -29,11 +29,20 @@ class Workbench:
         expect(self.explorer_entry("convert.py")).to_be_visible(timeout=60_000)
 
     def command(self, title: str) -> None:
-        """Run a command from the palette."""
-        self.page.keyboard.press("F1")
+        """Run a command from the palette.
+
+        A view that takes the focus closes a palette that has just opened: then it is opened again,
+        as a person would.
+        """
         box = self.page.locator(".quick-input-widget input").first
-        expect(box).to_be_visible()
-        box.fill(f">{title}")
+        for left in reversed(range(3)):
+            self.page.keyboard.press("F1")
+            try:
+                box.fill(f">{title}", timeout=30_000 if left == 0 else 5_000)
+                break
+            except TimeoutError:
+                if left == 0:
+                    raise
         row = self.page.locator(".quick-input-list .monaco-list-row").first
         expect(row).to_contain_text(title.rsplit(": ", maxsplit=1)[-1])
         self.page.keyboard.press("Enter")
