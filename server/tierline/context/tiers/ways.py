@@ -132,19 +132,20 @@ class Request:
 
     def keep(self) -> Way:
         """The way that leaves everything as it was sent and appends."""
-        return self._way(None, self.state.base, self._unchanged())
+        return self._way(None, self.state.base, self._unchanged)
 
     def rewrite(self, cut: Cut) -> Way:
         """The way that rewrites from a place on: items in their rewritten form, documents in their
         current versions, without the updates that become needless.
         """
         if cut.tier is Tier.LOG:
-            return self._way(cut, self.state.base, self._unchanged()[: cut.place])
+            return self._way(cut, self.state.base, self._unchanged[: cut.place])
         kept = tuple(b for b in self.state.base if b.tier < cut.tier)
         there = {b.key for b in kept}
         rest = [doc for doc in self.parts.docs if doc.key not in there]
         return self._way(cut, (*kept, *self._based(rest, cut.tier)), ())
 
+    @cached_property
     def _unchanged(self) -> tuple[Logged, ...]:
         """The beginning of the log that is still valid: up to the first entry of the conversation
         that was removed or differs.
