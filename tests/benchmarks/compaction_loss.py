@@ -7,7 +7,8 @@ Recorded sessions (``--sessions DIR``, see tests/benchmarks/recorded/README.md) 
 by person, until the history is long enough to be compacted, and lived through with the whole
 server, whose trigger is set low enough for that. Then names, decisions, values and errors of what
 was compacted are asked about, each as a prompt that is taken back afterwards. Once with what
-Tierline recalls for the prompt, once without it.
+Tierline recalls for the prompt, once without it. Line numbers of listings are not asked about (they
+were until 2026-11-29, of one person's sessions: figures from then cannot be compared).
 """
 
 from __future__ import annotations
