@@ -20,14 +20,14 @@ class Workspace:
     def __init__(self) -> None:
         self.here = self.elsewhere = 0
         self.buffers = SimpleNamespace(open_keys=lambda _roots: {})
-        self.roots = SimpleNamespace(path_of=lambda key: f"/work/{key}")
+        self.roots = SimpleNamespace(path_of=lambda key: f"/project/{key}")
 
     def key(self, uri: str) -> str:
         if threading.current_thread() is threading.main_thread():
             self.here += 1
         else:
             self.elsewhere += 1
-        return uri.removeprefix("file:///work/")
+        return uri.removeprefix("file:///project/")
 
 
 class Index:
@@ -53,7 +53,7 @@ def told_by(workspace: Workspace, index: Index) -> SymbolService:
 
 
 def uris(first: int, last: int) -> list[str]:
-    return [f"file:///work/mod{number}.py" for number in range(first, last)]
+    return [f"file:///project/mod{number}.py" for number in range(first, last)]
 
 
 async def test_keys_of_many_changed_files_are_found_beside_the_requests() -> None:
@@ -66,7 +66,7 @@ async def test_keys_of_many_changed_files_are_found_beside_the_requests() -> Non
     assert await service._tell()
     assert workspace.here == 3 * module.EDITED
     (paths,) = index.told
-    assert sorted(paths) == sorted(f"/work/mod{number}.py" for number in range(3_000))
+    assert sorted(paths) == sorted(f"/project/mod{number}.py" for number in range(3_000))
     assert not await service._tell(), "nothing is told twice"
 
 
@@ -77,7 +77,7 @@ async def test_what_a_busy_index_was_not_told_is_told_later() -> None:
     index.busy = True
     assert not await service._tell()
     index.busy = False
-    service.documents_changed([*uris(100, 101), "file:///work/.tierline/log"])
+    service.documents_changed([*uris(100, 101), "file:///project/.tierline/log"])
     assert await service._tell()
     (paths,) = index.told
     assert len(paths) == 101
