@@ -37,6 +37,12 @@ class Windows:
     def say(self, store: HistoryStore, role: Any, text: str, status: Status = Status.OK) -> str:
         return store.append(store.make(role, text, status=status)).id
 
+    def open_here_what_was_said_elsewhere(self) -> None:
+        self.there.new_session()
+        self.say(self.there, "user", "Elsewhere")
+        self.say(self.there, "assistant", "Reply")
+        self.here.load_session(self.there.session_id)
+
     async def told(self) -> list[str]:
         """What the clients are told by a look at the log."""
         self.events.clear()
@@ -73,18 +79,12 @@ async def test_another_session_of_the_same_log_is_no_news(windows: Windows) -> N
 
 
 async def test_a_session_that_is_opened_here_is_no_news(windows: Windows) -> None:
-    windows.there.new_session()
-    windows.say(windows.there, "user", "Elsewhere")
-    windows.say(windows.there, "assistant", "Reply")
-    windows.here.load_session(windows.there.session_id)
+    windows.open_here_what_was_said_elsewhere()
     assert await windows.told() == []
 
 
 async def test_what_comes_right_behind_the_opening_is_told(windows: Windows) -> None:
-    windows.there.new_session()
-    windows.say(windows.there, "user", "Elsewhere")
-    windows.say(windows.there, "assistant", "Reply")
-    windows.here.load_session(windows.there.session_id)
+    windows.open_here_what_was_said_elsewhere()
     windows.there.record(actions.rename("Pears"))
     assert await windows.told() == ["stateChanged"]
 
