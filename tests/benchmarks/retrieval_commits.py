@@ -122,7 +122,7 @@ def measure(
             refresh(index.corpus.by_path)
         else:
             began = time.perf_counter()
-            index.changed([str(tree.resolve() / key) for key in commit.changed])
+            done(index.changed([str(tree.resolve() / key) for key in commit.changed]))
             took["update"] += time.perf_counter() - began
             refresh(commit.changed)
         known = index.corpus.by_path

@@ -555,6 +555,8 @@ def test_a_corpus_from_which_much_went_is_like_one_that_never_had_it() -> None:
     for number in range(260):
         name = f"name{number}"
         assert named(grown, grown.definers(name)) == named(fresh, fresh.definers(name))
-        assert named(grown, grown.search({name: 1.0})) == named(fresh, fresh.search({name: 1.0}))
+        assert named(grown, done(grown.search({name: 1.0}))) == named(
+            fresh, done(fresh.search({name: 1.0}))
+        )
     for path, number in grown.by_path.items():
         assert named(grown, grown.near(number)) == named(fresh, fresh.near(fresh.by_path[path]))

@@ -63,13 +63,13 @@ def test_a_word_says_more_in_a_short_file_and_more_if_few_have_it() -> None:
         file = SourceFile(path, "python", 9, words=said)
         made.put(file, document(file))
     (word,) = terms_of_names([("lattice", 1)])
-    scores = made.search({word: 1.0})
+    scores = done(made.search({word: 1.0}))
     by_path = {path: scores.get(number, 0.0) for path, number in made.by_path.items()}
     assert by_path["often.py"] > by_path["short.py"] > by_path["long.py"] > 0 == by_path["none.py"]
     (rare,) = terms_of_names([("nothing", 1)])
-    assert max(made.search({rare: 1.0}).values()) > by_path["short.py"]
-    assert made.search({}) == {} and made.search({"absent": 1.0}) == {}
-    assert Corpus().search({word: 1.0}) == {}
+    assert max(done(made.search({rare: 1.0})).values()) > by_path["short.py"]
+    assert done(made.search({})) == {} and done(made.search({"absent": 1.0})) == {}
+    assert done(Corpus().search({word: 1.0})) == {}
 
 
 def test_a_file_in_context_counts_only_if_it_shares_a_word_with_the_prompt() -> None:
@@ -91,7 +91,7 @@ def test_what_is_kept_of_a_common_word_is_a_bit_for_each_file() -> None:
     many = 4_000
     made = corpus(*(f"pkg{n}/models.py" for n in range(many)))
     (word,) = terms_of_names([("models", 1)])
-    assert made.rarity(word) > 0 and len(made.search({word: 1.0})) == many
+    assert made.rarity(word) > 0 and len(done(made.search({word: 1.0}))) == many
     assert all(made.holds(word, n) for n in range(many)) and not made.holds("lattice", 7)
     assert sum(map(sys.getsizeof, made._held.values())) < many / 5
     made.remove("pkg7/models.py")

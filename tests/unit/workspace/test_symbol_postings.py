@@ -61,7 +61,7 @@ def test_what_is_on_the_disk_answers_as_what_is_in_memory(
         word = name.casefold()
         assert paths(disk, disk.definers(name)) == paths(memory, memory.definers(name))
         assert disk.rarity(word) == memory.rarity(word)
-        ours, theirs = disk.search({word: 1.0}), memory.search({word: 1.0})
+        ours, theirs = done(disk.search({word: 1.0})), done(memory.search({word: 1.0}))
         assert {disk.entries[n].path: s for n, s in ours.items()} == pytest.approx(
             {memory.entries[n].path: s for n, s in theirs.items()}
         )
@@ -167,7 +167,7 @@ def test_a_file_that_comes_while_the_folders_are_walked_stays(tmp_path: Path) ->
     steps = index.scan()
     next(steps)
     write(root / "b", "two.py", 20)
-    index.changed([str(root / "b" / "two.py")])
+    done(index.changed([str(root / "b" / "two.py")]))
     for _ in steps:
         pass
     assert index.corpus.definers("one") and index.corpus.definers("two")

@@ -185,12 +185,10 @@ class Corpus:
 
     # --- search ----------------------------------------------------------------------------------
 
-    def search(self, query: Mapping[str, float]) -> dict[int, float]:
-        """BM25F scores of the files that hold a word of the query, by number."""
-        return done(self.searching(query))
-
-    def searching(self, query: Mapping[str, float]) -> Generator[None, None, dict[int, float]]:
-        """``search``, in steps: a word may be in all files of a large workspace."""
+    def search(self, query: Mapping[str, float]) -> Generator[None, None, dict[int, float]]:
+        """BM25F scores of the files that hold a word of the query, by number. Made in steps: a word
+        may be in all files of a large workspace.
+        """
         count = len(self.by_path)
         if not count:
             return {}

@@ -7,6 +7,7 @@ fraction of a second, and no numeric library has to be loaded.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar, overload
@@ -60,8 +61,29 @@ Edges = Sequence[NodeEdges]
 """The edges of each node, by its number."""
 
 
+class ByNode(Sequence[Compact]):
+    """Edges that are looked up by the number of their node."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def of_node(self, node: int) -> Compact:
+        """The edges of one node."""
+
+    @overload
+    def __getitem__(self, node: int) -> Compact: ...
+    @overload
+    def __getitem__(self, node: slice) -> Sequence[Compact]: ...
+    def __getitem__(self, node: int | slice) -> Compact | Sequence[Compact]:
+        if isinstance(node, slice):
+            return [self[n] for n in range(*node.indices(len(self)))]
+        if node >= len(self):
+            raise IndexError(node)
+        return self.of_node(node)
+
+
 @define(eq=False)
-class Graph(Sequence[Compact]):
+class Graph(ByNode):
     """The edges of all nodes in flat arrays: eight bytes an edge, four a node."""
 
     targets: array[int] = field(factory=lambda: array("I"))
@@ -78,15 +100,8 @@ class Graph(Sequence[Compact]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, node: int) -> Compact: ...
-    @overload
-    def __getitem__(self, node: slice) -> Sequence[Compact]: ...
-    def __getitem__(self, node: int | slice) -> Compact | Sequence[Compact]:
-        if isinstance(node, slice):
-            return [self[n] for n in range(*node.indices(len(self)))]
-        if node >= len(self):
-            raise IndexError(node)
+    def of_node(self, node: int) -> Compact:
+        """The edges of one node."""
         start, end = self._ends[node], self._ends[node + 1]
         return Compact(self.targets[start:end], self.weights[start:end])
 
@@ -132,7 +147,7 @@ class Graph(Sequence[Compact]):
 
 
 @frozen(eq=False)
-class BothWays(Sequence[Compact]):
+class BothWays(ByNode):
     """The edges of all nodes and those back. A target comes twice where two nodes refer to each
     other; the weights count together.
     """
@@ -156,14 +171,9 @@ class BothWays(Sequence[Compact]):
     def __len__(self) -> int:
         return len(self.forward)
 
-    @overload
-    def __getitem__(self, node: int) -> Compact: ...
-    @overload
-    def __getitem__(self, node: slice) -> Sequence[Compact]: ...
-    def __getitem__(self, node: int | slice) -> Compact | Sequence[Compact]:
-        if isinstance(node, slice):
-            return [self[n] for n in range(*node.indices(len(self)))]
-        out, back = self.forward[node], self.backward[node]
+    def of_node(self, node: int) -> Compact:
+        """The edges of one node."""
+        out, back = self.forward.of_node(node), self.backward.of_node(node)
         return Compact(out.targets + back.targets, out.weights + back.weights)
 
 

@@ -106,7 +106,7 @@ def rank_files(
     asked = tuple(words)
     for word, times in query_terms(query.background).items():
         words.setdefault(word, 0.25 * times)
-    lexical = yield from corpus.searching(words)
+    lexical = yield from corpus.search(words)
     best = max(lexical.values(), default=0.0)
     scores: dict[int, float] = {}
     why: dict[int, list[str]] = {}

@@ -170,19 +170,15 @@ class SymbolIndex:
         stamp = self.stamps.get(key)
         return stamp is not None and stamp.mtime == modified
 
-    def changed(self, paths: list[str], unsaved: Mapping[str, str] | None = None) -> list[str]:
+    def changed(
+        self, paths: list[str], unsaved: Mapping[str, str] | None = None
+    ) -> Generator[None, None, list[str]]:
         """Check files (absolute paths) that may have been written, made, deleted or edited. Returns
         the keys whose content has changed. Folders are not entered: a scan finds their files.
 
         ``unsaved`` has the texts of those with unsaved changes in the editor; for all other paths
-        the disk counts.
+        the disk counts. Made in steps.
         """
-        return done(self.changing(paths, unsaved))
-
-    def changing(
-        self, paths: list[str], unsaved: Mapping[str, str] | None = None
-    ) -> Generator[None, None, list[str]]:
-        """``changed``, in steps."""
         keys: list[str] = []
         folders: set[str] | None = None
         for count, path in enumerate(dict.fromkeys(paths)):

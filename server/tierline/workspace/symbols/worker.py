@@ -160,7 +160,7 @@ class Worker:
         if len(files) > MOST_AT_ONCE:  # a branch switch: the scan takes them in small steps
             unsaved = message.get("unsaved") or {}
             files = [path for path in files if path in unsaved]
-        keys = yield from index.changing(files, message.get("unsaved"))
+        keys = yield from index.changed(files, message.get("unsaved"))
         for key in keys:
             self._cache.pop(key, None)
         if keys and self._ready:
