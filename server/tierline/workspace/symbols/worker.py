@@ -87,7 +87,7 @@ class Worker:
         try:
             answer = getattr(self, f"do_{message['do']}")(message)
         except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"}
+            answer = _failed(error)
         if isinstance(answer, Generator):
             self._making.append((message.get("id"), answer))
         else:
@@ -96,16 +96,7 @@ class Worker:
     def step(self) -> None:
         """Do a little of the waiting work; answers come before files."""
         if self._making:
-            number, making = self._making[0]
-            try:
-                next(making)
-                return
-            except StopIteration as ended:
-                answer = ended.value
-            except Exception as error:
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            self._making.popleft()
-            self._send({"id": number, **answer})
+            self._make()
             return
         assert self._scan is not None and self._index is not None
         try:
@@ -119,6 +110,19 @@ class Worker:
         if now - self._told > PROGRESS_SECONDS:
             self._told = now
             self._send({"event": "progress", "done": done, "total": total})
+
+    def _make(self) -> None:
+        """One step of the oldest answer in the making."""
+        number, making = self._making[0]
+        try:
+            next(making)
+            return
+        except StopIteration as ended:
+            answer = ended.value
+        except Exception as error:
+            answer = _failed(error)
+        self._making.popleft()
+        self._send({"id": number, **answer})
 
     def idle(self) -> None:
         """Called when there is nothing to do: look for a branch switch, and update
@@ -356,6 +360,11 @@ class Worker:
                 head = os.path.join(git, "HEAD")
                 heads[head] = (signature(head), signature(os.path.join(git, "index")))
         return heads
+
+
+def _failed(error: Exception) -> dict[str, Any]:
+    """The answer to a request that failed."""
+    return {"error": f"{type(error).__name__}: {error}"}
 
 
 def answer(
