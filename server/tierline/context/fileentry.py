@@ -56,6 +56,11 @@ class FileEntry:
     """The text comes from an editor buffer that differs from the disk."""
 
     @property
+    def readable(self) -> bool:
+        """Its text is known: each plan decides anew whether it is sent."""
+        return self.state in (FileState.OK, FileState.SHED)
+
+    @property
     def text(self) -> str:
         """The normalised text; empty unless the state is ``ok`` or ``shed``."""
         return self.content.text

@@ -160,7 +160,7 @@ class FileContext:
         return marked
 
     def unshed(self) -> None:
-        """Make every shed file a candidate again: each plan decides anew."""
+        """Take every mark of a shed file off, before those of a new plan."""
         for key, entry in self._entries.items():
             if entry.state is FileState.SHED:
                 self._entries[key] = evolve(entry, state=FileState.OK, reason="", sentence="")
@@ -244,14 +244,15 @@ class FileContext:
     # --- for the plan ----------------------------------------------------------------------------
 
     def to_items(self, counter: Counts, max_tokens: int = 0) -> list[Item]:
-        """Items of all files that may be sent, by key. Same content, same bytes.
+        """Items of all files that may be sent, by key; also of those that the last plan left out.
+        Same content, same bytes.
 
         A file of more than ``max_tokens`` tokens (0: no limit) is cut, with a visible mark.
         """
         items = []
         self._renderings.keep_only(frozenset(self._entries))
         for entry in self.entries():
-            if entry.state is not FileState.OK:
+            if not entry.readable:
                 continue
             rendered, tokens, whole = self.rendered(entry, counter, max_tokens)
             items.append(

@@ -78,7 +78,8 @@ async def test_a_toggle_of_a_pin_leaves_nothing_behind(session: Any) -> None:
     before = sys.getallocatedblocks()
     await toggle(one, 600)
     gc.collect()
-    assert sys.getallocatedblocks() - before < 2 * 600 + 300, "each kept some 25 objects"
+    kept = sys.getallocatedblocks() - before
+    assert kept < 4 * 600, "each kept some 25 objects; it is one now, and a thousand once"
     assert len(one.conversation.store._known.entries) < 5
     log = one.home / "history.jsonl"
     assert len(log.read_text("utf-8").splitlines()) > 800, "the log has them all"

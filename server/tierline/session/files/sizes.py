@@ -34,7 +34,7 @@ class FileSizes:
         """Tokens of a file as it would be sent (0 if it cannot be; the full size if it was shed),
         and a sentence if it is cut.
         """
-        if entry.state not in (FileState.OK, FileState.SHED):
+        if not entry.readable:
             return 0, ""
         facts = self._models.facts()
         counter = self._models.counter()

@@ -316,7 +316,6 @@ class Composer:
         line, recall = self._line(), self._models.recall
         maker = line.reader
         counter = await self._counters.loaded(facts)
-        self._sources.files.context.unshed()
         limits = self.limits(facts, counter)
         if most:
             smaller = max(1, min(limits.max_input_tokens, most))
@@ -348,7 +347,9 @@ class Composer:
             instructions=read.instructions,
             files=read.files,
             absent=tuple(
-                absent_of(entry) for entry in self._sources.files.context.entries() if entry.reason
+                absent_of(entry)
+                for entry in self._sources.files.context.entries()
+                if not entry.readable
             ),
             group_id=active,
             tail=tail_of(turn),
