@@ -16,10 +16,13 @@ def dumps(value: Any) -> bytes:
 
     Half of a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # Imported here: until the first request nothing needs it, nor the SDKs.
+    from pydantic_core import PydanticSerializationError, to_json
+
     try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
+        return to_json(value)
+    except PydanticSerializationError:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return whole.encode("utf-8")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from math import exp2
 
 from attrs import frozen
@@ -183,28 +183,51 @@ class Request:
 
     def _known(self, base: Iterable[Based], kept: int) -> Known:
         """The versions that the model has after ``kept`` entries of the log."""
-        known = Known(self._versions)
-        for entry in base:
-            known.take(entry.key, entry.sha)
+        now, texts = {entry.key: entry.sha for entry in base}, self._versions.texts
+        known = Known(self._versions, now, {key: sha for key, sha in now.items() if sha in texts})
         there = [(place, update) for place, update in self.state.updates if place < kept]
         known.read(there, [one for one in self._told if one[0] < kept - len(there)])
         return known
+
+    @cached_property
+    def _said_before(self) -> list[int]:
+        """Tokens of the conversation before each place of it, and in all."""
+        return [0, *accumulate(item.tokens for item in self.parts.talk)]
+
+    @cached_property
+    def _logged_before(self) -> list[int]:
+        """Tokens of the log before each place of it, and in all."""
+        return [0, *accumulate(entry.tokens for entry in self.state.log)]
+
+    @cached_property
+    def _thinking(self) -> list[tuple[int, int, float]]:
+        """The items of the conversation with thinking: index, tokens, and their worth."""
+        talk = enumerate(self.parts.talk)
+        found = [(n, item, thinking_tokens(item, self.changes.count)) for n, item in talk]
+        return [(n, t, t * self._weights.get(item.group, 1.0)) for n, item, t in found if t]
+
+    @cached_property
+    def _anew(self) -> list[tuple[int, str]]:
+        """The items of the conversation that a rewrite changes: index and key."""
+        talk, anew = self.parts.talk, self.clock.anew
+        return [(n, item.key) for n, item in enumerate(talk) if item.key in anew] if anew else []
 
     def _way(self, cut: Cut | None, base: tuple[Based, ...], kept: tuple[Logged, ...]) -> Way:
         earlier = [entry for i, entry in self.state.updates if i < len(kept)]
         said = len(kept) - len(earlier)
         head, rest = self.parts.talk[:said], self.parts.talk[said:]
+        fresh = self._said_before[-1] - self._said_before[said]
+        told = [(n - said, item) for n, item in self._told if n >= said]
         thinking, worth, changed = 0, 0.0, {}
         other = len(kept) < len(self.state.log) and not self.other_model
         if cut is not None or other:
-            for item in rest:
-                if found := thinking_tokens(item, self.changes.count):
-                    thinking += found
-                    worth += found * self._weights.get(item.group, 1.0)
-            anew = self.clock.anew
-            changed = {item.key: anew[item.key] for item in rest if item.key in anew}
+            lost = [one for one in self._thinking if one[0] >= said]
+            thinking, worth = sum(one[1] for one in lost), sum(one[2] for one in lost)
+            changed = {key: self.clock.anew[key] for n, key in self._anew if n >= said}
+        if changed:
             rest = tuple(chain.from_iterable(rewritten(rest, changed)))
-        known, told = self._known(base, len(kept)), among(rest)
+            fresh, told = sum(item.tokens for item in rest), among(rest)
+        known = self._known(base, len(kept))
         place = self._place(rest, told)
         known.follow([one for one in told if one[0] < place])
         changes = self.changes.since(known, base, earlier, (*head, *rest[:place]))
@@ -215,9 +238,10 @@ class Request:
         ended = self._ended(len(kept))
         front = sum(item.tokens for item in self.head)
         stays = sum(b.tokens for b in base if cut is None or b.tier < cut.tier)
-        read = front + stays + sum(entry.tokens for entry in kept[:ended])
-        fresh = sum(entry.tokens for entry in changes) + sum(i.tokens for i in rest)
-        total = front + sum(b.tokens for b in base) + sum(e.tokens for e in kept) + fresh
+        logged = self._logged_before
+        read = front + stays + logged[ended]
+        fresh += sum(entry.tokens for entry in changes)
+        total = front + sum(b.tokens for b in base) + logged[len(kept)] + fresh
         return Way(
             cut=cut,
             base=base,
