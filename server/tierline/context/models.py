@@ -7,6 +7,7 @@ extends and overrides them. This module knows only their shape and how a name fi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from attrs import evolve, field, fields_dict, frozen
@@ -147,6 +148,8 @@ class ModelTable:
         self._rows = list(rows)
         self._user = list(user)
         self.public = public if public is not None else PublicList()
+        # A state of the chat asks 27 times for the same model: a third of its time.
+        self._cached = lru_cache(maxsize=64)(self._facts)
 
     def facts(
         self,
@@ -164,6 +167,17 @@ class ModelTable:
         is the server's own report and wins over the table; an unknown model gets ``default_window``
         and says so (``limit_source`` is ``default``). Values of the wrong type are left out.
         """
+        return self._cached(name, provider, host, max_input_tokens, reported_window, default_window)
+
+    def _facts(
+        self,
+        name: str,
+        provider: str,
+        host: str,
+        max_input_tokens: int | None,
+        reported_window: int | None,
+        default_window: int,
+    ) -> ModelFacts:
         plain = _plain(name)
         row = _best(self._rows, plain)
         family, values = self._values(row)
