@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +34,27 @@ class ClientProtocol(TierlineProtocol, LanguageClientProtocol):
 
     @lru_cache  # noqa: B019
     def get_result_type(self, method: str) -> type[Any] | None:
-        for ours in p.METHODS:
-            if ours.name == method:
-                return attrs.make_class(
-                    f"{ours.result.__name__}Response",
-                    {
-                        "id": attrs.field(type=int | str),  # type: ignore[arg-type]
-                        "result": attrs.field(type=ours.result),
-                        "jsonrpc": attrs.field(type=str),
-                    },
-                )
-        return super().get_result_type(method)
+        return _response(method) or super().get_result_type(method)
+
+
+@cache
+def _response(method: str) -> type[Any] | None:
+    """The class of the answer to one of our requests, one for all editors."""
+    for ours in p.METHODS:
+        if ours.name == method:
+            return attrs.make_class(
+                f"{ours.result.__name__}Response",
+                {
+                    "id": attrs.field(type=int | str),  # type: ignore[arg-type]
+                    "result": attrs.field(type=ours.result),
+                    "jsonrpc": attrs.field(type=str),
+                },
+            )
+    return None
+
+
+converter = cache(make_converter)
+"""One for all editors of a worker: a type's hooks are compiled once, not for each test."""
 
 
 TOKEN = "the token of these tests"
@@ -58,7 +68,7 @@ class Editor:
         self.events: list[p.Event] = []
         self._changed = asyncio.Event()
         self._stopped = False
-        self.client = LanguageClient(protocol_cls=ClientProtocol, converter_factory=make_converter)
+        self.client = LanguageClient(protocol_cls=ClientProtocol, converter_factory=converter)
         self.process: asyncio.subprocess.Process | None = None
 
         @self.client.feature(p.EVENT)

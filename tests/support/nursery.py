@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import json
+import linecache
 import os
 import pkgutil
 import runpy
@@ -21,10 +22,19 @@ import struct
 import sys
 from typing import Any
 
+import attrs
+
 SIZE = struct.Struct("!I")
 """Before each order: its length in bytes."""
 FILES = 4
 """An order brings standard input, output, error, and where the exit status is written."""
+
+LOADED_LATE = (
+    "anthropic", "openai", "httpcore2", "h11", "socksio", "truststore", "anyio.abc",
+    "anyio._backends._asyncio", "anyio.streams.tls", "platformdirs", "platformdirs.unix",
+    "encodings.idna", "pygls.progress",
+)  # fmt: skip
+"""What libraries import at a server's start or at its first request."""
 
 
 def load() -> None:
@@ -34,10 +44,18 @@ def load() -> None:
     for module in pkgutil.walk_packages(tierline.__path__, "tierline."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for library in ("anthropic", "openai"):  # what a first request would load
-        importlib.import_module(library)
+    for name in LOADED_LATE:
+        importlib.import_module(name)
     for vocabulary in ("o200k_base", "cl100k_base"):
         tierline.tokenizers.encoder(vocabulary)
+    from tierline import protocol
+    from tierline.lsp.server import build
+    from tierline.protocol.deferred import is_value
+
+    for value in filter(is_value, vars(protocol).values()):
+        attrs.fields(value)  # completes the class
+    build()  # resolves the names in all of LSP's types
+    linecache.clearcache()  # else each child does, and copies its pages
     gc.collect()
     gc.freeze()  # else the children's collectors would copy every page of it
 
