@@ -19,7 +19,7 @@ from tierline.context.refusals import Reason, Refusal
 from tierline.context.text import clip, clip_end, well_formed
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.decoding import encode_back
-from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.loader import LoadedFile, Loader
 from tierline.workspace.paths import Roots
 
 
@@ -38,9 +38,9 @@ def copied(name: str, tmp_path: Path) -> Path:
     return Path(shutil.copytree(case(name), tmp_path / "w"))
 
 
-def loaded(loader: Loader, reference: str) -> Loaded:
+def loaded(loader: Loader, reference: str) -> LoadedFile:
     found = loader.load(reference)
-    assert isinstance(found, Loaded), found
+    assert isinstance(found, LoadedFile), found
     return found
 
 

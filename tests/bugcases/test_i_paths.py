@@ -13,18 +13,18 @@ from support.filelists import sent
 from tierline.context.files import FileContext
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.flavour import POSIX, WINDOWS, Flavour
-from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.loader import LoadedFile, Loader
 from tierline.workspace.mentions import mentions
-from tierline.workspace.paths import Resolved, Roots
+from tierline.workspace.paths import ResolvedPath, Roots
 
 
 def loader_of(*roots: Path) -> Loader:
     return Loader(Roots([str(root) for root in roots]), git_excludes="")
 
 
-def loaded(loader: Loader, reference: str) -> Loaded:
+def loaded(loader: Loader, reference: str) -> LoadedFile:
     found = loader.load(reference)
-    assert isinstance(found, Loaded), found
+    assert isinstance(found, LoadedFile), found
     return found
 
 
@@ -66,8 +66,8 @@ def test_br_108_all_spellings_of_a_uri_are_one_key() -> None:
         else:
             roots = windows_roots("file:///C:/", "file:///d%3A/", "file://Server/share")
         places = [roots.resolve(uri) for uri in (first, second)]
-        assert all(isinstance(place, Resolved) for place in places), (first, second)
-        keys = {place.key for place in places if isinstance(place, Resolved)}
+        assert all(isinstance(place, ResolvedPath) for place in places), (first, second)
+        keys = {place.key for place in places if isinstance(place, ResolvedPath)}
         assert len(keys) == 1, (first, second)
 
 
@@ -85,7 +85,7 @@ def test_br_108_all_spellings_of_a_uri_are_one_key() -> None:
 )
 def test_windows_spellings_reach_one_key(reference: str, key: str) -> None:
     place = windows_roots(r"C:\Users\sam").resolve(reference)
-    assert isinstance(place, Resolved)
+    assert isinstance(place, ResolvedPath)
     assert place.key == key
 
 
@@ -116,7 +116,7 @@ def test_windows_streams_and_nul_are_no_file_names(reference: str) -> None:
 
 def test_windows_ignores_dots_and_blanks_at_the_end_so_they_hide_no_secret() -> None:
     place = windows_roots(r"C:\w\app").resolve(".env. ")
-    assert isinstance(place, Resolved)
+    assert isinstance(place, ResolvedPath)
     assert place.key == ".env"
 
 
@@ -176,7 +176,7 @@ def test_br_114_files_go_by_their_own_root_and_its_own_rules(tmp_path: Path) -> 
     assert ".gitignore: secret.txt" in ignored.message
     assert "API-OK" in loaded(loader, "api/secret.txt").content.text
     inside_api = loader.load("src/main.py", base="api")
-    assert isinstance(inside_api, Loaded)
+    assert isinstance(inside_api, LoadedFile)
     assert inside_api.key == "api/src/main.py"
 
 

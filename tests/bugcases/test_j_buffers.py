@@ -21,7 +21,7 @@ from tierline.context.files import FileContext, FileState
 from tierline.context.items import Pin
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.buffers import Buffers
-from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.loader import LoadedFile, Loader
 from tierline.workspace.notebooks import MAX_OUTPUT_CHARS
 from tierline.workspace.paths import Roots
 
@@ -41,9 +41,9 @@ class Desk:
     def uri(self, name: str) -> str:
         return (self.root / name).as_uri()
 
-    def add(self, reference: str) -> Loaded:
+    def add(self, reference: str) -> LoadedFile:
         found = self.loader.load(reference)
-        assert isinstance(found, Loaded), found
+        assert isinstance(found, LoadedFile), found
         self.files.put(found.key, found.content, **found.listing)
         return found
 

@@ -18,7 +18,7 @@ from tierline.context.items import Pin
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.ignore import IgnoreRules
-from tierline.workspace.loader import FolderLoad, Loaded, Loader
+from tierline.workspace.loader import FolderLoad, LoadedFile, Loader
 from tierline.workspace.mentions import mentions
 from tierline.workspace.paths import Roots
 from tierline.workspace.secrets import redact
@@ -73,7 +73,7 @@ def test_br_130_the_override_is_explicit_warned_about_and_ends_with_the_session(
     root = build("BR-130", tmp_path)
     loader = loader_of(root)
     loaded = loader.load(".env", confirm=True)
-    assert isinstance(loaded, Loaded)
+    assert isinstance(loaded, LoadedFile)
     assert any("confirmed" in warning for warning in loaded.warnings)
     files = FileContext()
     files.put(loaded.key, loaded.content, **loaded.listing)
@@ -99,7 +99,7 @@ def test_br_132_links_out_are_refused_and_links_within_are_not(tmp_path: Path) -
             assert refusal.reason in (Reason.OUTSIDE_WORKSPACE, Reason.LINK_LOOP)
     for name in wanted["accepted"]:
         loaded = loader.load(name)
-        assert isinstance(loaded, Loaded)
+        assert isinstance(loaded, LoadedFile)
         assert "REAL-OK" in loaded.content.text
 
 
@@ -111,7 +111,7 @@ def test_br_132_a_link_swapped_in_after_the_add_leads_nowhere(tmp_path: Path) ->
     files = FileContext()
     for name in ("real.txt", "ok"):
         loaded = loader.load(name)
-        assert isinstance(loaded, Loaded)
+        assert isinstance(loaded, LoadedFile)
         files.put(loaded.key, loaded.content, **loaded.listing)
     (root / "real.txt").unlink()
     (root / "real.txt").symlink_to("../outside/secret.txt")

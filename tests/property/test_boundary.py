@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tierline.context.files import normalized_key
 from tierline.workspace.flavour import POSIX, WINDOWS
-from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.loader import LoadedFile, Loader
 from tierline.workspace.mentions import mentions
-from tierline.workspace.paths import Resolved, Roots
+from tierline.workspace.paths import ResolvedPath, Roots
 
 PIECES = ["..", ".", "a", "app", "app-secrets", "sub", "out", "in", "", "v1..v2", "%2e%2e", "...",
           "..%2f", "~", "k.txt", "C:", "\\", "..\\", "file:", "//"]  # fmt: skip
@@ -46,15 +46,15 @@ def test_whatever_is_loaded_lies_inside(
         given_as = f"file://{tree}/app/{reference}"
     roots = Roots([str(tree / "app")])
     place = roots.resolve(given_as)
-    if isinstance(place, Resolved):
+    if isinstance(place, ResolvedPath):
         assert Path(os.path.realpath(place.path)).is_relative_to(tree / "app")
         assert ".." not in place.key.split("/")
         if place.key and os.path.lexists(place.path):
             again = roots.resolve(place.key)
-            assert isinstance(again, Resolved)
+            assert isinstance(again, ResolvedPath)
             assert (again.key, again.path) == (place.key, place.path)
     loaded = Loader(roots, git_excludes="").load(given_as, confirm=True)
-    if isinstance(loaded, Loaded):
+    if isinstance(loaded, LoadedFile):
         assert loaded.content.text == "INSIDE\n"
 
 
@@ -64,7 +64,7 @@ def test_pure_path_logic_never_leaves_the_root(reference: str, windows: bool) ->
     root = "c:\\w\\app" if windows else "/w/app"
     roots = Roots([root], flavour=flavour, realpath=lambda path: path)
     place = roots.resolve(reference)
-    if isinstance(place, Resolved):
+    if isinstance(place, ResolvedPath):
         below = flavour.parts_below(root, flavour.normal(place.path))
         assert below is not None
         assert "/".join(below) == place.key

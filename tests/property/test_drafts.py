@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tierline.context.text import well_formed
-from tierline.store import running
-from tierline.store.drafts import Drafts, Origin, read
-from tierline.store.running import RunningRedaction
+from tierline.store import incremental_redaction
+from tierline.store.drafts import DraftOrigin, Drafts, read
+from tierline.store.incremental_redaction import IncrementalRedaction
 from tierline.workspace.secrets import redact as find_and_replace
 
 EXAMPLES = int(os.environ.get("TIERLINE_FUZZ_EXAMPLES", "150"))
@@ -26,7 +26,7 @@ PIECES = st.sampled_from(
     ]
 )  # fmt: skip
 replies = st.lists(st.lists(PIECES, max_size=6).map("".join), max_size=12)
-ORIGIN = Origin("1-a", "sess_1_a", "1-b", "main", "t", "openai", "", False)
+ORIGIN = DraftOrigin("1-a", "sess_1_a", "1-b", "main", "t", "openai", "", False)
 
 
 def redact(text: str) -> str:
@@ -39,8 +39,8 @@ def test_a_growing_text_reads_as_the_log_would_have_it(pieces: list[str], window
     """Whatever is settled: what was kept, with what is new, is the redacted text. The window is
     longer than any of the secrets here but keys of several lines.
     """
-    growing, before = RunningRedaction(redact), running.WINDOW
-    running.WINDOW, growing._cut_at = window, 2 * window
+    growing, before = IncrementalRedaction(redact), incremental_redaction.WINDOW
+    incremental_redaction.WINDOW, growing._cut_at = window, 2 * window
     try:
         text = kept = ""
         for piece in pieces:
@@ -54,7 +54,7 @@ def test_a_growing_text_reads_as_the_log_would_have_it(pieces: list[str], window
             # it goes into the log.
             assert redact(kept) == redact(redact(well_formed(text)))
     finally:
-        running.WINDOW = before
+        incremental_redaction.WINDOW = before
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -89,7 +89,7 @@ def test_the_cost_does_not_grow_with_the_reply() -> None:
         f"The token {i} of the parser is read, and its password is none of ours.\n"
         for i in range(15)
     ]
-    growing, text, spent = RunningRedaction(redact), "", []
+    growing, text, spent = IncrementalRedaction(redact), "", []
     for _ in range(200):
         text += "".join(lines)
         began = time.thread_time()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tierline.context.files import FileContext
 from tierline.context.filetext import file_text
 from tierline.context.refusals import Refusal
-from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.loader import LoadedFile, Loader
 
 
 class Words:
@@ -22,10 +22,10 @@ def add(files: FileContext, **texts: str) -> FileContext:
     return files
 
 
-def take(files: FileContext, loader: Loader, path: str) -> Loaded | Refusal:
+def take(files: FileContext, loader: Loader, path: str) -> LoadedFile | Refusal:
     """List a file as the session lists one, or the reason why it is not."""
     found = loader.load(path)
-    if isinstance(found, Loaded):
+    if isinstance(found, LoadedFile):
         files.put(found.key, found.content, **found.listing)
     return found
 

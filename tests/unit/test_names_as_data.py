@@ -17,7 +17,7 @@ from tierline.context.showing import plain_markdown, shown_name, unlinked
 from tierline.session.events import EventBus
 from tierline.tools.reading import list_files
 from tierline.tools.searching import search_code
-from tierline.workspace.loaded import skip_notices
+from tierline.workspace.load_results import skip_notices
 from tierline.workspace.loader import Loader
 from tierline.workspace.paths import Roots
 

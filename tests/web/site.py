@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from tierline.workspace.urls.fetch import Fetched, PageLimits, connect_to, fetch
+from tierline.workspace.urls.fetch import FetchedPage, PageLimits, connect_to, fetch
 
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
@@ -88,7 +88,7 @@ class Site:
 
     async def fetch(
         self, url: str, limits: PageLimits | None = None, tls: ssl.SSLContext | None = None
-    ) -> Fetched:
+    ) -> FetchedPage:
         return await fetch(url, resolve=self.resolve, connect=self.connect, limits=limits, tls=tls)
 
     def paths(self) -> list[str]:

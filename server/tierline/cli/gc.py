@@ -23,7 +23,7 @@ def gc(
     as_json: _Json = False,
 ) -> None:
     """Free what nobody needs any more in .tierline. Nothing of a conversation goes."""
-    from tierline.store.garbage import Waste, collect, survey
+    from tierline.store.garbage import ReclaimableFile, collect, survey
 
     home = home_of(root)
     if not home.is_dir():
@@ -35,7 +35,7 @@ def gc(
     found = survey(home)
     failed: list[str] = []
 
-    def told(waste: Waste, why: str) -> None:
+    def told(waste: ReclaimableFile, why: str) -> None:
         failed.append(f"{waste.path.name} stays: {why}.")
 
     freed = 0 if dry_run else collect(home, found, told=told)

@@ -184,13 +184,13 @@ def own(root: _Root = Path(), as_json: _Json = False) -> None:
     from tierline.folder import FOLDER
 
     folder = root.resolve() / FOLDER
-    found = ownership.standing(folder)
+    found = ownership.folder_status(folder)
     if found in ("absent", "unfit"):
         say(f"{folder} is no folder. Nothing was changed.", "red")
         raise typer.Exit(EXIT_PROBLEM)
     if found != "ours":
         ownership.claim(folder)
-    ours = ownership.standing(folder) == "ours"
+    ours = ownership.folder_status(folder) == "ours"
     if as_json:
         print_json({"ours": ours})
     elif ours:
@@ -209,12 +209,12 @@ def recover(
     as_json: _Json = False,
 ) -> None:
     """Take over the sessions of another log, as far as they are good; the file is not changed."""
-    from tierline.disk.ownership import standing
+    from tierline.disk.ownership import folder_status
     from tierline.folder import FOLDER
     from tierline.store import files
 
     file = file.resolve()
-    foreign = file.parent.name == FOLDER and standing(file.parent) != "ours"
+    foreign = file.parent.name == FOLDER and folder_status(file.parent) != "ours"
     with _history(home_of(root, make=True), read_only=False) as store:
         report = files.inspect(file)
         added = store.import_file(file, foreign=foreign)
@@ -354,7 +354,7 @@ def _history(home: Path, *, read_only: bool = True) -> Iterator[HistoryStore]:
 def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
     """The workspace's plan store, None if there is none and that is fine; it is never created."""
     from tierline.store.plans import PlanStore
-    from tierline.store.unseen import Unseen
+    from tierline.store.readonly_copy import ReadOnlyCopy
 
     path = home_of(root) / "plans.sqlite3"
     if not path.exists():
@@ -367,7 +367,7 @@ def _plans(root: Path, *, missing_is_empty: bool = False) -> Iterator[Any]:
             raise typer.Exit(EXIT_PROBLEM)
         yield None
         return
-    with Unseen() as unseen, closing(PlanStore(unseen.copy(path))) as store:
+    with ReadOnlyCopy() as copies, closing(PlanStore(copies.copy(path))) as store:
         yield store
 
 

@@ -80,8 +80,8 @@ def collect(root: Path, session: str = "") -> p.Stats:
     """The statistics of a workspace; empty where there are none."""
     from tierline.session.caching.usage_stats import stats as sums
     from tierline.session.counting import make_counters
+    from tierline.store.readonly_copy import ReadOnlyCopy
     from tierline.store.sessions import HistoryStore
-    from tierline.store.unseen import Unseen
     from tierline.store.usage import UsageStore
 
     home = home_of(root)
@@ -89,8 +89,8 @@ def collect(root: Path, session: str = "") -> p.Stats:
     rows = []
     if (home / "usage.sqlite3").exists():  # looking must not leave a folder behind
         with (
-            Unseen() as unseen,
-            closing(UsageStore(unseen.copy(home / "usage.sqlite3"))) as store,
+            ReadOnlyCopy() as copies,
+            closing(UsageStore(copies.copy(home / "usage.sqlite3"))) as store,
             closing(HistoryStore(home.parent, read_only=True)) as history,
         ):
             rows = store.all()

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from tierline.disk.walk import OpenPlace, UnfitError, is_link, kind, place
+from tierline.disk.walk import OpenedPath, UnfitError, is_link, kind, place
 
 SECONDS = 10.0
 """How long a file may take to be read or written: a disk that is gone must not hold a turn."""
@@ -252,7 +252,7 @@ def explain(error: Exception) -> str:
     return said or str(error) or type(error).__name__
 
 
-def _open(where: OpenPlace, flags: int, *, own: bool = False) -> int:
+def _open(where: OpenedPath, flags: int, *, own: bool = False) -> int:
     """Check the kind of file before opening, so that no device is opened, and again afterwards."""
     before = where.status()
     if before is None:
@@ -267,7 +267,7 @@ def _open(where: OpenPlace, flags: int, *, own: bool = False) -> int:
     return descriptor
 
 
-def _check(where: OpenPlace, status: os.stat_result, *, own: bool = False) -> None:
+def _check(where: OpenedPath, status: os.stat_result, *, own: bool = False) -> None:
     if is_link(status):
         raise UnfitError(where.path, "it is a link")
     if word := kind(status.st_mode):
@@ -279,7 +279,7 @@ def _check(where: OpenPlace, status: os.stat_result, *, own: bool = False) -> No
         raise UnfitError(where.path, "it belongs to another user", errno.EPERM)
 
 
-def _ours(where: OpenPlace, status: os.stat_result) -> bool:
+def _ours(where: OpenedPath, status: os.stat_result) -> bool:
     """True for a file of this user, or of its folder's owner: network drives give all files one."""
     mine = getattr(os, "geteuid", lambda: status.st_uid)()
     if status.st_uid == mine:

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 TOKEN = "owner"  # noqa: S105 (a name)
 """The file with the token, in a ``.tierline``."""
-Standing: TypeAlias = Literal["absent", "empty", "ours", "unknown", "unfit"]
+FolderStatus: TypeAlias = Literal["absent", "empty", "ours", "unknown", "unfit"]
 _TOKEN_BYTES = 32
 _MOST_BYTES = 10_000
 
@@ -57,7 +57,7 @@ def state_folder() -> Path:
 def home(root: Path, *, trusted: bool = True) -> Home:
     """Where the files of a workspace are to be kept. Nothing is made or written. Blocking."""
     inside, elsewhere = root / FOLDER, kept_elsewhere(root)
-    found = standing(inside)
+    found = folder_status(inside)
     if not trusted:
         there = inside if found != "absent" else None
         return Home(elsewhere, there, _RESTRICTED if found == "ours" else "")
@@ -79,7 +79,7 @@ def prepare(chosen: Home) -> Home:
     """Make the parents of a folder in the state folder; a temporary folder replaces it if they
     cannot be made. An empty ``.tierline`` in the workspace is marked as ours. Blocking.
     """
-    if chosen.aside is None and standing(chosen.folder) == "empty":
+    if chosen.aside is None and folder_status(chosen.folder) == "empty":
         claim(chosen.folder)
     above = chosen.folder.parent
     if chosen.folder.is_relative_to(state_folder()):
@@ -112,7 +112,7 @@ def should_tell(chosen: Home) -> bool:
     return True
 
 
-def standing(folder: Path) -> Standing:
+def folder_status(folder: Path) -> FolderStatus:
     """Whether a folder exists, and whether this user's Tierline made it. Blocking."""
     try:
         found = os.lstat(folder)

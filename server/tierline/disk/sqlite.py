@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tierline.disk import locks
 from tierline.disk.files import SECONDS
-from tierline.disk.walk import OpenPlace, UnfitError, is_link, kind, place
+from tierline.disk.walk import OpenedPath, UnfitError, is_link, kind, place
 
 _STALE_SECONDS = 30.0
 SIBLINGS = ("-wal", "-shm", "-journal")
@@ -61,7 +61,7 @@ def connect(
     return connection
 
 
-def _unlock(where: OpenPlace) -> None:
+def _unlock(where: OpenedPath) -> None:
     """Remove a lock that was not renewed for ``_STALE_SECONDS``: its process was killed."""
     beside = where.beside(os.path.basename(where.path) + ".lock")
     found = beside.status()
@@ -86,7 +86,7 @@ def scratch() -> sqlite3.Connection:
 
 
 def of_copy(path: Path) -> sqlite3.Connection:
-    """A copy in a temporary folder of this process (``store/unseen.py``)."""
+    """A copy in a temporary folder of this process (``store/readonly_copy.py``)."""
     return sqlite3.connect(path)
 
 
@@ -97,7 +97,7 @@ def remove(path: Path) -> None:
             os.unlink(where.name, dir_fd=where.folder)
 
 
-def _look(where: OpenPlace, *, read_only: bool) -> tuple[int, int]:
+def _look(where: OpenedPath, *, read_only: bool) -> tuple[int, int]:
     for suffix in SIBLINGS:
         beside = where.beside(os.path.basename(where.path) + suffix)
         if (there := beside.status()) is not None:
@@ -109,7 +109,7 @@ def _look(where: OpenPlace, *, read_only: bool) -> tuple[int, int]:
     return (found.st_dev, found.st_ino)
 
 
-def _check(where: OpenPlace, status: os.stat_result, name: str, *, read_only: bool) -> None:
+def _check(where: OpenedPath, status: os.stat_result, name: str, *, read_only: bool) -> None:
     if is_link(status):
         raise UnfitError(where.path, f"{name} is a link")
     if word := kind(status.st_mode):

@@ -44,7 +44,7 @@ class UnfitError(OSError):
 
 
 @frozen
-class OpenPlace:
+class OpenedPath:
     """A name in a folder that is held open (``folder``); where that is not possible,
     a whole path.
     """
@@ -64,15 +64,15 @@ class OpenPlace:
         except FileNotFoundError:
             return None
 
-    def beside(self, name: str) -> OpenPlace:
+    def beside(self, name: str) -> OpenedPath:
         """Another name in the same folder."""
         held = self.folder is not None
         whole = os.path.join(os.path.dirname(self.path), name)
-        return OpenPlace(self.folder, name if held else whole, whole)
+        return OpenedPath(self.folder, name if held else whole, whole)
 
 
 @contextmanager
-def place(path: str | Path) -> Iterator[OpenPlace]:
+def place(path: str | Path) -> Iterator[OpenedPath]:
     """A file's place, with its folder held open.
 
     What lies above a ``.tierline`` is the user's own choice of a workspace, and links there are
@@ -87,11 +87,11 @@ def place(path: str | Path) -> Iterator[OpenPlace]:
     anchor, parts = split(whole)
     if not RELATIVE or not parts:
         _look_at(anchor, parts)
-        yield OpenPlace(None, whole, whole)
+        yield OpenedPath(None, whole, whole)
         return
     folder = _enter(anchor, parts[:-1], whole)
     try:
-        yield OpenPlace(folder, parts[-1], whole)
+        yield OpenedPath(folder, parts[-1], whole)
     finally:
         os.close(folder)
 

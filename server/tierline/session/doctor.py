@@ -33,8 +33,8 @@ from tierline.providers.registry import SDKS, with_keys
 from tierline.session.counting import make_counters
 from tierline.store.files import inspect
 from tierline.store.profiles import ProfileStore
+from tierline.store.readonly_copy import ReadOnlyCopy
 from tierline.store.sessions import COPIED_BYTES
-from tierline.store.unseen import Unseen
 from tierline.tokenizers import encoder
 
 Status: TypeAlias = Literal["ok", "note", "warning", "failure"]
@@ -324,8 +324,8 @@ def databases(home: Path) -> Iterator[Check]:
             continue
         try:
             with (
-                Unseen() as unseen,
-                contextlib.closing(sqlite.of_copy(unseen.copy(file))) as db,
+                ReadOnlyCopy() as copies,
+                contextlib.closing(sqlite.of_copy(copies.copy(file))) as db,
             ):
                 verdict = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
         except OSError as error:

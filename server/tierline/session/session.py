@@ -72,9 +72,9 @@ from tierline.session.turns.turn import TurnRunner
 from tierline.session.turns.waiting import WaitingPrompts
 from tierline.session.workbench import NoWorkbench, Workbench
 from tierline.store.plans import PlanStore
+from tierline.store.readonly_copy import ReadOnlyCopy
 from tierline.store.retrieval import RetrievalStore
 from tierline.store.sessions import HistoryStore
-from tierline.store.unseen import Unseen
 from tierline.store.usage import UsageStore
 from tierline.workspace import git
 from tierline.workspace.buffers import Buffers
@@ -107,7 +107,7 @@ class Session:
         """``read_only``: nothing is written, no interrupted reply is recovered, nothing
         is indexed.
         """
-        self._unseen = Unseen()
+        self._unseen = ReadOnlyCopy()
         self.roots = Roots.from_uris(folders)
         self._kept = self._home(trusted=config.trusted(editor_settings), make=not read_only)
         self.home = self._kept.folder

@@ -36,9 +36,9 @@ from tierline.disk.folder import make
 from tierline.history.codec import encode_content
 from tierline.history.parser import MessageParser
 from tierline.store.errors import StorageError
+from tierline.store.incremental_redaction import IncrementalRedaction
 from tierline.store.log import HistoryLog, encode_line
 from tierline.store.redaction import Redact, redact_blocks
-from tierline.store.running import RunningRedaction
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ _HOLE = "\udc00"
 
 
 @frozen
-class Origin:
+class DraftOrigin:
     """Whose reply a draft is: where it belongs in the log."""
 
     message_id: str
@@ -72,11 +72,11 @@ class Origin:
 
 
 @frozen
-class Left:
+class OrphanedDraft:
     """A draft of a process that has ended. ``origin`` is None if its first line is damaged."""
 
     path: Path
-    origin: Origin | None
+    origin: DraftOrigin | None
     text: str
     blocks: tuple[Block, ...]
 
@@ -94,11 +94,11 @@ class Left:
 class Draft:
     """One reply's file, made with the first text. No method raises when the disk fails."""
 
-    def __init__(self, path: Path, origin: Origin, redact: Redact | None) -> None:
+    def __init__(self, path: Path, origin: DraftOrigin, redact: Redact | None) -> None:
         self._path = path
         self._origin = origin
         self._redact = redact
-        self._text = RunningRedaction(redact)
+        self._text = IncrementalRedaction(redact)
         self._lock = threading.Lock()
         self._begun = False
         self._over = False
@@ -182,7 +182,7 @@ class Drafts:
         self._held: locks.Lock | None = None
         self._lock = threading.Lock()
 
-    def begin(self, origin: Origin) -> Draft | None:
+    def begin(self, origin: DraftOrigin) -> Draft | None:
         """A draft for a reply that is about to come; None where none can be kept."""
         with self._lock:
             if not self._locked() and not self._claim():
@@ -191,10 +191,10 @@ class Drafts:
             return Draft(self.folder / name, origin, self._redact)
 
     @contextlib.contextmanager
-    def left(self) -> Iterator[list[Left]]:
+    def left(self) -> Iterator[list[OrphanedDraft]]:
         """Drafts of dead processes, oldest first, locked against other processes meanwhile."""
         with contextlib.ExitStack() as held:
-            found: list[Left] = []
+            found: list[OrphanedDraft] = []
             for owner in self._others():
                 lock = self._take(owner)
                 if lock is None:
@@ -266,13 +266,13 @@ class Drafts:
         return lock
 
 
-def read(path: Path) -> Left:
+def read(path: Path) -> OrphanedDraft:
     """A draft as far as it can be read; a mark in the text stands for damaged lines.
 
     Raises:
         StorageError: the file cannot be read at all.
     """
-    origin: Origin | None = None
+    origin: DraftOrigin | None = None
     text = ""
     blocks: list[Block] = []
     for line in HistoryLog(path).read():
@@ -284,15 +284,15 @@ def read(path: Path) -> Left:
             text = text[:at].ljust(at, _HOLE) + piece
         if isinstance(block, Mapping):
             blocks += MessageParser("text").blocks({"content": [block]})
-    return Left(path, origin, re.sub(f"{_HOLE}+", "[…]", text), tuple(blocks))
+    return OrphanedDraft(path, origin, re.sub(f"{_HOLE}+", "[…]", text), tuple(blocks))
 
 
-def _origin(record: Mapping[str, Any]) -> Origin | None:
-    values: dict[str, Any] = {a.name: record.get(a.name) for a in fields(Origin)}
+def _origin(record: Mapping[str, Any]) -> DraftOrigin | None:
+    values: dict[str, Any] = {a.name: record.get(a.name) for a in fields(DraftOrigin)}
     keeps = values.pop("keeps_state") is True
     if not all(isinstance(value, str) for value in values.values()):
         return None
-    origin = Origin(**values, keeps_state=keeps)
+    origin = DraftOrigin(**values, keeps_state=keeps)
     return origin if origin.message_id and origin.session_id and origin.group_id else None
 
 

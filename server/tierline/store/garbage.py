@@ -51,7 +51,7 @@ _PARTS = {
 
 
 @frozen
-class KeptKind:
+class StorageCategory:
     """One kind of stored files. Sizes in bytes."""
 
     name: str
@@ -61,7 +61,7 @@ class KeptKind:
 
 
 @frozen
-class Waste:
+class ReclaimableFile:
     """A file that can be deleted or packed. ``size``: bytes that this frees."""
 
     path: Path
@@ -72,11 +72,11 @@ class Waste:
 
 
 @frozen
-class Survey:
+class DiskUsage:
     """The kinds of stored files, the largest first, and which files can be deleted."""
 
-    parts: list[KeptKind] = field(factory=list)
-    waste: list[Waste] = field(factory=list)
+    parts: list[StorageCategory] = field(factory=list)
+    waste: list[ReclaimableFile] = field(factory=list)
 
     @property
     def bytes(self) -> int:
@@ -89,7 +89,7 @@ class Survey:
         return sum(waste.size for waste in self.waste)
 
 
-def survey(home: Path, *, now: float | None = None) -> Survey:
+def survey(home: Path, *, now: float | None = None) -> DiskUsage:
     """Measure a ``.tierline`` folder without changing it. Blocking: the log is read whole if there
     are pictures.
 
@@ -98,7 +98,7 @@ def survey(home: Path, *, now: float | None = None) -> Survey:
     """
     now = time.time() if now is None else now
     sums: dict[str, tuple[str, str, int, int]] = {}
-    waste: list[Waste] = []
+    waste: list[ReclaimableFile] = []
     pictures: dict[str, tuple[Path, int]] = {}
     for path in _files(home):
         found = disk.regular(path)
@@ -111,23 +111,30 @@ def survey(home: Path, *, now: float | None = None) -> Survey:
         sums[name] = (name, policy, files + 1, size + found.st_size)
         age = now - found.st_mtime
         if _LEFTOVER.fullmatch(path.name) and age > LEFTOVER_SECONDS:
-            waste.append(Waste(path, found.st_size, "left over from a write that was broken off"))
+            waste.append(
+                ReclaimableFile(path, found.st_size, "left over from a write that was broken off")
+            )
         elif _DAMAGED.fullmatch(path.name) and age > DAMAGED_DAYS * DAY:
-            waste.append(Waste(path, found.st_size, "a damaged copy, older than 30 days"))
+            waste.append(ReclaimableFile(path, found.st_size, "a damaged copy, older than 30 days"))
         elif path.parent == home / "images" and age > PICTURE_DAYS * DAY:
             pictures[path.name] = (path, found.st_size)
         elif path.parent == home and path.suffix == ".sqlite3" and (free := _free(path)):
-            waste.append(Waste(path, free, "empty pages", packs=True))
+            waste.append(ReclaimableFile(path, free, "empty pages", packs=True))
     if pictures:
         for name in _named(home, set(pictures)):
             pictures.pop(name, None)
-    waste += [Waste(path, size, "a picture of no message") for path, size in pictures.values()]
-    parts = [KeptKind(*each) for each in sorted(sums.values(), key=lambda one: -one[3])]
-    return Survey(parts, sorted(waste, key=lambda one: -one.size))
+    waste += [
+        ReclaimableFile(path, size, "a picture of no message") for path, size in pictures.values()
+    ]
+    parts = [StorageCategory(*each) for each in sorted(sums.values(), key=lambda one: -one[3])]
+    return DiskUsage(parts, sorted(waste, key=lambda one: -one.size))
 
 
 def collect(
-    home: Path, found: Survey, *, told: Callable[[Waste, str], None] = lambda _waste, _why: None
+    home: Path,
+    found: DiskUsage,
+    *,
+    told: Callable[[ReclaimableFile, str], None] = lambda _waste, _why: None,
 ) -> int:
     """Delete the files that the survey found, each checked again just before. Returns the bytes
     that were freed. A file that cannot be deleted stays; ``told`` is called with the reason.

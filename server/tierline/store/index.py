@@ -24,7 +24,7 @@ from attrs import field, frozen
 from tierline import disk
 from tierline.disk import sqlite
 from tierline.store import schema, vocabulary
-from tierline.store.indexing import BATCH_BYTES, Batch, ReadAhead, read_batch
+from tierline.store.indexing import BATCH_BYTES, IndexBatch, LogBatch, read_batch
 from tierline.store.log import HistoryLog
 
 Progress = Callable[[int, int], None]
@@ -63,7 +63,7 @@ class SessionSummary:
 
 
 @frozen
-class CatchUp:
+class CatchUpResult:
     """The result of catching up. ``behind``: bytes of the log that are not in the index yet."""
 
     records: int = 0
@@ -85,7 +85,7 @@ class Index:
         self._lock = threading.RLock()
         self._catching = threading.Lock()
         self._reader: ThreadPoolExecutor | None = None
-        self._ahead: Future[ReadAhead] | None = None
+        self._ahead: Future[LogBatch] | None = None
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
@@ -118,17 +118,17 @@ class Index:
 
     def catch_up(
         self, progress: Progress | None = None, *, max_bytes: int | None = None
-    ) -> CatchUp:
+    ) -> CatchUpResult:
         """Index what the log has gained, at most about ``max_bytes`` of it.
 
         Never raises: ``behind`` is what remains if the database is locked or another thread is
         catching up. Other threads can ask the index between two batches.
         """
         if self.nothing:
-            return CatchUp()
+            return CatchUpResult()
         if not self._catching.acquire(blocking=False):
-            return CatchUp(behind=self.behind())
-        done = CatchUp()
+            return CatchUpResult(behind=self.behind())
+        done = CatchUpResult()
         damaged = False
         try:
             while max_bytes is None or done.read < max_bytes:
@@ -142,7 +142,7 @@ class Index:
                     continue
                 if step is None:
                     return done
-                done = CatchUp(
+                done = CatchUpResult(
                     done.records + step.records,
                     done.skipped + step.skipped,
                     done.rebuilt or step.rebuilt or damaged,
@@ -169,7 +169,7 @@ class Index:
         """How many bytes of the log the index has not read."""
         return max(self.log.size() - self.offset(), 0)
 
-    def rebuild(self, progress: Progress | None = None) -> CatchUp:
+    def rebuild(self, progress: Progress | None = None) -> CatchUpResult:
         """Build the index anew from the log."""
         with self._lock:
             self._discard()
@@ -286,7 +286,7 @@ class Index:
         self.close()
         sqlite.remove(self.path)
 
-    def _step(self, db: sqlite3.Connection, progress: Progress | None) -> CatchUp | None:
+    def _step(self, db: sqlite3.Connection, progress: Progress | None) -> CatchUpResult | None:
         """Index a few batches in one transaction; None if there is nothing more to read."""
         with _transaction(db):
             start = int(_meta(db, "offset", 0))
@@ -298,7 +298,7 @@ class Index:
                 # Merging the pieces of the word index waits until everything is in.
                 _configure_words(db, automerge=0, crisismerge=_MOST_PIECES)
                 _set_meta(db, "merge", 1)
-            batch, end, skipped = Batch(db), start, 0
+            batch, end, skipped = IndexBatch(db), start, 0
             while end - start < BULK_BYTES:
                 read = self._next_batch(end)
                 if read.end == end:
@@ -318,15 +318,15 @@ class Index:
                 _set_meta(db, "offset", end)
                 _set_meta(db, "fingerprint", self._fingerprint(end))
         if end == start:
-            return CatchUp(rebuilt=True) if rebuilt else None
-        return CatchUp(batch.added, skipped, rebuilt, 0, end - start)
+            return CatchUpResult(rebuilt=True) if rebuilt else None
+        return CatchUpResult(batch.added, skipped, rebuilt, 0, end - start)
 
     def _thread(self) -> ThreadPoolExecutor:
         if self._reader is None:
             self._reader = ThreadPoolExecutor(1, thread_name_prefix="tierline-index")
         return self._reader
 
-    def _next_batch(self, offset: int) -> ReadAhead:
+    def _next_batch(self, offset: int) -> LogBatch:
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
             read = ahead.result()

@@ -34,7 +34,7 @@ class _Session:
 
 
 @frozen
-class Entry:
+class IndexEntry:
     """A decoded record, its place in the log and, for a message, its searchable text."""
 
     start: int
@@ -47,18 +47,18 @@ class Entry:
 
 
 @frozen
-class ReadAhead:
+class LogBatch:
     """A batch of the log: from ``start`` up to ``end``."""
 
     start: int
     end: int
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexEntry, ...]
     skipped: int
 
 
-def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
+def read_batch(log: HistoryLog, offset: int) -> LogBatch:
     """Read and decode the next few megabytes."""
-    found: list[Entry] = []
+    found: list[IndexEntry] = []
     end, skipped = offset, 0
     for line in log.read(offset):
         if not line.complete:
@@ -70,7 +70,7 @@ def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
             if not text.isascii():
                 text = unicodedata.normalize("NFC", text)
             found.append(
-                Entry(
+                IndexEntry(
                     line.start,
                     line.end,
                     _row_of(entry),
@@ -80,12 +80,12 @@ def read_batch(log: HistoryLog, offset: int) -> ReadAhead:
                 )
             )
         elif entry is not None:
-            found.append(Entry(line.start, line.end, entry))
+            found.append(IndexEntry(line.start, line.end, entry))
         else:
             skipped += 1
         if end - offset >= BATCH_BYTES:
             break
-    return ReadAhead(offset, end, tuple(found), skipped)
+    return LogBatch(offset, end, tuple(found), skipped)
 
 
 def _row_of(message: Message) -> Message:
@@ -106,7 +106,7 @@ def _row_of(message: Message) -> Message:
     )
 
 
-class Batch:
+class IndexBatch:
     """Applies entries to the tables within one transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -121,7 +121,7 @@ class Batch:
         self._words: list[tuple[int, str]] = []
         db.execute("CREATE TEMP TABLE IF NOT EXISTS fresh (seq INTEGER PRIMARY KEY, text TEXT)")
 
-    def add_all(self, items: Iterable[Entry]) -> None:
+    def add_all(self, items: Iterable[IndexEntry]) -> None:
         """Enter records in their order; all but their words are written."""
         entries = list(items)
         named = [well_formed(i.entry.id) for i in entries if isinstance(i.entry, Message)]
@@ -139,7 +139,7 @@ class Batch:
         self.db.executemany("INSERT INTO temp.fresh VALUES (?, ?)", self._words)
         self._messages, self._places, self._words = [], [], []
 
-    def add(self, item: Entry) -> None:
+    def add(self, item: IndexEntry) -> None:
         """Enter one record, unless its id is known: the first one counts."""
         session_id = well_formed(item.entry.session_id)
         session = self._session(session_id)
@@ -199,7 +199,7 @@ class Batch:
             self._touched[session_id] = found
         return found
 
-    def _message(self, message: Message, item: Entry, session: _Session) -> bool:
+    def _message(self, message: Message, item: IndexEntry, session: _Session) -> bool:
         row, text, seq = session.row, item.text, self._seq + 1
         identifier, group = well_formed(message.id), well_formed(message.group_id)
         if not group:

@@ -54,7 +54,7 @@ class LogLine:
 
 
 @frozen
-class Appended:
+class AppendResult:
     """Where records landed. ``recreated``: the file had vanished while we were running."""
 
     start: int
@@ -63,7 +63,7 @@ class Appended:
 
 
 @frozen
-class Scan:
+class LogScan:
     """All readable records of a file, and what was skipped."""
 
     records: tuple[Mapping[str, Any], ...]
@@ -103,7 +103,7 @@ class HistoryLog:
 
     def append(
         self, records: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, durable: bool = False
-    ) -> Appended:
+    ) -> AppendResult:
         """Write records with one ``write``, each on its own physical line.
 
         Raises:
@@ -158,7 +158,7 @@ class HistoryLog:
                 "Check the permissions of the .tierline folder; the file is left as it is.",
             ) from error
 
-    def scan(self) -> Scan:
+    def scan(self) -> LogScan:
         """Read the whole file; for tests, tools and small files. For large files use
         :meth:`read`.
         """
@@ -171,7 +171,7 @@ class HistoryLog:
                 records.append(line.record)
             elif line.problem is not None:
                 problems[line.problem] = problems.get(line.problem, 0) + 1
-        return Scan(tuple(records), sum(problems.values()), problems, end)
+        return LogScan(tuple(records), sum(problems.values()), problems, end)
 
     def size(self) -> int:
         """Length in bytes; 0 if there is no such file."""
@@ -207,7 +207,7 @@ class HistoryLog:
             with contextlib.suppress(OSError):
                 self._lock.release()
 
-    def _write(self, data: bytes, durable: bool) -> Appended:
+    def _write(self, data: bytes, durable: bool) -> AppendResult:
         fd, created = disk.open_append(self.path)
         try:
             size = os.fstat(fd).st_size
@@ -222,7 +222,7 @@ class HistoryLog:
                 if created:
                     disk.sync_folder(self.path.parent)
             self._existed = True
-            return Appended(size, size + written, recreated)
+            return AppendResult(size, size + written, recreated)
         finally:
             os.close(fd)
 

@@ -29,7 +29,7 @@ _MOST_ROWS = 500
 
 
 @frozen
-class Learnt:
+class LearntProfile:
     """What was learnt of a model at a server."""
 
     base_url: str
@@ -90,13 +90,15 @@ class ProfileStore:
             key = _key(base_url, model)
             self._said[key] = {**self._said.get(key, {}), **said}
 
-    def learnt(self) -> list[Learnt]:
+    def learnt(self) -> list[LearntProfile]:
         """Everything that is remembered, newest first."""
         with self._lock:
             self._refresh()
             rows = [row for row in self._rows.values() if not self._stale(row)]
         found = [
-            Learnt(row["base_url"], row["model"], row["fields"], tuple(row["reasons"]), row["at"])
+            LearntProfile(
+                row["base_url"], row["model"], row["fields"], tuple(row["reasons"]), row["at"]
+            )
             for row in rows
         ]
         return sorted(found, key=lambda one: -one.at)

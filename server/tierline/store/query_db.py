@@ -57,7 +57,7 @@ class QueryLimits:
 
 
 @frozen
-class Answer:
+class QueryAnswer:
     """Column names, rows, and whether the limits cut something off; ``error`` is for the model."""
 
     columns: tuple[str, ...] = ()
@@ -84,19 +84,19 @@ class Answer:
         )
 
 
-def query_db(index: Index, sql: str, limits: QueryLimits | None = None) -> Answer:
+def query_db(index: Index, sql: str, limits: QueryLimits | None = None) -> QueryAnswer:
     """Run one SELECT. Never raises: what is wrong with the query is the answer's ``error``.
     Blocking; the worker process has ended when this returns.
     """
     index.catch_up()
     bounds = limits or QueryLimits()
     if not isinstance(sql, str) or not sql.strip() or "\0" in sql:
-        return Answer(error="Give one SELECT statement as `sql`.")
+        return QueryAnswer(error="Give one SELECT statement as `sql`.")
     try:
         with index.connection():
             pass  # only made, if it was missing
     except sqlite3.Error as error:
-        return Answer(
+        return QueryAnswer(
             error=f"The history index cannot be read now ({error}). Try again; if it stays so, "
             f"move {index.path.name} away: it is made anew from the log."
         )
@@ -106,11 +106,13 @@ def query_db(index: Index, sql: str, limits: QueryLimits | None = None) -> Answe
     try:
         told = _in_process(asked, bounds.seconds)
     except OSError as error:
-        return Answer(error=f"Not run: the process for it could not be started ({error.strerror}).")
+        return QueryAnswer(
+            error=f"Not run: the process for it could not be started ({error.strerror})."
+        )
     if words := told.get("error", ""):
-        return Answer(error=_explain(str(words), bounds))
+        return QueryAnswer(error=_explain(str(words), bounds))
     rows = tuple(map(tuple, told["rows"]))
-    return Answer(tuple(told["columns"]), rows, bool(told["truncated"]))
+    return QueryAnswer(tuple(told["columns"]), rows, bool(told["truncated"]))
 
 
 def run(index: Index, arguments: Mapping[str, Any]) -> tuple[str, bool]:

@@ -22,7 +22,7 @@ _TAIL_BYTES = 16 * 1024 * 1024
 
 
 @frozen
-class Tail:
+class LogTail:
     """What was read from the end of the log."""
 
     sessions: tuple[SessionSummary, ...]
@@ -32,7 +32,7 @@ class Tail:
     """Sessions that were archived or unarchived there, and whether they are in the archive now."""
 
 
-def tail(log: HistoryLog, start: int) -> Tail:
+def tail(log: HistoryLog, start: int) -> LogTail:
     """Sessions by reading the log from a byte on."""
     entries: dict[str, list[Message | LogEvent]] = {}
     last: dict[str, int] = {}
@@ -58,7 +58,7 @@ def tail(log: HistoryLog, start: int) -> Tail:
             deleted.add(session)
         elif (one := summary(now)) is not None:
             found.append(one)
-    return Tail(tuple(found), frozenset(deleted), moved)
+    return LogTail(tuple(found), frozenset(deleted), moved)
 
 
 def summary(now: Timeline) -> SessionSummary | None:

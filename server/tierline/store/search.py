@@ -40,7 +40,7 @@ SNIPPET_CHARACTERS = 160
 
 
 @frozen
-class Hit:
+class SearchMatch:
     """A message that was found."""
 
     id: str
@@ -55,14 +55,14 @@ class Hit:
 class SearchResult:
     """Hits, newest first within each stage. ``partial``: there may be more."""
 
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[SearchMatch, ...] = ()
     partial: bool = False
     source: str = "index"
     """``index``, ``log`` (the index could not be used) or ``memory``."""
 
 
 @frozen
-class Query:
+class SearchQuery:
     """What is searched for. Empty ``role`` and ``session_id`` mean any. ``archived``: the archive,
     too; a session that is named is searched wherever it is.
     """
@@ -90,7 +90,7 @@ class Query:
         return role_fits and (not self.session_id or message.session_id == self.session_id)
 
 
-def search(index: Index, query: Query, *, seconds: float = 1.5) -> SearchResult:
+def search(index: Index, query: SearchQuery, *, seconds: float = 1.5) -> SearchResult:
     """Search the index, having caught up with the log; the log itself if the index is locked."""
     if not query.words or query.limit <= 0 or index.nothing:
         return SearchResult()
@@ -114,7 +114,7 @@ def search(index: Index, query: Query, *, seconds: float = 1.5) -> SearchResult:
     return SearchResult(tuple(hits[: query.limit]), not complete)
 
 
-def search_log(log: HistoryLog, query: Query, *, seconds: float) -> SearchResult:
+def search_log(log: HistoryLog, query: SearchQuery, *, seconds: float) -> SearchResult:
     """Read the newest part of the log itself; used while the index cannot be."""
     start = max(log.size() - SCAN_BYTES, 0)
     scan = _Scan(log, query, start, time.monotonic() + seconds)
@@ -122,9 +122,9 @@ def search_log(log: HistoryLog, query: Query, *, seconds: float) -> SearchResult
     return SearchResult(tuple(scan.hits[: query.limit]), partial, "log")
 
 
-def search_messages(messages: Iterable[Message], query: Query) -> SearchResult:
+def search_messages(messages: Iterable[Message], query: SearchQuery) -> SearchResult:
     """Search the conversation in memory, newest first, when the store cannot be read."""
-    hits: list[Hit] = []
+    hits: list[SearchMatch] = []
     for message in reversed(list(messages)):
         text = well_formed(full_text(message.content))
         if query.words and query.admits(message) and query.matches(text):
@@ -143,10 +143,10 @@ def snippet(text: str, words: tuple[str, ...]) -> str:
 class _Found:
     """Runs the stages over one connection."""
 
-    def __init__(self, db: sqlite3.Connection, query: Query) -> None:
+    def __init__(self, db: sqlite3.Connection, query: SearchQuery) -> None:
         self.db = db
         self.query = query
-        self.hits: dict[int, Hit] = {}
+        self.hits: dict[int, SearchMatch] = {}
 
     def run(self, deadline: float) -> bool:
         """Run all stages; false if the deadline cut them short."""
@@ -156,7 +156,7 @@ class _Found:
                 for seq, content, name, session, group, role, when in rows:
                     if seq not in self.hits and self.query.matches(content):
                         shown = snippet(content, self.query.words)
-                        self.hits[seq] = Hit(name, session, group, role, when, shown)
+                        self.hits[seq] = SearchMatch(name, session, group, role, when, shown)
                         if len(self.hits) >= self.query.limit:
                             return True
                     if time.monotonic() > deadline:
@@ -210,7 +210,7 @@ class _Found:
 class _Scan:
     """Reads the log from a byte offset on. ``hits`` are newest first, without what is hidden."""
 
-    def __init__(self, log: HistoryLog, query: Query, offset: int, deadline: float) -> None:
+    def __init__(self, log: HistoryLog, query: SearchQuery, offset: int, deadline: float) -> None:
         self.complete = True
         self._hidden: set[tuple[str, str]] = set()
         self._deleted: set[str] = set()
@@ -248,8 +248,8 @@ class _Scan:
         return (session, group_id) in self._hidden or session in self._deleted
 
 
-def _hit(message: Message, text: str, query: Query) -> Hit:
-    return Hit(
+def _hit(message: Message, text: str, query: SearchQuery) -> SearchMatch:
+    return SearchMatch(
         well_formed(message.id),
         well_formed(message.session_id),
         message.group_id,

@@ -37,15 +37,15 @@ from tierline.store.errors import StorageError
 from tierline.store.images import ImageStore
 from tierline.store.index import BULK_BYTES, Index, Progress, SessionSummary
 from tierline.store.log import HistoryLog
+from tierline.store.readonly_copy import ReadOnlyCopy
 from tierline.store.redaction import Redact, redact_event, redact_message
 from tierline.store.search import (
     SCAN_BYTES,
-    Query,
+    SearchQuery,
     SearchResult,
     search,
     search_messages,
 )
-from tierline.store.unseen import Unseen
 
 COPIED_BYTES = 64 * 1024 * 1024
 """Bytes; a larger index is not copied by a read-only store."""
@@ -127,7 +127,7 @@ class HistoryStore:
         self.folder = root / FOLDER
         self.log = HistoryLog(self.folder / log_name)
         self.read_only = read_only
-        self._unseen = Unseen()
+        self._unseen = ReadOnlyCopy()
         index = self.folder / "index.sqlite3"
         copied = read_only and not self._too_large(index)
         self.index = Index(self.log, self._unseen.place(index) if copied else index)
@@ -405,7 +405,7 @@ class HistoryStore:
         Falls back to ``memory``, the conversation in memory, if the store finds nothing or cannot
         be read.
         """
-        wanted = Query(query, role, session_id, limit, archived)
+        wanted = SearchQuery(query, role, session_id, limit, archived)
         try:
             result = search(self.index, wanted)
         except StorageError:

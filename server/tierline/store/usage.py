@@ -101,7 +101,7 @@ class StoredRequest:
 
 
 @frozen
-class Spent:
+class SpendingTotals:
     """Sums over requests. Money in US dollars, tokens sent and received."""
 
     cost: float = 0.0
@@ -184,23 +184,23 @@ class UsageStore(Database):
         rows = self._read(where, [session_id])
         return rows[0].at if rows and rows[0].kind == KEEP_ALIVE else 0.0
 
-    def spent(self, session_id: str, turn_id: str = "") -> Spent:
+    def spent(self, session_id: str, turn_id: str = "") -> SpendingTotals:
         """What a session has taken, Tierline's own requests included, or one of its turns."""
         if disk.regular(self.path) is None:  # looking must not leave a file behind
-            return Spent()
+            return SpendingTotals()
         where = "session_id = ? AND (? = '' OR turn_id = ?)"
         query = (
             "SELECT TOTAL(cost), TOTAL(input + output), TOTAL(output), COUNT(*) FROM request"  # noqa: S608
             f" WHERE {where}"
         )
 
-        def read(db: sqlite3.Connection) -> Spent:
+        def read(db: sqlite3.Connection) -> SpendingTotals:
             cost, tokens, output, count = db.execute(
                 query, (session_id, turn_id, turn_id)
             ).fetchone()
-            return Spent(float(cost), int(tokens), int(output), int(count))
+            return SpendingTotals(float(cost), int(tokens), int(output), int(count))
 
-        return self.run(read, Spent)
+        return self.run(read, SpendingTotals)
 
     def all(self, session_id: str = "") -> list[StoredRequest]:
         """Every request, oldest first, without details; of one session if it is given."""

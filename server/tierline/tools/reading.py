@@ -18,8 +18,8 @@ from tierline.context.refusals import Refusal
 from tierline.context.text import clip
 from tierline.history.truncation import DEFAULTS
 from tierline.tools.registry import Call, Output, Tool
+from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
-from tierline.workspace.survey import readable
 
 PAGE = DEFAULTS.page - 400
 """Characters of file text on the largest page; the rest is for path, fence and note."""

@@ -15,10 +15,10 @@ from tierline.context.refusals import Refusal
 from tierline.context.text import clip
 from tierline.tools.reading import LISTING, MOST_GLOB, matches, told
 from tierline.tools.registry import Call, Output, Tool
+from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 from tierline.workspace.secrets import redact
-from tierline.workspace.survey import readable
 
 MOST_LINES = 100
 MOST_BYTES = 2_000_000
@@ -90,7 +90,9 @@ class _SlowPatternError(Exception):
     """The expression does not end in time on one line."""
 
 
-def _search(loader: Loader, places: Iterable[Resolved], match: Match, deadline: float) -> Output:
+def _search(
+    loader: Loader, places: Iterable[ResolvedPath], match: Match, deadline: float
+) -> Output:
     lines: list[str] = []
     more, size, files = "", 0, 0
     try:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
 
-from tierline.workspace.paths import Resolved, Roots
+from tierline.workspace.paths import ResolvedPath, Roots
 
 _CELL = "vscode-notebook-cell:"
 _MARKUP = 1
@@ -52,7 +52,7 @@ class NotebookBuffer:
     version: int = 0
 
 
-Held: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+OpenDocuments: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 
 
 class Buffers:
@@ -63,7 +63,7 @@ class Buffers:
     used instead.
     """
 
-    def __init__(self, documents: Held = dict, notebooks: Held = dict) -> None:
+    def __init__(self, documents: OpenDocuments = dict, notebooks: OpenDocuments = dict) -> None:
         self._documents = documents
         self._notebooks = notebooks
         self._keys: dict[str, tuple[int, str]] = {}
@@ -98,7 +98,7 @@ class Buffers:
         known = self._keys.get(uri)
         if known is None or known[0] != roots.version:
             place = roots.resolve(uri)
-            known = (roots.version, place.key if isinstance(place, Resolved) else "")
+            known = (roots.version, place.key if isinstance(place, ResolvedPath) else "")
             if len(self._keys) > _MOST_KEYS:
                 self._keys.clear()
             self._keys[uri] = known
@@ -115,7 +115,7 @@ class Buffers:
         return NotebookBuffer(notebook.uri, tuple(cells), notebook.version or 0)
 
 
-def _values(held: Held) -> list[Any]:
+def _values(held: OpenDocuments) -> list[Any]:
     return list((held() if callable(held) else held).values())
 
 

@@ -22,9 +22,9 @@ from tierline.context.text import clip
 from tierline.context.tiers import delta
 from tierline.workspace import git
 from tierline.workspace.decoding import decode
-from tierline.workspace.loaded import Loaded
+from tierline.workspace.load_results import LoadedFile
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 MOST_CHARACTERS = 60_000
 """Characters of all changes; the rest is left out, with a note."""
@@ -181,16 +181,16 @@ def _working(loader: Loader, folder: str) -> _Part:
 def _compared(loader: Loader, folder: str, name: str, head: str) -> str:
     """The diff of a file of the working tree; empty if nothing changed."""
     loaded = loader.load(os.path.join(folder, name))
-    if not isinstance(loaded, Loaded) and loaded.reason is not Reason.NOT_FOUND:
+    if not isinstance(loaded, LoadedFile) and loaded.reason is not Reason.NOT_FOUND:
         return f"--- {render_path(name)} is not compared: {loaded.message}\n"
-    after = loaded.content.text if isinstance(loaded, Loaded) else ""
+    after = loaded.content.text if isinstance(loaded, LoadedFile) else ""
     blob = git.read(folder, "cat-file", "blob", f"{head}:./{name}") if head else b""
     old = decode(blob)
     before = old.text if isinstance(old, FileText) else ""
     if before == after:
         return ""
     head_line = f"--- a/{name}\n+++ b/{name}\n"
-    if not isinstance(loaded, Loaded):
+    if not isinstance(loaded, LoadedFile):
         head_line = f"--- a/{name}\n+++ /dev/null\n"
     elif not blob:
         head_line = f"--- /dev/null\n+++ b/{name}\n"
@@ -223,7 +223,7 @@ def _said(label: str, parts: Iterable[_Part]) -> ChangeSet:
 
 def _may_show(loader: Loader, folder: str, name: str) -> bool:
     place = loader.roots.resolve(os.path.join(folder, name))
-    return isinstance(place, Resolved) and loader.refusal(place) is None
+    return isinstance(place, ResolvedPath) and loader.refusal(place) is None
 
 
 def _open_below(loader: Loader, folder: str) -> list[str]:

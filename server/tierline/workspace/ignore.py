@@ -30,9 +30,9 @@ _MOST_KEPT = 100_000
 """Rules, of all files together, that are kept in memory."""
 _MOST_FOLDERS = 10_000
 """Folders whose verdict is cached."""
-Levels: TypeAlias = list[tuple[int, IgnoreFile]]
+RuleLevels: TypeAlias = list[tuple[int, IgnoreFile]]
 """Files of rules with the depth of their folder."""
-Known: TypeAlias = dict[tuple[str, ...], Levels]
+RuleCache: TypeAlias = dict[tuple[str, ...], RuleLevels]
 """The files of rules for what lies in the folder that was looked at last."""
 
 
@@ -59,7 +59,7 @@ class IgnoreRules:
         self._folders: OrderedDict[str, tuple[int, Rule | None]] = OrderedDict()
         self._in_index: tuple[Signature | None, frozenset[str]] = (None, frozenset())
 
-    def ignored(self, path: str, *, folder: bool = False, known: Known | None = None) -> str:
+    def ignored(self, path: str, *, folder: bool = False, known: RuleCache | None = None) -> str:
         """The rule that excludes a real path, as ``file: pattern``; empty if none does. ``known``
         keeps the files of rules from one path to the next of the same folder.
 
@@ -95,18 +95,18 @@ class IgnoreRules:
             self._in_index = (now, frozenset(names))
         return self._in_index[1]
 
-    def _known_levels(self, parts: list[str], known: Known) -> Levels:
+    def _known_levels(self, parts: list[str], known: RuleCache) -> RuleLevels:
         place = self._top, *parts[:-1]
         if place not in known:
             known.clear()
             known[place] = self._levels(parts)
         return known[place]
 
-    def _levels(self, parts: list[str]) -> Levels:
+    def _levels(self, parts: list[str]) -> RuleLevels:
         """The ignore files that apply to a path or a folder above it, with the depth of their
         folder, by falling precedence.
         """
-        found: Levels = []
+        found: RuleLevels = []
         directory = self._top
         for above, part in enumerate(parts):
             files = (self._file(os.path.join(directory, name)) for name in IGNORE_FILES)
@@ -117,7 +117,7 @@ class IgnoreRules:
         found += ((0, file) for name in users if (file := self._file(name)) is not None)
         return found
 
-    def _excluding(self, parts: list[str], folder: bool, levels: Levels) -> Rule | None:
+    def _excluding(self, parts: list[str], folder: bool, levels: RuleLevels) -> Rule | None:
         """The deciding rule for this very path, if it excludes."""
         whole = "/".join(parts)
         if folder:

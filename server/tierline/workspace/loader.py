@@ -19,10 +19,10 @@ from tierline.workspace import notebooks, secrets
 from tierline.workspace.buffers import Buffer, Buffers, NotebookBuffer
 from tierline.workspace.decoding import binary_kind, decode
 from tierline.workspace.folders import walk
-from tierline.workspace.ignore import IgnoreRules, Known
+from tierline.workspace.ignore import IgnoreRules, RuleCache
 from tierline.workspace.images import image_type
-from tierline.workspace.loaded import FileChanges, FolderLoad, Loaded, skip_notices
-from tierline.workspace.paths import Resolved, Roots
+from tierline.workspace.load_results import FileChanges, FolderLoad, LoadedFile, skip_notices
+from tierline.workspace.paths import ResolvedPath, Roots
 from tierline.workspace.reading import (
     DEFAULT_CAP,
     FileBytes,
@@ -32,7 +32,7 @@ from tierline.workspace.reading import (
 )
 from tierline.workspace.secretfiles import secret_kind
 
-__all__ = ["FileChanges", "FolderLoad", "Loaded", "Loader"]
+__all__ = ["FileChanges", "FolderLoad", "LoadedFile", "Loader"]
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was read may change again within one clock tick."""
@@ -63,7 +63,7 @@ class _Disk:
 
 
 @frozen
-class _Leave:
+class _Permission:
     """Permission to read a file, with the kind of its secrets and the rule that ignores it, if the
     user confirmed them.
     """
@@ -97,7 +97,7 @@ class Loader:
 
     def load(
         self, reference: str, *, confirm: bool = False, base: str = "", cap: int = 0
-    ) -> Loaded | Refusal:
+    ) -> LoadedFile | Refusal:
         """The text that a path, key or URI means, or why it is refused.
 
         ``confirm``: the user saw the warning and wants an ignored or secret file all the same.
@@ -112,7 +112,7 @@ class Loader:
 
     def load_any(
         self, reference: str, *, confirm: bool = False
-    ) -> tuple[list[Loaded | Refusal], list[str]]:
+    ) -> tuple[list[LoadedFile | Refusal], list[str]]:
         """A file, or all files of a folder; with sentences for the user about warnings and skips.
 
         ``confirm`` holds for a single file only, never for whatever a folder contains.
@@ -124,12 +124,12 @@ class Loader:
             warnings = [text for loaded in folder.files for text in loaded.warnings]
             return list(folder.files), [*folder.notices, *warnings]
         loaded = self.load(reference, confirm=confirm)
-        return [loaded], list(loaded.warnings) if isinstance(loaded, Loaded) else []
+        return [loaded], list(loaded.warnings) if isinstance(loaded, LoadedFile) else []
 
     def key(self, reference: str) -> str:
         """The key that a reference leads to, whether or not the file exists; empty if refused."""
         place = self.roots.resolve(reference)
-        return place.key if isinstance(place, Resolved) else ""
+        return place.key if isinstance(place, ResolvedPath) else ""
 
     def uri(self, key: str) -> str:
         """The key's URI as the editor wrote it if it is open, else the usual spelling."""
@@ -137,7 +137,7 @@ class Loader:
             return ""
         return self.buffers.open_keys(self.roots).get(key) or self.roots.uri_of(key)
 
-    def refusal(self, place: Resolved, known: Known | None = None) -> Refusal | None:
+    def refusal(self, place: ResolvedPath, known: RuleCache | None = None) -> Refusal | None:
         """Why the model may not be shown this file, by its name and place; None if it may. Who asks
         for many files of a folder hands the same ``known`` to each question.
         """
@@ -148,7 +148,7 @@ class Loader:
         """True if an ignore rule excludes a folder (a real path)."""
         return bool(self._rule(folder, folder=True))
 
-    def current(self, place: Resolved, cap: int = 0) -> tuple[FileText, bool] | Refusal:
+    def current(self, place: ResolvedPath, cap: int = 0) -> tuple[FileText, bool] | Refusal:
         """The file's own text now, from the buffer or the disk, and whether the buffer is unsaved.
 
         Credentials are still in it: for searching and editing, never for sending.
@@ -159,7 +159,7 @@ class Loader:
     def is_folder(self, reference: str) -> bool:
         """True if the reference means a folder within the workspace."""
         place = self.roots.resolve(reference)
-        return isinstance(place, Resolved) and os.path.isdir(place.path)
+        return isinstance(place, ResolvedPath) and os.path.isdir(place.path)
 
     def restore_text(self, key: str, confirmed: bool) -> FileText | Refusal:
         """The text for ``FileContext.restore``; a file of secrets is not restored unless
@@ -169,7 +169,7 @@ class Loader:
         if isinstance(place, Refusal):
             return place
         loaded = self._load(place, "listed", confirmed, self.max_bytes)
-        return loaded.content if isinstance(loaded, Loaded) else loaded
+        return loaded.content if isinstance(loaded, LoadedFile) else loaded
 
     # --- folders ---------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class Loader:
             return place
         if not os.path.isdir(place.path):
             return refuse(reference, Reason.NOT_A_FILE, "not a folder")
-        files: dict[str, Loaded] = {}
+        files: dict[str, LoadedFile] = {}
         skipped: list[Refusal] = []
         size = over = 0
         until = time.monotonic() + _FOLDER_SECONDS
@@ -197,11 +197,11 @@ class Loader:
                     over += 1
                     continue
                 found = self.roots.resolve(path)
-                if isinstance(found, Resolved) and found.key in files:
+                if isinstance(found, ResolvedPath) and found.key in files:
                     continue
                 loaded = (
                     self._load(found, "refuse", False, self.max_bytes)
-                    if isinstance(found, Resolved)
+                    if isinstance(found, ResolvedPath)
                     else found
                 )
                 if isinstance(loaded, Refusal):
@@ -225,7 +225,7 @@ class Loader:
         changes = FileChanges()
         for entry in entries:
             place = self.roots.resolve(entry.key)
-            loaded: Loaded | Refusal
+            loaded: LoadedFile | Refusal
             if isinstance(place, Refusal):
                 loaded = place
             elif place.key != entry.key:  # a link took the file's place
@@ -255,8 +255,12 @@ class Loader:
     # --- the steps -------------------------------------------------------------------------------
 
     def _leave(
-        self, place: Resolved, ignored: _Ignored, secret_ok: bool, known: Known | None = None
-    ) -> _Leave | Refusal:
+        self,
+        place: ResolvedPath,
+        ignored: _Ignored,
+        secret_ok: bool,
+        known: RuleCache | None = None,
+    ) -> _Permission | Refusal:
         """Whether the file may be read at all, by its name and place."""
         if not place.key:
             return refuse(place.root.name, Reason.NOT_A_FILE, "a folder")
@@ -266,11 +270,11 @@ class Loader:
         rule = self._rule(place.path, known=known) if ignored != "listed" else ""
         if rule and ignored == "refuse":
             return refuse(place.key, Reason.IGNORED, rule)
-        return _Leave(kind, rule)
+        return _Permission(kind, rule)
 
     def _load(
-        self, place: Resolved, ignored: _Ignored, secret_ok: bool, cap: int
-    ) -> Loaded | Refusal:
+        self, place: ResolvedPath, ignored: _Ignored, secret_ok: bool, cap: int
+    ) -> LoadedFile | Refusal:
         with self._lock:
             leave = self._leave(place, ignored, secret_ok)
             if isinstance(leave, Refusal):
@@ -280,7 +284,9 @@ class Loader:
                 return found
             return self._loaded(place, leave, *found)
 
-    def _loaded(self, place: Resolved, leave: _Leave, content: FileText, dirty: bool) -> Loaded:
+    def _loaded(
+        self, place: ResolvedPath, leave: _Permission, content: FileText, dirty: bool
+    ) -> LoadedFile:
         name = shown_name(place.key)
         warnings: list[str] = []
         if content.facts.guessed:
@@ -292,7 +298,7 @@ class Loader:
         else:
             content, notices = self._redacted(name, content)
             warnings += notices
-        return Loaded(
+        return LoadedFile(
             key=place.key,
             content=content,
             alias=place.alias,
@@ -302,7 +308,7 @@ class Loader:
             warnings=tuple(warnings),
         )
 
-    def _text(self, place: Resolved, cap: int) -> tuple[FileText, bool] | Refusal:
+    def _text(self, place: ResolvedPath, cap: int) -> tuple[FileText, bool] | Refusal:
         """The text of buffer or disk, and whether the buffer differs from the disk."""
         buffer = self.buffers.get(place.key, self.roots)
         disk = self._from_disk(place, cap)
@@ -316,7 +322,7 @@ class Loader:
         return self._from_buffer(place, buffer, saved, cap)
 
     def _from_buffer(
-        self, place: Resolved, buffer: Buffer, saved: FileText | None, cap: int
+        self, place: ResolvedPath, buffer: Buffer, saved: FileText | None, cap: int
     ) -> tuple[FileText, bool] | Refusal:
         if len(buffer.text) > cap:
             return refuse(place.key, Reason.TOO_LARGE, f"{len(buffer.text):,} characters")
@@ -339,13 +345,13 @@ class Loader:
         return _rendered(place.key, text), dirty
 
     def _read(
-        self, place: Resolved, cap: int, enough: Callable[[bytes], bool] = lambda _head: False
+        self, place: ResolvedPath, cap: int, enough: Callable[[bytes], bool] = lambda _head: False
     ) -> FileBytes | Refusal:
         return read_file(
             place.key, place.path, cap, lambda real: self.roots.inside(real) is not None, enough
         )
 
-    def _from_disk(self, place: Resolved, cap: int) -> FileText | Refusal:
+    def _from_disk(self, place: ResolvedPath, cap: int) -> FileText | Refusal:
         known = self._disk.get(place.path)
         if known is not None and known.holds(place.path, cap):
             self._disk.move_to_end(place.path)
@@ -389,7 +395,7 @@ class Loader:
         facts = evolve(content.facts, view=content.facts.view or "redacted")
         return evolve(clean, facts=facts), tuple(f"{name}: {notice}" for notice in notices)
 
-    def _rule(self, path: str, folder: bool = False, known: Known | None = None) -> str:
+    def _rule(self, path: str, folder: bool = False, known: RuleCache | None = None) -> str:
         root = self.roots.inside(path)
         if root is None:
             return ""

@@ -28,7 +28,7 @@ class Root:
 
 
 @frozen
-class Resolved:
+class ResolvedPath:
     """Where a reference leads."""
 
     key: str
@@ -142,7 +142,7 @@ class Roots:
 
     # --- references ------------------------------------------------------------------------------
 
-    def resolve(self, reference: str, *, base: str = "") -> Resolved | Refusal:
+    def resolve(self, reference: str, *, base: str = "") -> ResolvedPath | Refusal:
         """The file that a key, a relative or absolute path, or a URI means.
 
         A name is taken literally; nothing is a pattern. The boundary is checked after links are
@@ -165,7 +165,7 @@ class Roots:
             return self._place(flavour.normal(path), reference)
         return self._relative(path, reference, base)
 
-    def found(self, path: str) -> Resolved | Refusal:
+    def found(self, path: str) -> ResolvedPath | Refusal:
         """The same for what a walk through a real folder came to: only a link leads elsewhere."""
         alike = self.flavour is NATIVE and not self.flavour.windows  # no junctions, one spelling
         if not alike or len(path) > _MAX_PATH or os.path.islink(path):
@@ -194,19 +194,19 @@ class Roots:
                 found = (len(root.real), root)
         return found[1] if found else None
 
-    def _relative(self, path: str, reference: str, base: str) -> Resolved | Refusal:
+    def _relative(self, path: str, reference: str, base: str) -> ResolvedPath | Refusal:
         """Try a relative path root-qualified, then in each root; the first that exists wins."""
         flavour = self.flavour
         spellings = [path]
         if not flavour.windows and "\\" in path:
             spellings.append(path.replace("\\", "/"))
-        hits: list[Resolved] = []
-        first: Resolved | Refusal | None = None
+        hits: list[ResolvedPath] = []
+        first: ResolvedPath | Refusal | None = None
         ordered = sorted(self._roots, key=lambda root: root.name != base)
         for spelling in spellings:
             for root, relative, qualified in self._candidates(ordered, spelling):
                 place = self._place(flavour.normal(flavour.join(root.path, relative)), reference)
-                if isinstance(place, Resolved) and os.path.lexists(place.path):
+                if isinstance(place, ResolvedPath) and os.path.lexists(place.path):
                     if qualified or root.name == base:
                         return place
                     if all(hit.path != place.path for hit in hits):
@@ -230,22 +230,22 @@ class Roots:
         named = [(root, rest, True) for root in roots if root.name == head and rest]
         return named + [(root, path, False) for root in roots]
 
-    def _place(self, path: str, reference: str) -> Resolved | Refusal:
+    def _place(self, path: str, reference: str) -> ResolvedPath | Refusal:
         """Key and real path of an absolute path in normal spelling."""
         real = self._real(path)
         if isinstance(real, Reason):
             return refuse(reference, real)
         return self._at(real, path, reference)
 
-    def _at(self, real: str, path: str, reference: str) -> Resolved | Refusal:
+    def _at(self, real: str, path: str, reference: str) -> ResolvedPath | Refusal:
         root = self.inside(real)
         if root is None:
             return refuse(reference, Reason.OUTSIDE_WORKSPACE)
         below = self.flavour.parts_below(root.real, real)
         if not below:
-            return Resolved("", real, root)
+            return ResolvedPath("", real, root)
         key = _key(self._roots, root, "/".join(below))
-        return Resolved(key, real, root, self._alias(path, key))
+        return ResolvedPath(key, real, root, self._alias(path, key))
 
     def _real(self, path: str) -> str | Reason:
         try:

@@ -62,7 +62,7 @@ def test_a_large_index_is_not_copied_to_be_checked(
 ) -> None:
     conversation(root)
     monkeypatch.setattr("tierline.session.doctor.COPIED_BYTES", 1000)
-    monkeypatch.setattr("tierline.session.doctor.Unseen", lambda: pytest.fail("it is copied"))
+    monkeypatch.setattr("tierline.session.doctor.ReadOnlyCopy", lambda: pytest.fail("it is copied"))
     code, checks = run(root)
     assert code == 0 and "too large" in checks["index index.sqlite3"]["found"]
 

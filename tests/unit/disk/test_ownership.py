@@ -63,14 +63,14 @@ def test_a_copy_of_a_folder_of_ours_is_a_stranger(root: Path) -> None:
 def test_a_token_that_we_do_not_know_is_worth_nothing(root: Path, token: bytes) -> None:
     (root / ".tierline").mkdir()
     (root / ".tierline" / ownership.TOKEN).write_bytes(token)
-    assert ownership.standing(root / ".tierline") == "unknown"
+    assert ownership.folder_status(root / ".tierline") == "unknown"
 
 
 def test_an_empty_folder_is_made_ours(root: Path) -> None:
     (root / ".tierline").mkdir()
     home = ownership.prepare(ownership.home(root))
     assert home == ownership.Home(root / ".tierline")
-    assert ownership.standing(home.folder) == "ours"
+    assert ownership.folder_status(home.folder) == "ours"
 
 
 @pytest.mark.parametrize("target", [".", "..", "/etc", "nowhere", "file"])

@@ -15,11 +15,13 @@ import attrs
 import pytest
 
 from tierline.context.blocks import Reasoning, ToolUse
-from tierline.store.drafts import Draft, Drafts, Left, Origin, read
+from tierline.store.drafts import Draft, DraftOrigin, Drafts, OrphanedDraft, read
 from tierline.workspace.secrets import redact as find_and_replace
 
 ROOT = Path(__file__).parents[3]
-ORIGIN = Origin("1-aa", "sess_1_a", "1-bb", "main", "2026-01-01T00:00:00.000Z", "openai", "p", True)
+ORIGIN = DraftOrigin(
+    "1-aa", "sess_1_a", "1-bb", "main", "2026-01-01T00:00:00.000Z", "openai", "p", True
+)
 KEY = "ghp_" + "a1B2c3D4e5" * 4
 
 
@@ -43,7 +45,7 @@ def died(folder: Path) -> None:
         path.unlink()
 
 
-def left(folder: Path) -> list[Left]:
+def left(folder: Path) -> list[OrphanedDraft]:
     with Drafts(folder, redact).left() as found:
         return found
 
@@ -109,7 +111,7 @@ def test_the_system_lets_go_of_a_killed_process(tmp_path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; from tierline.store.drafts import *\n"
         "drafts = Drafts(Path(sys.argv[1]), None)\n"
-        "draft = drafts.begin(Origin(*'abcdefg', True))\n"
+        "draft = drafts.begin(DraftOrigin(*'abcdefg', True))\n"
         "draft.write('Half a reply', [], 0); print('ready', flush=True); time.sleep(60)"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "server")}

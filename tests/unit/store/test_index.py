@@ -13,7 +13,7 @@ import pytest
 from tierline.history import actions
 from tierline.store import index as module
 from tierline.store import indexing, records
-from tierline.store.index import CatchUp, Index, SessionSummary
+from tierline.store.index import CatchUpResult, Index, SessionSummary
 from tierline.store.sessions import HistoryStore
 
 
@@ -48,12 +48,12 @@ def test_a_long_log_is_taken_in_by_parts_and_completely(store: HistoryStore) -> 
     assert 10_000 <= first.read == size - first.behind < 20_000, "about as much as was asked for"
     assert store.index.offset() == first.read and 0 < first.records < 200
     rest = store.index.catch_up(lambda done, of: told.append((done, of)))
-    assert rest == CatchUp(200 - first.records, 0, False, 0, size - first.read)
+    assert rest == CatchUpResult(200 - first.records, 0, False, 0, size - first.read)
     assert store.index.behind() == 0
     places = [done for done, _ in told]
     assert places == sorted(set(places)) and places[-1] == size and {of for _, of in told} == {size}
     assert all(step < 2_500 for step in (b - a for a, b in itertools.pairwise(places)))
-    assert store.index.catch_up() == CatchUp(), "nothing is left"
+    assert store.index.catch_up() == CatchUpResult(), "nothing is left"
     found = [store.search(f"number{n:03} ünd").hits for n in range(0, 200, 7)]
     assert [len(hits) for hits in found] == [1] * len(found), "each is there once"
 
@@ -64,7 +64,7 @@ def test_what_is_skipped_is_counted_over_all_parts(store: HistoryStore) -> None:
         fill(store, 40)
         with store.log.path.open("ab") as stream:
             stream.write(b"{broken\n")
-    assert store.index.catch_up() == CatchUp(160, 4, False, 0, store.log.size())
+    assert store.index.catch_up() == CatchUpResult(160, 4, False, 0, store.log.size())
     assert store.index.rebuild().records == 160
 
 
@@ -93,7 +93,7 @@ def test_an_index_that_cannot_be_used_is_behind_and_says_nothing_is_done(
 ) -> None:
     fill(store, 3)
     store.index.path.mkdir(parents=True)
-    assert store.index.catch_up() == CatchUp(behind=store.log.size())
+    assert store.index.catch_up() == CatchUpResult(behind=store.log.size())
     assert store.index.offset() == 0
     assert store.index.deepen(1.0, now=lambda: 0.0) is False
     with pytest.raises(sqlite3.Error):
@@ -102,7 +102,7 @@ def test_an_index_that_cannot_be_used_is_behind_and_says_nothing_is_done(
 
 def test_looking_where_nothing_is_leaves_nothing_behind(tmp_path: Path) -> None:
     index = Index(HistoryStore(tmp_path).log, tmp_path / "sub" / "index.sqlite3")
-    assert index.nothing and index.catch_up() == CatchUp() and index.behind() == 0
+    assert index.nothing and index.catch_up() == CatchUpResult() and index.behind() == 0
     assert index.sessions() == [] and index.places("s") == [] and index.events("undo", "", 9) == []
     assert list(tmp_path.iterdir()) == []
 
@@ -173,10 +173,10 @@ def test_events_are_found_the_moment_they_are_written(store: HistoryStore) -> No
 
 def test_who_asks_while_another_thread_is_at_it_does_not_wait(store: HistoryStore) -> None:
     fill(store, 3)
-    found: list[CatchUp] = []
+    found: list[CatchUpResult] = []
     asks = threading.Thread(target=lambda: found.append(store.index.catch_up()), daemon=True)
     with store.index._catching:
         asks.start()
         asks.join(5)
-        assert found == [CatchUp(behind=store.log.size())]
+        assert found == [CatchUpResult(behind=store.log.size())]
     assert store.index.catch_up().records == 3

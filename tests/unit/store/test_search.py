@@ -12,7 +12,7 @@ import pytest
 from tierline.history.messages import Message
 from tierline.store import search as module
 from tierline.store.errors import StorageError
-from tierline.store.search import Query, search, search_log, search_messages, snippet
+from tierline.store.search import SearchQuery, search, search_log, search_messages, snippet
 from tierline.store.sessions import HistoryStore
 
 
@@ -123,24 +123,24 @@ def test_a_search_that_ran_out_of_time_or_room_says_so(
 ) -> None:
     for number in range(3):
         say(store, f"apple {number}")
-    assert search_log(store.log, Query("apple"), seconds=-1).partial
-    assert not search_log(store.log, Query("apple"), seconds=9).partial
-    late = search(store.index, Query("apple"), seconds=-1)
+    assert search_log(store.log, SearchQuery("apple"), seconds=-1).partial
+    assert not search_log(store.log, SearchQuery("apple"), seconds=9).partial
+    late = search(store.index, SearchQuery("apple"), seconds=-1)
     assert late.partial and len(late.hits) < 3
     monkeypatch.setattr(module, "SCAN_BYTES", store.log.size() // 2)
-    half = search_log(store.log, Query("apple"), seconds=9)
+    half = search_log(store.log, SearchQuery("apple"), seconds=9)
     assert half.partial and [h.snippet for h in half.hits] == ["apple 2"]
     with locked(store):
         monkeypatch.setattr(module, "TAIL_BYTES", 10)
         say(store, "apple far away")
-        far = search(store.index, Query("apple"))
+        far = search(store.index, SearchQuery("apple"))
         assert far.partial and len(far.hits) == 3, "too much to read it all"
 
 
 def test_nothing_is_searched_for_nothing(store: HistoryStore) -> None:
     say(store, "apple")
     assert store.search("  ").hits == () and store.search("apple", limit=0).hits == ()
-    assert search_messages([say(store, "apple")], Query("")).hits == ()
+    assert search_messages([say(store, "apple")], SearchQuery("")).hits == ()
 
 
 def test_the_conversation_in_memory_is_the_last_resort(store: HistoryStore) -> None:

@@ -16,7 +16,7 @@ from tierline.context.refusals import Reason, Refusal
 from tierline.workspace import loader as module
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.decoding import encode_back
-from tierline.workspace.loader import FolderLoad, Loaded, Loader
+from tierline.workspace.loader import FolderLoad, LoadedFile, Loader
 from tierline.workspace.paths import Roots
 from tierline.workspace.reading import read_file
 
@@ -27,9 +27,9 @@ def loader_of(root: Path, documents: Mapping[str, object] | None = None) -> Load
     return Loader(Roots([str(root)]), Buffers(documents or {}), git_excludes="")
 
 
-def take(loader: Loader, files: FileContext, reference: str, confirm: bool = False) -> Loaded:
+def take(loader: Loader, files: FileContext, reference: str, confirm: bool = False) -> LoadedFile:
     loaded = loader.load(reference, confirm=confirm)
-    assert isinstance(loaded, Loaded), loaded
+    assert isinstance(loaded, LoadedFile), loaded
     files.put(loaded.key, loaded.content, **loaded.listing)
     return loaded
 
@@ -117,7 +117,7 @@ def test_credentials_in_ordinary_files_are_replaced_and_said(tmp_path: Path) -> 
     assert AWS not in "".join(loaded.warnings)
     assert not loader.sync(files)
     again = loader.load("config.py", confirm=True)
-    assert isinstance(again, Loaded)
+    assert isinstance(again, LoadedFile)
     assert AWS not in again.content.text
 
 
@@ -126,7 +126,7 @@ def test_an_open_document_with_a_credential_is_not_dirty_for_that(tmp_path: Path
     (tmp_path / "config.py").write_text(text)
     held = SimpleNamespace(uri=(tmp_path / "config.py").as_uri(), version=1, source=text)
     loaded = loader_of(tmp_path, {held.uri: held}).load("config.py")
-    assert isinstance(loaded, Loaded)
+    assert isinstance(loaded, LoadedFile)
     assert not loaded.dirty
     assert AWS not in loaded.content.text
 
@@ -185,7 +185,7 @@ def test_a_folder_brings_its_text_files_and_says_what_it_skipped(tmp_path: Path)
     notices = " ".join(folder.notices)
     assert all(name in notices for name in (".env", "id_rsa", "c.log", "e.bin", "big.txt"))
     found, said = loader.load_any("sub", confirm=True)
-    assert [item.key for item in found if isinstance(item, Loaded)] == ["sub/b.py"]
+    assert [item.key for item in found if isinstance(item, LoadedFile)] == ["sub/b.py"]
     assert any("c.log" in text for text in said)
 
 
@@ -228,7 +228,7 @@ def test_of_a_binary_file_only_the_head_is_read(
     assert sum(total) <= 64 * 1024
     total.clear()
     loaded = loader.load("a.txt")
-    assert isinstance(loaded, Loaded)
+    assert isinstance(loaded, LoadedFile)
     assert len(loaded.content.text) == sum(total) == 1_000_000
 
 
@@ -248,7 +248,7 @@ def test_a_document_that_was_never_saved_is_sent_from_its_buffer(tmp_path: Path)
     held = SimpleNamespace(uri=(tmp_path / "new.py").as_uri(), version=1, source="x = 1\n")
     loader = loader_of(tmp_path, {held.uri: held})
     loaded = loader.load("new.py")
-    assert isinstance(loaded, Loaded)
+    assert isinstance(loaded, LoadedFile)
     assert loaded.content.text == "x = 1\n"
     assert loaded.dirty
     untitled = loader.load("untitled:Untitled-1")
@@ -275,7 +275,7 @@ def test_buffers_are_found_by_uri_not_by_the_editors_unquoted_key(tmp_path: Path
     }
     loader = loader_of(tmp_path, documents)
     texts = [loader.load(name) for name in ("a%20b.py", "a b.py")]
-    assert [t.content.text for t in texts if isinstance(t, Loaded)] == ["P\n", "B\n"]
+    assert [t.content.text for t in texts if isinstance(t, LoadedFile)] == ["P\n", "B\n"]
     assert loader.uri("a b.py") == documents["1"].uri
 
 
@@ -283,7 +283,7 @@ def test_an_edited_buffer_is_written_back_in_the_files_own_charset(tmp_path: Pat
     (tmp_path / "a.txt").write_bytes("\ufeffä\r\nb\r\n".encode("utf-16-le"))
     held = SimpleNamespace(uri=(tmp_path / "a.txt").as_uri(), version=2, source="ä\r\nB\r\n")
     loaded = loader_of(tmp_path, {held.uri: held}).load("a.txt")
-    assert isinstance(loaded, Loaded)
+    assert isinstance(loaded, LoadedFile)
     assert loaded.dirty
     written = encode_back(loaded.content, loaded.content.text)
     assert written == "\ufeffä\r\nB\r\n".encode("utf-16-le")
@@ -306,7 +306,7 @@ def test_several_threads_may_load_at_once(tmp_path: Path) -> None:
     def work() -> None:
         for n in range(30):
             loaded = loader.load(f"{n}.txt")
-            if not isinstance(loaded, Loaded) or loaded.content.text != f"{n}\n":
+            if not isinstance(loaded, LoadedFile) or loaded.content.text != f"{n}\n":
                 wrong.append(loaded)
 
     threads = [threading.Thread(target=work) for _ in range(6)]

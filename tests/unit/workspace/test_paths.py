@@ -10,12 +10,12 @@ import pytest
 from tierline.context.refusals import Reason, Refusal
 from tierline.workspace.flavour import POSIX, WINDOWS
 from tierline.workspace.mentions import mentions, readings
-from tierline.workspace.paths import Resolved, Roots
+from tierline.workspace.paths import ResolvedPath, Roots
 
 
 def key(roots: Roots, reference: str, base: str = "") -> str:
     place = roots.resolve(reference, base=base)
-    assert isinstance(place, Resolved), place
+    assert isinstance(place, ResolvedPath), place
     return place.key
 
 

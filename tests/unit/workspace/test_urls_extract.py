@@ -14,7 +14,7 @@ from attrs import evolve
 from tierline.workspace.urls import extract as module
 from tierline.workspace.urls.cache import CachedPage, PageCache, page_id
 from tierline.workspace.urls.extract import decode, extract
-from tierline.workspace.urls.fetch import Fetched
+from tierline.workspace.urls.fetch import FetchedPage
 from tierline.workspace.urls.guard import UrlRefused
 from tierline.workspace.urls.links import links
 
@@ -32,9 +32,9 @@ GUIDE = f"""<!doctype html><html><head><title> The
 <footer>Cookies and terms</footer></body></html>"""
 
 
-def made(body: str | bytes, kind: str = "text/html", charset: str = "") -> Fetched:
+def made(body: str | bytes, kind: str = "text/html", charset: str = "") -> FetchedPage:
     data = body.encode() if isinstance(body, str) else body
-    return Fetched("https://example.org/d/", "https://example.org/d/", kind, charset, data)
+    return FetchedPage("https://example.org/d/", "https://example.org/d/", kind, charset, data)
 
 
 def test_no_module_of_the_working_directory_is_run(

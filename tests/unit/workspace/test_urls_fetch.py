@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tierline.workspace.urls.fetch import MAX_BYTES, Fetched, PageLimits, fetch
+from tierline.workspace.urls.fetch import MAX_BYTES, FetchedPage, PageLimits, fetch
 from tierline.workspace.urls.guard import UrlRefused
 from web.site import PUBLIC, Answer, Site, led, page, site
 
@@ -38,7 +38,9 @@ async def test_a_page_is_read_without_cookies_or_credentials(
     monkeypatch.setenv("NETRC", str(netrc))
     async with site({"/a?b=c": page("Hello", Set_Cookie="id=1; Path=/")}) as where:
         found = await where.fetch(f"{HOME}/a?b=c#there")
-        assert found == Fetched(f"{HOME}/a?b=c", f"{HOME}/a?b=c", "text/html", "utf-8", b"Hello")
+        assert found == FetchedPage(
+            f"{HOME}/a?b=c", f"{HOME}/a?b=c", "text/html", "utf-8", b"Hello"
+        )
         await where.fetch(f"{HOME}/a?b=c")
     assert where.connected == [(PUBLIC, 80)] * 2
     for head in where.requests:

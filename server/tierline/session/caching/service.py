@@ -31,7 +31,7 @@ from tierline.session.counting import Counters
 from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composed, Composer
 from tierline.session.state.preferences import Preferences
-from tierline.store.usage import KEEP_ALIVE, Spent, StoredRequest, UsageStore
+from tierline.store.usage import KEEP_ALIVE, SpendingTotals, StoredRequest, UsageStore
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +152,7 @@ class CacheService:
         kept = sent.kept_alive(self.store.kept_alive(session_id)) if sent is not None else None
         return _seconds_left(kept, self._models.facts(), datetime.now(UTC).timestamp())
 
-    async def spent(self, session_id: str, turn_id: str = "") -> Spent:
+    async def spent(self, session_id: str, turn_id: str = "") -> SpendingTotals:
         """Tokens and cost of a session, or of one of its turns, so far."""
         if self._work is not None:
             await asyncio.gather(self._work, return_exceptions=True)

@@ -14,7 +14,7 @@ from tierline import protocol as p
 from tierline.context.edits.blocks import Block, Proposal
 from tierline.context.text import sha256
 from tierline.tools.registry import Call
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 TORN = (
     "Tierline ended while {path} was being changed, and the file is neither as it was before nor "
@@ -27,7 +27,7 @@ class Edit:
     """An edit and its state."""
 
     info: p.EditInfo
-    place: Resolved
+    place: ResolvedPath
     proposal: Proposal | None
     """Its result on the text that it was checked against; None if that text is unknown, because the
     edit comes from an earlier run and the file has changed.
@@ -155,7 +155,7 @@ class Edit:
     def make(
         cls,
         call: Call,
-        place: Resolved,
+        place: ResolvedPath,
         uri: str,
         proposal: Proposal,
         blocks: tuple[Block, ...],

@@ -16,7 +16,7 @@ from tierline import protocol as p
 from tierline.context.edits.blocks import Block
 from tierline.context.text import sha256
 from tierline.session.edits.edit import Edit
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 MOST_CHARACTERS = 1_000_000
 """Characters of a proposal that is stored; a larger one cannot be decided in a later run."""
@@ -80,7 +80,7 @@ def applying(hunks: Sequence[int], before: str, after: str) -> dict[str, Any]:
     return {"applying": list(hunks), "before": before, "after": after}
 
 
-def recalled(data: Mapping[str, Any], place: Resolved, uri: str) -> Edit | None:
+def recalled(data: Mapping[str, Any], place: ResolvedPath, uri: str) -> Edit | None:
     """An edit from the log, not checked against the file; None if the log's data are invalid.
 
     An edit that can no longer be decided is expired, with the reason.

@@ -40,7 +40,7 @@ from tierline.session.workbench import EDITS, Workbench
 from tierline.tools.reading import told
 from tierline.tools.registry import Call, Consent, Output, Tool
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 LISTEN_SECONDS = 1.0
 """Interval at which the log is read for other windows' decisions while an edit is open."""
@@ -323,7 +323,7 @@ class EditService:
         return Edit.make(call, place, loader.uri(place.key), *made)
 
     def _creation(
-        self, place: Resolved, arguments: Mapping[str, Any]
+        self, place: ResolvedPath, arguments: Mapping[str, Any]
     ) -> tuple[Proposal, tuple[Block, ...]] | str:
         loader = self._loader
         if os.path.lexists(place.path) or loader.buffers.get(place.key, loader.roots) is not None:
@@ -334,7 +334,7 @@ class EditService:
         return made.reason if isinstance(made, Misfit) else (made, ())
 
     def _replacement(
-        self, place: Resolved, arguments: Mapping[str, Any]
+        self, place: ResolvedPath, arguments: Mapping[str, Any]
     ) -> tuple[Proposal, tuple[Block, ...]] | str:
         current = self._loader.current(place)
         if isinstance(current, Refusal):

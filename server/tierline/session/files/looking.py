@@ -12,7 +12,7 @@ from tierline.context.looking import WHOLE_CHARACTERS, Place, around, describe
 from tierline.context.refusals import Refusal
 from tierline.context.retrieval.symbol import Symbol
 from tierline.session.files.service import FileService
-from tierline.workspace.loader import Loaded
+from tierline.workspace.loader import LoadedFile
 from tierline.workspace.symbols.extract import extract
 from tierline.workspace.symbols.languages import syntax_of
 
@@ -104,7 +104,7 @@ def _attachment(path: str, uri: str, place: Place, text: str, *, whole: bool) ->
     )
 
 
-def symbols_of(loaded: Loaded) -> Sequence[Symbol]:
+def symbols_of(loaded: LoadedFile) -> Sequence[Symbol]:
     """The definitions of a file; none if its language is unknown."""
     syntax = syntax_of(loaded.key)
     if syntax is None:

@@ -24,7 +24,7 @@ from tierline.session.events import EventBus
 from tierline.session.files.sizes import FileSizes
 from tierline.session.longtext import LONG
 from tierline.session.state.plan import LastPlan
-from tierline.workspace.loader import Loaded, Loader
+from tierline.workspace.loader import LoadedFile, Loader
 from tierline.workspace.mentions import readings
 from tierline.workspace.secretfiles import secret_kind
 
@@ -137,7 +137,7 @@ class FileService:
         self.context.clear()
         return await self._changed()
 
-    async def mentioned(self, files: Sequence[Loaded]) -> list[str]:
+    async def mentioned(self, files: Sequence[LoadedFile]) -> list[str]:
         """List files that a prompt mentions. Returns notices for those that are cut."""
         new = [one.key for one in files if not self.context.has_file(one.key)]
         for loaded in files:
@@ -145,7 +145,7 @@ class FileService:
         await asyncio.to_thread(self._sizes.measure, new)
         return _cut((await self._changed()).files, new) if files else []
 
-    async def open_in_editor(self, loaded: Loaded) -> None:
+    async def open_in_editor(self, loaded: LoadedFile) -> None:
         """List the file that is active in the editor. Only a few of such files stay: the oldest
         leaves.
         """
@@ -156,7 +156,7 @@ class FileService:
         await asyncio.to_thread(self._sizes.measure, [loaded.key])
         await self._changed()
 
-    async def read_mention(self, path: str) -> Loaded | Refusal | None:
+    async def read_mention(self, path: str) -> LoadedFile | Refusal | None:
         """The file that a mention means, or why it is not sent; None if there is none."""
         for reading in readings(path):
             entry = self.context.get(self.key(reading))
@@ -164,7 +164,7 @@ class FileService:
             loaded = await asyncio.to_thread(self._loader.load, reading, confirm=confirm)
             # Only the path as written is refused by name, not its other readings; and on Windows no
             # name can have the colon of a line number.
-            if isinstance(loaded, Loaded) or not (
+            if isinstance(loaded, LoadedFile) or not (
                 loaded.reason in (Reason.NOT_FOUND, Reason.INVALID_PATH)
                 or (reading != path and not loaded.confirmable)
             ):
@@ -321,7 +321,7 @@ class FileService:
         keys: list[str] = []
         refused: list[p.FileInfo] = []
         for loaded in found:
-            if isinstance(loaded, Loaded):
+            if isinstance(loaded, LoadedFile):
                 keys.append(self._put(loaded, "added by you", folder).key)
             else:
                 refused.append(_refused(loaded, self._loader.uri(loaded.name)))
@@ -333,7 +333,7 @@ class FileService:
         notices = [*notices, *_cut(result.files, keys)]
         return p.FilesResult(files=result.files, refused=refused, notices=notices)
 
-    def _put(self, loaded: Loaded, origin: str, folder: str = "") -> FileEntry:
+    def _put(self, loaded: LoadedFile, origin: str, folder: str = "") -> FileEntry:
         return self.context.put(
             loaded.key, loaded.content, origin=origin, folder=folder, **loaded.listing
         )

@@ -32,7 +32,7 @@ from tierline.session.state.preferences import Preferences
 from tierline.session.state.queue import TurnQueue
 from tierline.session.workbench import Workbench
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 LABEL = "going back"
 _UNSAVED = "It has unsaved changes of yours, and was not there then. Save or close it first."
@@ -193,7 +193,7 @@ class BackService:
         known = {side.data for pair in pairs for side in pair}
         if now.unsaved and now.data in known:
             place = self._loader.roots.resolve(path)
-            gone = isinstance(place, Resolved) and on_disk(self._loader, place)
+            gone = isinstance(place, ResolvedPath) and on_disk(self._loader, place)
             return gone if gone and gone.data is None and not gone.why else now
         return now
 

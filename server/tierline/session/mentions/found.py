@@ -6,7 +6,7 @@ from attrs import define, field
 
 from tierline import protocol as p
 from tierline.context.refusals import Refusal
-from tierline.workspace.loader import Loaded
+from tierline.workspace.loader import LoadedFile
 
 LARGE_TOKENS = 8_000
 """The user is asked about a mention of more tokens than this, as about a folder."""
@@ -19,7 +19,7 @@ class ResolvedMention:
     """What one mention means, and what it would add."""
 
     info: p.MentionInfo
-    loaded: list[Loaded] = field(factory=list)
+    loaded: list[LoadedFile] = field(factory=list)
     """Files that it adds."""
     reference: str = ""
     """The reference by which a folder or a refused file is added."""

@@ -29,7 +29,7 @@ from tierline.session.retrieval.symbols import SymbolService
 from tierline.session.retrieval.touchpoints import CardReader
 from tierline.session.workbench import Workbench
 from tierline.workspace import changes
-from tierline.workspace.loader import Loaded
+from tierline.workspace.loader import LoadedFile
 from tierline.workspace.urls.guard import UrlRefused, parse
 
 MOST_SYMBOL_LINES = 500
@@ -87,7 +87,7 @@ class Kinds:
 
     # --- files -----------------------------------------------------------------------------------
 
-    async def file(self, text: str, loaded: Loaded) -> ResolvedMention:
+    async def file(self, text: str, loaded: LoadedFile) -> ResolvedMention:
         """A file of the workspace."""
         info = p.MentionInfo(text, "file", loaded.key)
         found = ResolvedMention(info, [loaded], attached=self._file_attachment(loaded))
@@ -101,7 +101,7 @@ class Kinds:
     async def folder(self, text: str, reference: str) -> ResolvedMention:
         """A folder: its files as one entry. It is always asked about, with its size."""
         loaded, notices = await asyncio.to_thread(self._files.loader.load_any, reference)
-        inside = [one for one in loaded if isinstance(one, Loaded)]
+        inside = [one for one in loaded if isinstance(one, LoadedFile)]
         key = self._files.key(reference)
         name = f"{key}/" if key and key not in (".", "/") else text.lstrip("@")
         tokens = await self._count_files(inside)
@@ -199,7 +199,7 @@ class Kinds:
             if held.uri and self._files.key(uri) != self._files.key(held.uri):
                 continue
             loaded = await asyncio.to_thread(self._files.loader.load, uri)
-            if isinstance(loaded, Loaded):
+            if isinstance(loaded, LoadedFile):
                 names[uri], lines[uri] = loaded.key, loaded.content.text.split("\n")
             elif loaded.reason is not Reason.SECRET:  # its problems may quote its text
                 names[uri] = loaded.name or PurePosixPath(unquote(urlsplit(uri).path)).name
@@ -217,7 +217,7 @@ class Kinds:
             await asyncio.to_thread(self._files.loader.load, uri)
             for uri in list(dict.fromkeys(held.uris))[:MOST_EDITORS]
         ]
-        inside = [one for one in loaded if isinstance(one, Loaded)]
+        inside = [one for one in loaded if isinstance(one, LoadedFile)]
         left_out = [one for one in loaded if isinstance(one, Refusal)]
         if not inside:
             return lacking(text, "editors", "No open file can be sent.")
@@ -339,7 +339,7 @@ class Kinds:
             return found
         return found.measured(tokens)
 
-    def _file_attachment(self, loaded: Loaded) -> p.Attachment:
+    def _file_attachment(self, loaded: LoadedFile) -> p.Attachment:
         return p.Attachment(
             "file", loaded.key[-_MOST_LABEL:], loaded.key, self._files.loader.uri(loaded.key)
         )
@@ -347,7 +347,7 @@ class Kinds:
     async def _count(self, text: str) -> int:
         return await self._counted(lambda count: count(text))
 
-    async def _count_files(self, files: Sequence[Loaded]) -> int:
+    async def _count_files(self, files: Sequence[LoadedFile]) -> int:
         most = self._files.most_tokens
         return await self._counted(
             lambda count: sum(

@@ -11,8 +11,8 @@ from heapq import merge
 from itertools import accumulate, islice, pairwise
 
 from tierline.context.refusals import Refusal
+from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
-from tierline.workspace.survey import readable
 
 MOST_PATHS = 400_000
 LIST_SECONDS = 120.0

@@ -18,7 +18,7 @@ from tierline.session.longtext import in_thread_when_long
 from tierline.session.mentions.found import ResolvedMention, lacking
 from tierline.session.mentions.kinds import Kinds
 from tierline.session.mentions.words import special
-from tierline.workspace.loader import Loaded
+from tierline.workspace.loader import LoadedFile
 from tierline.workspace.mentions import Mention, is_prose, mentions
 
 ADVICE = "Change the prompt, or send it again and say that it is meant so."
@@ -123,7 +123,7 @@ class MentionService:
         loaded = await self._files.read_mention(path)
         reference = path.rstrip("/") or path
         found: ResolvedMention | None
-        if isinstance(loaded, Loaded):
+        if isinstance(loaded, LoadedFile):
             found = await self._kinds.file(written, loaded)
         elif await asyncio.to_thread(self._files.loader.is_folder, reference):
             found = await self._kinds.folder(written, reference)
@@ -153,7 +153,7 @@ class MentionService:
 
     async def _add(self, taken: Iterable[ResolvedMention]) -> list[str]:
         notices: list[str] = []
-        listed: list[Loaded] = []
+        listed: list[LoadedFile] = []
         for one in taken:
             if one.reference:
                 confirm = one.refusal is not None

@@ -23,7 +23,7 @@ from tierline.session.models import ModelService
 from tierline.session.redaction import redact
 from tierline.store.errors import StorageError
 from tierline.store.log import HistoryLog
-from tierline.workspace.loaded import Loaded
+from tierline.workspace.load_results import LoadedFile
 from tierline.workspace.loader import Loader
 
 log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ class CapsuleService:
 
     def _read(self, reference: str) -> tuple[str, str]:
         loaded = self._loader.load(reference)
-        if not isinstance(loaded, Loaded):
+        if not isinstance(loaded, LoadedFile):
             raise TierlineError("invalid_params", loaded.sentence, "Name another file.")
         return loaded.key, loaded.content.text
 

@@ -13,7 +13,7 @@ from tierline.context.mode import ModeLimits
 from tierline.context.retrieval.cards import Card, card_of, render
 from tierline.context.retrieval.sets import Candidate, Exclusion
 from tierline.context.retrieval.symbol import Symbol
-from tierline.workspace.loaded import Loaded
+from tierline.workspace.load_results import LoadedFile
 from tierline.workspace.loader import Loader
 
 MIN_SCORE = 0.22
@@ -69,7 +69,7 @@ class CardReader:
 
     def _located(self, card: Card) -> tuple[Card, list[str]] | None:
         loaded = self._loader.load(card.path)
-        if not isinstance(loaded, Loaded):
+        if not isinstance(loaded, LoadedFile):
             return None
         lines = loaded.content.text.split("\n")
         placed = locate(card, lines)

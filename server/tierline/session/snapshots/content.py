@@ -16,7 +16,7 @@ from tierline.store.snapshots import MOST_CONTENT
 from tierline.workspace.buffers import Buffer
 from tierline.workspace.decoding import decode, encode_back
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 from tierline.workspace.reading import Signature, read_file, signature
 
 
@@ -79,7 +79,7 @@ def encoded(of: FileText, text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def raw(loader: Loader, place: Resolved) -> tuple[FileContent, Signature | None]:
+def raw(loader: Loader, place: ResolvedPath) -> tuple[FileContent, Signature | None]:
     """A file's content on disk, text or not, and its signature; None for a missing
     file. Blocking.
     """
@@ -102,7 +102,7 @@ def text_only(content: FileContent) -> FileContent:
     return content
 
 
-def on_disk(loader: Loader, place: Resolved) -> FileContent:
+def on_disk(loader: Loader, place: ResolvedPath) -> FileContent:
     """A file's content on disk. Blocking."""
     return text_only(raw(loader, place)[0])
 

@@ -11,7 +11,7 @@ from tierline.context.refusals import Refusal
 from tierline.session.snapshots.content import FileContent, raw, text_only
 from tierline.workspace.folders import walk
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 from tierline.workspace.reading import Signature, signature
 from tierline.workspace.reserved import reserved
 
@@ -67,7 +67,7 @@ class Watch:
                 found.append((key, text_only(old), text_only(now)))
         return found
 
-    def _places(self) -> Iterator[Resolved]:
+    def _places(self) -> Iterator[ResolvedPath]:
         until = time.monotonic() + SECONDS
         done: set[str] = set()
         try:

@@ -17,7 +17,7 @@ from tierline.session.state.preferences import Preferences
 from tierline.session.workbench import SAVE, Annotation, FileChange, Workbench
 from tierline.workspace.buffers import Buffer
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 SETTLE_SECONDS = 2.0
 """How long the editor may take to report its own change."""
@@ -107,7 +107,7 @@ class FileWriter:
         return bool(await self._workbench.save([self._loader.uri(path)]))
 
 
-def _to_disk(loader: Loader, place: Resolved, then: FileContent) -> None:
+def _to_disk(loader: Loader, place: ResolvedPath, then: FileContent) -> None:
     """Write a content to disk, unless it has the same bytes already. Blocking."""
     if on_disk(loader, place).same(then):
         return

@@ -32,8 +32,8 @@ from tierline.session.workbench import TerminalCommand, Workbench
 from tierline.store.memos import user_folder
 from tierline.tools.registry import Call, Consent, Output, Tool
 from tierline.tools.running import Ended, end_all, run
-from tierline.workspace.looked import look
 from tierline.workspace.paths import Roots
+from tierline.workspace.program_identity import identify
 
 log = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class CommandService:
         problem = self._unfit(command)
         if problem or command is None or root is None:
             return Output(problem, error=True, note="not run")
-        looked = await asyncio.to_thread(look, str(root), command)
+        looked = await asyncio.to_thread(identify, str(root), command)
         decision = await self._consent(call, command, str(root))
         if not decision.allowed:
             why = f" Reason: {decision.reason}" if decision.reason else ""

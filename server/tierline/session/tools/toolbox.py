@@ -29,7 +29,7 @@ from tierline.session.workbench import Workbench
 from tierline.tools import reading, searching
 from tierline.tools.registry import Call, Consent, Output, Registry, Tool
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ class ToolService:
     async def _refresh(self, arguments: Mapping[str, Any]) -> None:
         """Update open documents, so that tools read and change what the user sees."""
         place = self._loader.roots.resolve(str(arguments.get("path") or ""))
-        if isinstance(place, Resolved):
+        if isinstance(place, ResolvedPath):
             await self._workbench.refresh([self._loader.uri(place.key)])
 
     def asking(self, call: Call, edit_id: str = "") -> None:

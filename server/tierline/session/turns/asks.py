@@ -13,7 +13,7 @@ from tierline.session.files.looking import symbols_of
 from tierline.session.files.service import FileService
 from tierline.session.turns.turn import TurnRunner
 from tierline.session.workbench import Workbench
-from tierline.workspace.loader import Loaded
+from tierline.workspace.loader import LoadedFile
 
 AROUND = 10
 """Lines above and below a problem outside any definition."""
@@ -73,7 +73,9 @@ class AskService:
             )
         )
 
-    def _meant(self, params: p.AskParams, lines: list[str], loaded: Loaded) -> tuple[int, int, str]:
+    def _meant(
+        self, params: p.AskParams, lines: list[str], loaded: LoadedFile
+    ) -> tuple[int, int, str]:
         """First and last line of the code that is meant, and the name of its definition."""
         place = params.editor
         count = max(1, len(lines))

@@ -17,7 +17,7 @@ from tierline.history.messages import Message, Status
 from tierline.session.conversation import Conversation
 from tierline.session.conversation.service import take_state
 from tierline.session.state.turn import Turn, reply_content
-from tierline.store.drafts import Draft, Left, Origin
+from tierline.store.drafts import Draft, DraftOrigin, OrphanedDraft
 from tierline.store.errors import StorageError
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class DraftService:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._origin: Origin | None = None
+        self._origin: DraftOrigin | None = None
         self._draft: Draft | None = None
         self._work: asyncio.Task[None] | None = None
         self._writing: asyncio.Future[None] | None = None
@@ -48,7 +48,7 @@ class DraftService:
         conversation = self._conversation
         turn.round.reply_id = conversation.store.new_id()
         self._draft = None
-        self._origin = Origin(
+        self._origin = DraftOrigin(
             message_id=turn.round.reply_id,
             session_id=conversation.session_id,
             group_id=turn.group_id,
@@ -96,7 +96,7 @@ class DraftService:
         if self._writing is not None and not self._writing.done():
             await asyncio.wait([self._writing])
 
-    async def _keep(self, turn: Turn, origin: Origin) -> None:
+    async def _keep(self, turn: Turn, origin: DraftOrigin) -> None:
         while self._grown:
             self._grown = False
             began = time.monotonic()
@@ -105,7 +105,7 @@ class DraftService:
             await asyncio.shield(self._writing)
             await asyncio.sleep(max(PAUSE_SECONDS, SHARE * (time.monotonic() - began)))
 
-    def _write(self, origin: Origin, text: str, blocks: tuple[Block, ...]) -> None:
+    def _write(self, origin: DraftOrigin, text: str, blocks: tuple[Block, ...]) -> None:
         if self._draft is None:
             self._draft = self._conversation.store.drafts.begin(origin)
         if self._draft is not None:
@@ -135,14 +135,14 @@ class DraftService:
                 left.discard()
         return found
 
-    def _settled(self, origin: Origin) -> bool:
+    def _settled(self, origin: DraftOrigin) -> bool:
         """True if the log has the reply, or the user deleted its session."""
         store = self._conversation.store
         if any(m.id == origin.message_id for m in store.iter_messages(origin.session_id)):
             return True
         return store.timeline(origin.session_id).deleted
 
-    def _messages(self, left: Left) -> list[Message]:
+    def _messages(self, left: OrphanedDraft) -> list[Message]:
         """The partial reply, and a result for each of its calls that says it was not run."""
         origin, store = left.origin, self._conversation.store
         content = reply_content(left.text, left.blocks)

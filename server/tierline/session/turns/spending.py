@@ -13,7 +13,7 @@ from tierline.session.models import ModelService
 from tierline.session.requests.composer import Composed
 from tierline.session.state.preferences import Preferences
 from tierline.session.state.turn import Turn
-from tierline.store.usage import Spent
+from tierline.store.usage import SpendingTotals
 
 USUAL_OUTPUT = 500
 """Assumed tokens of a reply as long as the session has none."""
@@ -96,7 +96,9 @@ class SpendingGuard:
         if warns and found.cold and found.cost > wants.warn_cost:
             await self._warn(session, turn, found)
 
-    def _limits(self, turn: Turn, found: Forecast, spent: Spent, of_turn: Spent) -> list[_Limit]:
+    def _limits(
+        self, turn: Turn, found: Forecast, spent: SpendingTotals, of_turn: SpendingTotals
+    ) -> list[_Limit]:
         wants = self.preferences.settings.spending
         output = spent.output / spent.requests if spent.requests else USUAL_OUTPUT
         prices = self.models.facts().prices_for(found.tokens)

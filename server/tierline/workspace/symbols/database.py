@@ -27,7 +27,7 @@ _DDL = (
 
 
 @frozen
-class Stamp:
+class FileStamp:
     """A file's size, time and content hash, to see whether it may have changed."""
 
     size: int
@@ -37,7 +37,7 @@ class Stamp:
 
 
 @frozen
-class Record:
+class FileRecord:
     """A file as it is stored: what it defines and uses, and its words for search."""
 
     file: SourceFile
@@ -54,7 +54,7 @@ class Record:
         return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
 
     @classmethod
-    def unpack(cls, path: str, data: bytes) -> Record:
+    def unpack(cls, path: str, data: bytes) -> FileRecord:
         """The record of such data."""
         language, lines, symbols, uses, imports, words = json.loads(zlib.decompress(data))
         made = tuple(Symbol.of(row) for row in symbols)
@@ -99,17 +99,17 @@ class SymbolDatabase:
             raise
         return connection
 
-    def stamps(self) -> dict[str, Stamp]:
+    def stamps(self) -> dict[str, FileStamp]:
         """Every known file's stamp."""
         rows = self._connection.execute("SELECT path, size, mtime, sha FROM file")
-        return {path: Stamp(size, mtime, sha) for path, size, mtime, sha in rows}
+        return {path: FileStamp(size, mtime, sha) for path, size, mtime, sha in rows}
 
-    def all(self) -> Iterator[Record]:
+    def all(self) -> Iterator[FileRecord]:
         """Every record; damaged ones are left out and made again."""
         damaged = []
         for path, data in self._connection.execute("SELECT path, data FROM file"):
             try:
-                yield Record.unpack(path, data)
+                yield FileRecord.unpack(path, data)
             except (ValueError, TypeError, zlib.error):
                 damaged.append(path)
         self.delete(damaged)
@@ -120,18 +120,18 @@ class SymbolDatabase:
         if row is None:
             return None
         try:
-            return Record.unpack(path, row[0]).file
+            return FileRecord.unpack(path, row[0]).file
         except (ValueError, TypeError, zlib.error):
             return None
 
-    def put(self, records: Iterable[tuple[Record, Stamp]]) -> None:
+    def put(self, records: Iterable[tuple[FileRecord, FileStamp]]) -> None:
         """Store records, in one transaction."""
         rows = [(r.file.path, stamp.size, stamp.mtime, stamp.sha, r.pack()) for r, stamp in records]
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)", rows)
         self._connection.execute("COMMIT")
 
-    def restamp(self, path: str, stamp: Stamp) -> None:
+    def restamp(self, path: str, stamp: FileStamp) -> None:
         """Update the stamp of a file that was written without a change."""
         self._connection.execute(
             "UPDATE file SET size = ?, mtime = ? WHERE path = ?", (stamp.size, stamp.mtime, path)

@@ -21,7 +21,7 @@ from tierline.context.retrieval.graph import done, ranking
 from tierline.context.retrieval.symbol import SourceFile, Symbol
 from tierline.workspace.decoding import decode
 from tierline.workspace.secrets import redact
-from tierline.workspace.symbols.database import Record, Stamp, SymbolDatabase
+from tierline.workspace.symbols.database import FileRecord, FileStamp, SymbolDatabase
 from tierline.workspace.symbols.extract import extract
 from tierline.workspace.symbols.languages import syntax_of
 from tierline.workspace.symbols.places import Folder, Places
@@ -79,7 +79,7 @@ class SymbolIndex:
         self.corpus = Corpus(self._postings, patient=True)
         self.status = IndexStatus()
         self._max_bytes = max_bytes
-        self.stamps: dict[str, Stamp] = {}
+        self.stamps: dict[str, FileStamp] = {}
         """Stamps of the indexed files, by key."""
         self._unsaved: dict[str, bytes] = {}
         """Texts of open buffers by absolute path; they take precedence over the disk."""
@@ -295,7 +295,7 @@ class SymbolIndex:
 
     def _take(self, paths: list[str]) -> None:
         """Read, extract and store some files."""
-        made: list[tuple[Record, Stamp]] = []
+        made: list[tuple[FileRecord, FileStamp]] = []
         for path in paths:
             key = self._known(self.places.key(path))
             read = self._read(path)
@@ -323,9 +323,9 @@ class SymbolIndex:
             except sqlite3.Error as error:
                 log.warning("The symbol index was not written: %s", error)
 
-    def _read(self, path: str) -> tuple[bytes, Stamp] | None:
+    def _read(self, path: str) -> tuple[bytes, FileStamp] | None:
         if (text := self._unsaved.get(path)) is not None:
-            return text, Stamp(len(text), _UNSAVED, _sha(text))
+            return text, FileStamp(len(text), _UNSAVED, _sha(text))
         try:
             with disk.open_read(path) as file:
                 status = os.fstat(file.fileno())
@@ -336,9 +336,9 @@ class SymbolIndex:
         except (OSError, ValueError):
             self._skip("unreadable")
             return None
-        return data, Stamp(status.st_size, status.st_mtime_ns, _sha(data))
+        return data, FileStamp(status.st_size, status.st_mtime_ns, _sha(data))
 
-    def _record(self, key: str, data: bytes) -> Record | None:
+    def _record(self, key: str, data: bytes) -> FileRecord | None:
         raw = decode(data)
         if isinstance(raw, Refusal) or not hasattr(raw, "text"):
             self._skip("binary")
@@ -355,9 +355,9 @@ class SymbolIndex:
                 log.warning("Symbols of a %s file were not read", syntax.name, exc_info=True)
                 self._skip("not understood")
         words = document(file)
-        return Record(_without_secrets(evolve(file, words="")), words)
+        return FileRecord(_without_secrets(evolve(file, words="")), words)
 
-    def _learn(self, record: Record) -> bool:
+    def _learn(self, record: FileRecord) -> bool:
         """Add a file to the corpus. False if the disk is full."""
         self._central = None
         try:

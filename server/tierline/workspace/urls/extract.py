@@ -18,7 +18,7 @@ from urllib.parse import urljoin
 from attrs import frozen
 
 from tierline.context.text import clip
-from tierline.workspace.urls.fetch import Fetched
+from tierline.workspace.urls.fetch import FetchedPage
 from tierline.workspace.urls.guard import UrlRefused
 
 MAX_SECONDS = 30.0
@@ -62,7 +62,7 @@ class Page:
     text: str
 
 
-def extract(fetched: Fetched) -> Page:
+def extract(fetched: FetchedPage) -> Page:
     """The readable text of a page. Blocking, up to ``MAX_SECONDS``.
 
     Raises:

@@ -67,7 +67,7 @@ class PageLimits:
 
 
 @frozen
-class Fetched:
+class FetchedPage:
     """A page as it came, decompressed."""
 
     url: str
@@ -102,7 +102,7 @@ async def fetch(
     limits: PageLimits | None = None,
     tls: ssl.SSLContext | None = None,
     network: Network | None = None,
-) -> Fetched:
+) -> FetchedPage:
     """Read the page at an address.
 
     Raises:
@@ -111,7 +111,7 @@ async def fetch(
     limits = limits or PageLimits()
     try:
         async with asyncio.timeout(limits.seconds):
-            way = _Way(resolve, connect, tls, network or Network())
+            way = _Connector(resolve, connect, tls, network or Network())
             return await _follow(parse(text), way, limits)
     except TimeoutError:
         raise UrlRefused(
@@ -122,7 +122,7 @@ async def fetch(
 
 
 @frozen
-class _Way:
+class _Connector:
     """How servers are reached: resolver, connector, TLS, proxy."""
 
     resolve: Resolve
@@ -137,7 +137,7 @@ class _Way:
         return await asyncio.to_thread(tls_context, self.network, proxied=proxied)
 
 
-async def _follow(first: Target, way: _Way, limits: PageLimits) -> Fetched:
+async def _follow(first: Target, way: _Connector, limits: PageLimits) -> FetchedPage:
     target = first
     seen = {first.url}
     while True:
@@ -155,7 +155,7 @@ async def _follow(first: Target, way: _Way, limits: PageLimits) -> Fetched:
             seen.add(target.url)
             continue
         media_type, charset, body = found
-        return Fetched(first.url, target.url, media_type, charset, body)
+        return FetchedPage(first.url, target.url, media_type, charset, body)
 
 
 def _next(target: Target, location: str) -> Target:
@@ -198,7 +198,7 @@ async def _addresses(target: Target, resolve: Resolve, *, proxied: bool) -> list
     return found
 
 
-async def _get(target: Target, way: _Way, limits: PageLimits) -> str | tuple[str, str, bytes]:
+async def _get(target: Target, way: _Connector, limits: PageLimits) -> str | tuple[str, str, bytes]:
     """One hop: the address that the server redirects to, or (media type, charset, body)."""
     import httpcore2
 

@@ -13,7 +13,7 @@ from tierline.context.showing import shown_name
 
 
 @frozen
-class Loaded:
+class LoadedFile:
     """A file's text, ready for ``FileContext.put(key, content, **loaded.listing)``."""
 
     key: str
@@ -40,7 +40,7 @@ class Loaded:
 class FolderLoad:
     """The result of loading a folder: texts, and what was skipped and why."""
 
-    files: tuple[Loaded, ...]
+    files: tuple[LoadedFile, ...]
     skipped: tuple[Refusal, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -49,7 +49,7 @@ class FolderLoad:
 class FileChanges:
     """Changes of listed files since they were last read."""
 
-    changed: dict[str, Loaded] = field(factory=dict)
+    changed: dict[str, LoadedFile] = field(factory=dict)
     failed: dict[str, Refusal] = field(factory=dict)
 
     def __bool__(self) -> bool:

@@ -9,7 +9,7 @@ WINDOW = 4_096
 """Characters at the end of the text that are always scanned again: a secret may be unfinished."""
 
 
-class RunningRedaction:
+class IncrementalRedaction:
     """The redacted form of a growing text, and what each step adds to it.
 
     Text far enough from the end is settled and not scanned again. The text is cut only where both

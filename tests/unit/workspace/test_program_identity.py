@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tierline.workspace.looked import look
+from tierline.workspace.program_identity import identify
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and inodes")
 
@@ -23,13 +23,13 @@ def folder(tmp_path: Path) -> Path:
 
 def test_nothing_changed(folder: Path) -> None:
     for command in (["./go"], ["make"], "make && go", ["./no"], [str(folder / "go")]):
-        looked = look(str(folder), command)
+        looked = identify(str(folder), command)
         (folder / "else").write_text("x")
         assert looked.changed() == ""
 
 
 def test_another_folder_in_its_place(folder: Path) -> None:
-    looked = look(str(folder), ["make"])
+    looked = identify(str(folder), ["make"])
     folder.rename(folder.with_name("old"))
     folder.symlink_to(folder.with_name("old"))
     assert looked.changed() == "", "the same folder by a link"
@@ -43,7 +43,7 @@ def test_another_program_in_its_place(folder: Path, how: str) -> None:
     program = folder / "go"
     if how == "made":
         program.unlink()
-    looked = look(str(folder), ["./go"])
+    looked = identify(str(folder), ["./go"])
     if how == "gone":
         program.unlink()
     elif how == "link":

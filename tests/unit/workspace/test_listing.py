@@ -12,10 +12,10 @@ from tierline.context.refusals import Refusal
 from tierline.workspace import ignore
 from tierline.workspace.buffers import Buffers
 from tierline.workspace.folders import walk
+from tierline.workspace.listing import readable
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved, Roots
+from tierline.workspace.paths import ResolvedPath, Roots
 from tierline.workspace.reading import signature
-from tierline.workspace.survey import readable
 
 
 def tree(root: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_look_at_all_finds_what_may_be_shown_of_each(
     for one in loader.roots:
         for path in walk(one.real, loader.excluded, lambda _refusal: None):
             place = loader.roots.resolve(path)
-            if isinstance(place, Resolved) and place.key and loader.refusal(place) is None:
+            if isinstance(place, ResolvedPath) and place.key and loader.refusal(place) is None:
                 wanted[place.key] = None
     assert keys(loader) == list(wanted)
     assert any(key.endswith("a.py") for key in wanted)

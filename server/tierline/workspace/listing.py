@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from tierline.context.refusals import Reason, Refusal, refuse
 from tierline.workspace.folders import walk
-from tierline.workspace.ignore import Known
+from tierline.workspace.ignore import RuleCache
 from tierline.workspace.loader import Loader
-from tierline.workspace.paths import Resolved
+from tierline.workspace.paths import ResolvedPath
 
 
 def readable(
     loader: Loader, reference: str = "", *, until: float = math.inf
-) -> Iterator[Resolved] | Refusal:
+) -> Iterator[ResolvedPath] | Refusal:
     """Files below a folder that are neither ignored nor secret, in a stable order; of all workspace
     folders if ``reference`` is empty. Links that lead out of the workspace are left out.
 
@@ -36,13 +36,13 @@ def readable(
     return _below(loader, [place.path], until)
 
 
-def _below(loader: Loader, folders: list[str], until: float) -> Iterator[Resolved]:
+def _below(loader: Loader, folders: list[str], until: float) -> Iterator[ResolvedPath]:
     seen: set[str] = set()
-    known: Known = {}
+    known: RuleCache = {}
     for folder in folders:
         for path in walk(folder, loader.excluded, lambda _refusal: None, until=until):
             place = loader.roots.found(path)
-            if not isinstance(place, Resolved) or not place.key or place.key in seen:
+            if not isinstance(place, ResolvedPath) or not place.key or place.key in seen:
                 continue
             seen.add(place.key)
             if loader.refusal(place, known) is None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tierline.store.running import WINDOW, RunningRedaction
+from tierline.store.incremental_redaction import WINDOW, IncrementalRedaction
 
 SECRET = "BEGIN\nabc\nEND"
 
@@ -18,7 +18,7 @@ def redact(text: str) -> str:
 @pytest.mark.parametrize("line", ["word " * 9 + "\n", f"a\n{SECRET}\n", "x" * 3 * WINDOW + "\n"])
 def test_a_growing_text_reads_as_one_that_is_redacted_at_once(line: str) -> None:
     text = line * (6 * WINDOW // len(line) + 2)
-    running = RunningRedaction(redact)
+    running = IncrementalRedaction(redact)
     written = ""
     for end in range(0, len(text), WINDOW // 3 + 1):
         piece = running.grow(text[:end])
@@ -40,7 +40,7 @@ def test_only_the_end_of_a_long_text_is_read_again() -> None:
         return redact(text)
 
     text = ("word " * 9 + "\n") * 3_000
-    running = RunningRedaction(watched)
+    running = IncrementalRedaction(watched)
     for end in range(0, len(text), 500):
         running.grow(text[:end])
         running.keep()
@@ -56,7 +56,7 @@ def test_a_line_that_does_not_end_is_cut_once_it_has_ended() -> None:
         seen.append(len(text))
         return text
 
-    running = RunningRedaction(watched)
+    running = IncrementalRedaction(watched)
     line = "x" * 5 * WINDOW
     for text in (line[: 3 * WINDOW], line, line + "\n" + line, line + "\n" + line + "."):
         running.grow(text)
@@ -68,7 +68,7 @@ def test_a_line_that_does_not_end_is_cut_once_it_has_ended() -> None:
 def test_nothing_is_cut_inside_a_secret() -> None:
     """The last line break before the window is one within the secret."""
     text = "BEGIN\n" + "a" * (WINDOW - 100) + "\nEND" + "b" * 3 * WINDOW
-    running = RunningRedaction(redact)
+    running = IncrementalRedaction(redact)
     for end in (WINDOW - 100, WINDOW + 100, 3 * WINDOW, len(text)):
         running.grow(text[:end])
         running.keep()

@@ -28,12 +28,12 @@ class ProgramIdentity:
         """What has changed since, in words; empty if nothing has. Blocking."""
         if _identity(self.folder) != self.identity:
             return "the folder"
-        if self.program and look(self.folder, [self.program]) != self:
+        if self.program and identify(self.folder, [self.program]) != self:
             return self.program
         return ""
 
 
-def look(folder: str, command: Sequence[str] | str) -> ProgramIdentity:
+def identify(folder: str, command: Sequence[str] | str) -> ProgramIdentity:
     """Record the folder and, if the argument list names a file as its program, that file. A program
     on the system's search path does not belong to the workspace and is not recorded. Blocking.
     """

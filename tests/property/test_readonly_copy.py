@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierline.store.unseen import Unseen
+from tierline.store.readonly_copy import ReadOnlyCopy
 
 BEFORE = st.lists(st.sampled_from(["commit", "RESTART", "reopen"]), max_size=3)
 DURING = st.lists(
@@ -101,7 +101,7 @@ def test_a_copy_is_one_state_whatever_is_written_while_it_is_made(
             for action in next(steps, []):
                 world.act(action)
 
-        with Unseen(between) as unseen:
+        with ReadOnlyCopy(between) as unseen:
             assert first <= number_in(unseen.copy(world.path)) <= world.number
         world.db.close()
 
@@ -122,7 +122,7 @@ def test_a_copy_of_a_file_that_another_process_writes_without_pause(
         assert writer.stdout.readline() == "ready\n"
         seen = []
         for _ in range(10):
-            with Unseen() as unseen:
+            with ReadOnlyCopy() as unseen:
                 seen.append(number_in(unseen.copy(path)))
         writer.stdin.close()
         last = int(writer.stdout.read())
@@ -130,7 +130,7 @@ def test_a_copy_of_a_file_that_another_process_writes_without_pause(
 
 
 def test_what_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with Unseen() as unseen:
+    with ReadOnlyCopy() as unseen:
         copy = unseen.copy(tmp_path / "none.sqlite3")
         assert not copy.exists() and copy.parent.stat().st_mode & 0o77 == 0
         (tmp_path / "folder.sqlite3").mkdir()

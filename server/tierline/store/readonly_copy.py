@@ -44,7 +44,7 @@ _LOCK_SECONDS = 5.0
 _State: TypeAlias = tuple[object, ...]
 
 
-class Unseen(AbstractContextManager["Unseen"]):
+class ReadOnlyCopy(AbstractContextManager["ReadOnlyCopy"]):
     """Copies of SQLite files, gone when it is closed.
 
     Not for a process that has one of the files open itself: closing a file lets go of the locks
